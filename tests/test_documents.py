@@ -193,11 +193,10 @@ def copied(tmp_path):
 
 
 def test_the_templates_of_their_guide_pass_the_audit(copied):
-    guide = ROOT / "docs" / "guides" / "add-a-template.md"
-    modules = re.findall(r"at the end of `([\w/.]+)`", guide.read_text(encoding="utf-8"))
-    for name_of_module, block in zip(modules, blocks(guide, "python"), strict=True):
-        module = copied / name_of_module
-        module.write_text(f"{module.read_text(encoding='utf-8')}\n\n{block.code}", encoding="utf-8")
+    guide = (ROOT / "docs" / "guides" / "add-a-template.md").read_text(encoding="utf-8")
+    for file, added in re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL):
+        path = copied / file
+        path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{added}", encoding="utf-8")
     assert "2 of 2 tasks of 2 templates" in audited(copied, "map.town_state", "shopping_admin.cancel_pending")
 
 

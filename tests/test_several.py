@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import Step, draw
-from webarena_gym.templates.several import TEMPLATES
+from webarena_gym.tasks import Step, draw, templates
 from webarena_gym.templates.several.routes import holds, is_clear, tabs
 from webarena_gym.tools.audit import replay
 
 WORLD = 1
+TEMPLATES = {name: template for name, template in templates().items() if name.startswith("several.")}
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def question(
     truth: str | int,
     *,
     way: Sequence[Step],
-    seen: str,
+    seen: str = "",
     wrong: Sequence[str] = (),
     start_url: str = "",
 ) -> t.Draw:
@@ -58,12 +58,14 @@ def instruction(
     return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)
 
 
-def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], seen: str = "") -> t.Draw:
+def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], seen: str = "", start_url: str = "") -> t.Draw:
     """Return a draw that asks for a page, at `url`, to be open at the end."""
-    return instruction(slots, t.at_url(url), way=way, seen=seen)
+    return instruction(slots, t.at_url(url), way=way, seen=seen, start_url=start_url)
 
 
-def impossible(slots: dict[str, Any], ground: Ground, *, way: Sequence[Step], seen: str, wrong: Sequence[str] = ()) -> t.Draw:
+def impossible(
+    slots: dict[str, Any], ground: Ground, *, way: Sequence[Step], seen: str = "", wrong: Sequence[str] = ()
+) -> t.Draw:
     """Return a draw of a task that cannot be done, which the page at the end of `way` shows: `ground` says by what."""
     solution = [*way, t.leave("N/A", seen)]
     return t.Draw(slots, t.not_achievable(), solution, wrong_answers=wrong, grounds={"N/A": ground})

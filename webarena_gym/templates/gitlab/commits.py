@@ -6,9 +6,8 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
-from webarena_gym.templates.ways import question, turn_pages, visit
-
-TEMPLATES = t.Templates("gitlab")
+from webarena_gym.templates.rows import Visit
+from webarena_gym.templates.ways import question, turn_pages
 
 MADE = (
     PROJECTS.rstrip()
@@ -57,7 +56,6 @@ def _count(world: t.Sampler, row: t.Row, column: str, slot: dict[str, str]) -> t
     )
 
 
-@TEMPLATES.define("How many commits did {person} make to {project} on {day}?")
 def commits_on_day(world: t.Sampler) -> t.Draw:
     """Count the commits of somebody on a day, often several."""
     row = world.pick(
@@ -68,7 +66,6 @@ def commits_on_day(world: t.Sampler) -> t.Draw:
     return _count(world, row, "day", {"day": slashed(row["day"])})
 
 
-@TEMPLATES.define("How many commits did {person} make to {project} in {month}?")
 def commits_in_month(world: t.Sampler) -> t.Draw:
     """Count the commits of somebody in a month."""
     row = world.pick(
@@ -79,7 +76,6 @@ def commits_in_month(world: t.Sampler) -> t.Draw:
     return _count(world, row, "month", {"month": f"{date.fromisoformat(row['day']):%B %Y}"})
 
 
-@TEMPLATES.define("How many commits did {person} make to {project} during {year}?")
 def commits_in_year(world: t.Sampler) -> t.Draw:
     """Count the commits of somebody in a year, where there are others in another year."""
     row = world.pick(
@@ -92,7 +88,6 @@ def commits_in_year(world: t.Sampler) -> t.Draw:
     return _count(world, row, "year", {"year": row["year"]})
 
 
-@TEMPLATES.define("How many commits did {first} and {second} make to {project} in {month}? Give the sum.")
 def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
     """Add up the commits of two people in a month."""
     row = world.pick(
@@ -135,7 +130,6 @@ def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many commits did {first} and {second} make together to the default branch of {project}?")
 def commits_of_two(world: t.Sampler) -> t.Draw:
     """Add up the commits of two contributors."""
     rows = ranked(world, 3)
@@ -176,7 +170,6 @@ def _top(world: t.Sampler, count: int) -> list[t.Row]:
     return rows
 
 
-@TEMPLATES.define("Who has made the most commits to {project}? Tell me the full name.")
 def top_contributor(world: t.Sampler) -> t.Draw:
     """Ask for the most active contributor."""
     rows = _top(world, 1)
@@ -189,7 +182,6 @@ def top_contributor(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("List the full names of the top {count} contributors to {project} by number of commits, separated by commas.")
 def top_contributors(world: t.Sampler) -> t.Draw:
     """Ask for the two or three most active contributors."""
     count = world.rng.choice((2, 3))
@@ -204,7 +196,6 @@ def top_contributors(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the email address of the person with the most commits to the branch {branch} of {project}?")
 def top_email(world: t.Sampler) -> t.Draw:
     """Ask for the address of the most active contributor."""
     rows = _top(world, 1)
@@ -217,7 +208,6 @@ def top_email(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("On which date did {person} last commit to the default branch of {project}?")
 def last_commit_date(world: t.Sampler) -> t.Draw:
     """Ask for the day of somebody's last commit."""
     rows = ranked(world, 2)
@@ -233,17 +223,12 @@ def last_commit_date(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Show me what {person} changed in {project} with the commit "{title}".')
-def commit_place(world: t.Sampler) -> t.Draw:
-    """Open the page of a commit, found by its title."""
-    row = world.pick(
-        MADE
-        + """SELECT * FROM made a WHERE is_trunk AND title != 'Initial commit' AND 1 = (
+commit_place = Visit(
+    MADE
+    + """SELECT * FROM made a WHERE is_trunk AND title != 'Initial commit' AND 1 = (
             SELECT count(*) FROM git_commit c WHERE c.project_id = a.project_id AND instr(lower(c.title), lower(a.title))
-        ) ORDER BY project_id, commit_id"""
-    )
-    return visit(
-        {"person": row["author_name"], "project": row["name"], "title": row["title"]},
-        f"__GITLAB__/{row['full_path']}/-/commit/{row['sha']}",
-        way=[*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"])],
-    )
+        ) ORDER BY project_id, commit_id""",
+    "__GITLAB__/{full_path}/-/commit/{sha}",
+    way=lambda _, row: [*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"])],
+    slots={"person": "{author_name}", "project": "{name}"},
+)

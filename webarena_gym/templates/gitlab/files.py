@@ -8,9 +8,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.repositories import MAY_WRITE
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("gitlab")
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"
 NOTES = (
     "Open every morning from nine to noon.",
@@ -48,32 +48,27 @@ def writable(world: t.Sampler, condition: str = "1") -> t.Row:
     return world.pick(PROJECTS + f"SELECT s.* FROM seen s WHERE {MAY_WRITE} AND ({condition}) ORDER BY project_id")
 
 
-@TEMPLATES.define("In {project}, add a file {path} to the default branch that says: {text}")
-def file_new(world: t.Sampler) -> t.Draw:
-    """Make a file in a new folder; the page of the file is shown at the end."""
-    row = writable(world)
-    path = f"{world.rng.choice(FOLDERS)}/{world.rng.choice(FILE_NAMES)}"
-    text = world.rng.choice(NOTES)
-    return instruction(
-        {"project": row["name"], "path": path, "text": text},
-        t.all_of(
-            t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['default_branch']}/{path}"),
-            files_become(world, row, {path: text}),
-        ),
-        way=[
-            *open_project(row, "New file"),
-            t.type_text("File name", path, "The slash makes the folder."),
-            t.type_text("File content", text),
-            t.click("Commit changes"),
-        ],
-        seen="The file is there.",
-    )
-
-
-@TEMPLATES.define(
-    "Make a folder called {folder} in {project} with two files in it: {first} containing the name of the project's owner or "
-    "group as its page shows it, and {second} containing the number of its stars. The default branch is the place."
+file_new = Change(
+    writable,
+    lambda world, row: t.all_of(
+        t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['default_branch']}/{row['path']}"),
+        files_become(world, row, {row["path"]: row["text"]}),
+    ),
+    way=lambda _, row: [
+        *open_project(row, "New file"),
+        t.type_text("File name", row["path"], "The slash makes the folder."),
+        t.type_text("File content", row["text"]),
+        t.click("Commit changes"),
+    ],
+    seen="The file is there.",
+    also={
+        "path": lambda world, _row: f"{world.rng.choice(FOLDERS)}/{world.rng.choice(FILE_NAMES)}",
+        "text": lambda world, _row: world.rng.choice(NOTES),
+    },
+    slots={"project": "{name}"},
 )
+
+
 def folder_new(world: t.Sampler) -> t.Draw:
     """Make two files in one folder, with what is to be read on the project's page."""
     row = writable(world)
@@ -92,9 +87,6 @@ def folder_new(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Change the title of my website {project} to {title}: the title element in its index.html, nothing else there."
-)
 def website_title(world: t.Sampler) -> t.Draw:
     """Replace one line of a page of my website."""
     row = world.pick(
@@ -119,9 +111,6 @@ def website_title(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Put my project {project} under the {license}: its LICENSE file must hold the site's template of that license."
-)
 def license_change(world: t.Sampler) -> t.Draw:
     """Replace the license by a template."""
     row = world.pick(PROJECTS + "SELECT * FROM mine WHERE license != '' ORDER BY project_id")
@@ -146,27 +135,29 @@ def license_change(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Replace the whole README of {project} by this one line: {text}")
-def readme_replace(world: t.Sampler) -> t.Draw:
-    """Replace a README."""
-    row = writable(world)
-    text = world.rng.choice(NOTES)
-    return instruction(
-        {"project": row["name"], "text": text},
-        files_become(world, row, {"README.md": text}),
-        way=[*open_file(row, "README.md"), t.click("Edit file"), t.type_text("File content", text), t.click("Commit changes")],
-        seen="The README is replaced.",
-    )
+readme_replace = Change(
+    writable,
+    lambda world, row: files_become(world, row, {"README.md": row["text"]}),
+    way=lambda _, row: [
+        *open_file(row, "README.md"),
+        t.click("Edit file"),
+        t.type_text("File content", row["text"]),
+        t.click("Commit changes"),
+    ],
+    seen="The README is replaced.",
+    also={"text": lambda world, _row: world.rng.choice(NOTES)},
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("Delete the file {path} from the default branch of {project}.")
-def file_delete(world: t.Sampler) -> t.Draw:
-    """Remove a file."""
-    row = writable(world)
-    path = world.pick("SELECT path FROM file WHERE branch_id = ? ORDER BY path", row["trunk_id"])["path"]
-    return instruction(
-        {"path": path, "project": row["name"]},
-        files_become(world, row, {path: None}),
-        way=[*open_file(row, path), t.click("Delete file")],
-        seen="The file is gone.",
-    )
+file_delete = Change(
+    writable,
+    lambda world, row: files_become(world, row, {row["other"]["path"]: None}),
+    way=lambda _, row: [*open_file(row, row["other"]["path"]), t.click("Delete file")],
+    seen="The file is gone.",
+    other=(
+        "SELECT path FROM file WHERE branch_id = ? ORDER BY path",
+        "trunk_id",
+    ),
+    slots={"path": "{other[path]}", "project": "{name}"},
+)

@@ -6,26 +6,25 @@ from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import VISIBILITIES, people
 from webarena_gym.templates.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
-from webarena_gym.templates.ways import instruction, question, visit
+from webarena_gym.templates.rows import Fact, Visit
+from webarena_gym.templates.ways import instruction, question
 
-TEMPLATES = t.Templates("gitlab")
 IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"
 MADE = "SELECT path, name, visibility FROM user_group WHERE group_id > ? ORDER BY group_id"
 MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER BY user_id"
 
 
-@TEMPLATES.define("How many projects are in the group {group}?")
-def group_project_count(world: t.Sampler) -> t.Draw:
-    """Ask for the number of projects of a group."""
-    row = world.pick(
-        PROJECTS
-        + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
-        GROUP BY group_id ORDER BY group_id"""
-    )
-    return question({"group": row["name"]}, row["found"], way=open_group(world, row["name"]), seen="All of them are listed.")
+group_project_count = Fact(
+    PROJECTS
+    + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
+        GROUP BY group_id ORDER BY group_id""",
+    "{found}",
+    way=lambda world, row: open_group(world, row["name"]),
+    seen="All of them are listed.",
+    slots={"group": "{name}"},
+)
 
 
-@TEMPLATES.define("Which project of the group {group} has the most stars? Give its name.")
 def group_best_project(world: t.Sampler) -> t.Draw:
     """Ask for the best-liked project of a group."""
     group = world.pick(PROJECTS + "SELECT DISTINCT group_id FROM project_seen WHERE group_id IS NOT NULL ORDER BY group_id")
@@ -43,31 +42,22 @@ def group_best_project(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many members of the group {group} have the role {role}?")
-def group_role_count(world: t.Sampler) -> t.Draw:
-    """Count the members of a group with a role."""
-    row = world.pick(
-        "SELECT g.name, m.role, count(*) AS found FROM user_group g JOIN group_member m USING (group_id)"
-        f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role"
-    )
-    found = row["found"]
-    return question(
-        {"group": row["name"], "role": row["role"]},
-        found,
-        way=[*open_group(world, row["name"]), t.click("Group members")],
-        seen=f"{found} with that role.",
-    )
+group_role_count = Fact(
+    "SELECT g.name, m.role, count(*) AS found FROM user_group g JOIN group_member m USING (group_id)"
+    f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role",
+    "{found}",
+    way=lambda world, row: [*open_group(world, row["name"]), t.click("Group members")],
+    seen="{found} with that role.",
+    slots={"group": "{name}"},
+)
 
 
-@TEMPLATES.define("Show me who is in the group {group}.")
-def group_place(world: t.Sampler) -> t.Draw:
-    """Open the list of a group's members."""
-    row = world.pick(f"SELECT * FROM user_group g WHERE {GROUP_SEEN} ORDER BY group_id")
-    return visit(
-        {"group": row["name"]},
-        f"__GITLAB__/groups/{row['path']}/-/group_members",
-        way=[*open_group(world, row["name"]), t.click("Group members")],
-    )
+group_place = Visit(
+    f"SELECT * FROM user_group g WHERE {GROUP_SEEN} ORDER BY group_id",
+    "__GITLAB__/groups/{path}/-/group_members",
+    way=lambda world, row: [*open_group(world, row["name"]), t.click("Group members")],
+    slots={"group": "{name}"},
+)
 
 
 def _group_name(world: t.Sampler) -> str:
@@ -76,7 +66,6 @@ def _group_name(world: t.Sampler) -> str:
     return f"{word}-{world.rng.choice(('lab', 'team', 'circle', 'crew'))}"
 
 
-@TEMPLATES.define("Create a new {visibility} group called {name} and go to its page.")
 def group_new(world: t.Sampler) -> t.Draw:
     """Make a group."""
     name, visibility = _group_name(world), world.rng.choice(VISIBILITIES)
@@ -88,7 +77,6 @@ def group_new(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Create a new group "{name}" with the members {people}, all of them as {role}s.')
 def group_with_members(world: t.Sampler) -> t.Draw:
     """Make a group and invite people to it."""
     name, role = _group_name(world), world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
@@ -115,7 +103,6 @@ def group_with_members(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Add {person} to the group {group} as a {role}.")
 def group_invite(world: t.Sampler) -> t.Draw:
     """Invite somebody to my own group."""
     group = world.pick(

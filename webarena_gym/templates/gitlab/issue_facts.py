@@ -9,49 +9,40 @@ from webarena_gym.tasks.grounds import lacks
 from webarena_gym.templates.gitlab.issues import MINE
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
-from webarena_gym.templates.ways import impossible, question, turn_pages
+from webarena_gym.templates.rows import Fact, Impossible
+from webarena_gym.templates.ways import question, turn_pages
 
-TEMPLATES = t.Templates("gitlab")
-
-
-@TEMPLATES.define("Assign the issue about the {topic} in {project} to me.")
-def issue_assign_missing(world: t.Sampler) -> t.Draw:
-    """Ask for an issue that does not exist; the answer is N/A."""
-    row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
-    topic = world.rng.choice(
-        ("carrier pigeon interface", "quantum printer", "holographic display", "steam engine driver", "tea kettle sensor")
-    )
-    titles = [
-        issue["title"]
-        for issue in world.rows(
-            PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
-        )
-    ]
-    return impossible(
-        {"topic": topic, "project": row["full_path"]},
-        lacks([row["full_path"].rpartition("/")[2], *titles], [topic]),
-        way=[*open_list(ISSUE, row), t.click("All")],
-        seen=f"No issue is about the {topic}.",
-    )
+issue_assign_missing = Impossible(
+    PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id",
+    lambda _, row: lacks([row["full_path"].rpartition("/")[2], *row["titles"]], [row["topic"]]),
+    way=lambda _, row: [*open_list(ISSUE, row), t.click("All")],
+    seen="No issue is about the {topic}.",
+    also={
+        "topic": lambda world, _row: world.rng.choice(
+            ("carrier pigeon interface", "quantum printer", "holographic display", "steam engine driver", "tea kettle sensor")
+        ),
+        "titles": lambda world, row: [
+            issue["title"]
+            for issue in world.rows(
+                PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
+            )
+        ],
+    },
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('How many open issues of {project} have the label "{label}"?')
-def labelled_issue_count(world: t.Sampler) -> t.Draw:
-    """Count a project's open issues with a label."""
-    row = world.pick(
-        PLANNING
-        + """SELECT problem.*, l.name AS label, count(*) AS found FROM problem JOIN issue_label USING (issue_id)
-        JOIN label l USING (label_id) WHERE problem.state = 'opened' GROUP BY label_id ORDER BY label_id"""
-    )
-    return question(
-        {"project": row["full_path"], "label": row["label"]},
-        row["found"],
-        way=[*open_project(row), t.click("Labels")],
-        seen=f"{row['found']} open issues have it.",
-    )
+labelled_issue_count = Fact(
+    PLANNING
+    + """SELECT problem.*, l.name AS label, count(*) AS found FROM problem JOIN issue_label USING (issue_id)
+        JOIN label l USING (label_id) WHERE problem.state = 'opened' GROUP BY label_id ORDER BY label_id""",
+    "{found}",
+    way=lambda _, row: [*open_project(row), t.click("Labels")],
+    seen="{found} open issues have it.",
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("Who has opened the most issues in {project}, closed ones included? Give the full name.")
 def busiest_author(world: t.Sampler) -> t.Draw:
     """Ask who opened the most issues of a project."""
     row = world.pick(
@@ -71,25 +62,19 @@ def busiest_author(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Who is the issue "{title}" in {project} assigned to? Give the full name.')
-def issue_assignee(world: t.Sampler) -> t.Draw:
-    """Ask for the one assignee of an issue."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT problem.*, min(u.name) AS assignee
+issue_assignee = Fact(
+    PLANNING
+    + f"""SELECT problem.*, min(u.name) AS assignee
         FROM problem JOIN issue_assignee a USING (issue_id) JOIN user u USING (user_id)
-        GROUP BY issue_id HAVING count(*) = 1 AND min(a.user_id) != {ME} AND min(u.name) != author ORDER BY issue_id"""
-    )
-    return question(
-        {"title": row["title"], "project": row["full_path"]},
-        row["assignee"],
-        way=open_item(world, ISSUE, row),
-        seen=f"{row['assignee']} is to do it.",
-        wrong=[row["author"]],
-    )
+        GROUP BY issue_id HAVING count(*) = 1 AND min(a.user_id) != {ME} AND min(u.name) != author ORDER BY issue_id""",
+    "{assignee}",
+    way=lambda world, row: open_item(world, ISSUE, row),
+    seen="{assignee} is to do it.",
+    wrong=["{author}"],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("What is the title of the oldest open issue in {project}?")
 def oldest_issue(world: t.Sampler) -> t.Draw:
     """Ask for the issue that has been open longest."""
     row = world.pick(
@@ -108,9 +93,6 @@ def oldest_issue(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'When is the milestone "{milestone}" of {project} due, and how many open issues does it have? Answer as "date; number".'
-)
 def milestone_facts(world: t.Sampler) -> t.Draw:
     """Ask for the date and the open issues of a milestone."""
     row = world.pick(
@@ -130,18 +112,13 @@ def milestone_facts(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many issues are assigned to me in {project} that are still open?")
-def own_issue_count(world: t.Sampler) -> t.Draw:
-    """Count my open issues in a project."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT problem.*, count(*) AS found FROM problem JOIN issue_assignee a USING (issue_id)
-        WHERE a.user_id = {ME} AND problem.state = 'opened' GROUP BY project_id ORDER BY project_id"""
-    )
-    me = world.rows(f"SELECT name, username FROM user WHERE user_id = {ME}")[0]
-    return question(
-        {"project": row["full_path"]},
-        row["found"],
-        way=[*open_list(ISSUE, row), t.choose("Assignee", option(me)), t.click("Apply")],
-        seen=f"The tab says {row['found']}.",
-    )
+own_issue_count = Fact(
+    PLANNING
+    + f"""SELECT problem.*, count(*) AS found FROM problem JOIN issue_assignee a USING (issue_id)
+        WHERE a.user_id = {ME} AND problem.state = 'opened' GROUP BY project_id ORDER BY project_id""",
+    "{found}",
+    way=lambda _, row: [*open_list(ISSUE, row), t.choose("Assignee", option(row["me"])), t.click("Apply")],
+    seen="The tab says {found}.",
+    also={"me": lambda world, _row: world.rows(f"SELECT name, username FROM user WHERE user_id = {ME}")[0]},
+    slots={"project": "{full_path}"},
+)

@@ -7,9 +7,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
-from webarena_gym.templates.ways import instruction, turn_pages, visit
+from webarena_gym.templates.rows import Change, Visit
+from webarena_gym.templates.ways import turn_pages
 
-TEMPLATES = t.Templates("gitlab")
 ORDERS = {
     "the oldest first": "created_asc",
     "the most recently updated first": "updated_desc",
@@ -19,110 +19,76 @@ ORDERS = {
 """Orders of a list that are not the usual one."""
 
 
-@TEMPLATES.define('Show me the open issues of {project} that have the label "{label}".')
-def labelled_issues_place(world: t.Sampler) -> t.Draw:
-    """Open a project's issues, filtered by a label."""
-    row = world.pick(
-        PLANNING
-        + """SELECT place.*, l.name AS label, count(*) AS found FROM place JOIN label l USING (project_id)
+labelled_issues_place = Visit(
+    PLANNING
+    + """SELECT place.*, l.name AS label, count(*) AS found FROM place JOIN label l USING (project_id)
         JOIN issue_label USING (label_id) JOIN issue i USING (issue_id) WHERE i.state = 'opened'
-        GROUP BY l.label_id ORDER BY l.label_id"""
-    )
-    query = urlencode({"state": "opened", "label_name[]": row["label"]})
-    return visit(
-        {"project": row["full_path"], "label": row["label"]},
-        f"__GITLAB__/{row['full_path']}/-/issues?{query}",
-        way=[*open_project(row), t.click("Labels"), t.click(f"Issues with {row['label']}")],
-    )
+        GROUP BY l.label_id ORDER BY l.label_id""",
+    lambda _, row: f"__GITLAB__/{row['full_path']}/-/issues?{urlencode({'state': 'opened', 'label_name[]': row['label']})}",
+    way=lambda _, row: [*open_project(row), t.click("Labels"), t.click(f"Issues with {row['label']}")],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("List all open issues of {project} that report bugs.")
-def bugs_place(world: t.Sampler) -> t.Draw:
-    """Start at a project and open its issues with the label for bugs."""
-    row = world.pick(
-        PLANNING
-        + """SELECT DISTINCT place.* FROM place JOIN label l USING (project_id) JOIN issue_label USING (label_id)
-        JOIN issue i USING (issue_id) WHERE l.name = 'bug' AND i.state = 'opened' ORDER BY project_id"""
-    )
-    return instruction(
-        {"project": row["full_path"]},
-        t.at_url(f"__GITLAB__/{row['full_path']}/-/issues?state=opened&label_name[]=bug"),
-        way=[t.click("Issues"), t.choose("Label", "bug"), t.click("Apply")],
-        start_url=f"__GITLAB__/{row['full_path']}",
-    )
+bugs_place = Visit(
+    PLANNING
+    + """SELECT DISTINCT place.* FROM place JOIN label l USING (project_id) JOIN issue_label USING (label_id)
+        JOIN issue i USING (issue_id) WHERE l.name = 'bug' AND i.state = 'opened' ORDER BY project_id""",
+    "__GITLAB__/{full_path}/-/issues?state=opened&label_name[]=bug",
+    way=[t.click("Issues"), t.choose("Label", "bug"), t.click("Apply")],
+    start_url="__GITLAB__/{full_path}",
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("Check out the most recent open issues of {project}.")
-def recent_issues_place(world: t.Sampler) -> t.Draw:
-    """Open a project's issues in the usual order."""
-    row = world.pick(
-        PLANNING
-        + """SELECT place.*, min(iif(newest = 1, title, NULL)) AS title FROM place JOIN (
+recent_issues_place = Change(
+    PLANNING
+    + """SELECT place.*, min(iif(newest = 1, title, NULL)) AS title FROM place JOIN (
             SELECT project_id, title,
                 row_number() OVER (PARTITION BY project_id ORDER BY created_at DESC, issue_id DESC) AS newest
             FROM problem WHERE state = 'opened'
-        ) USING (project_id) GROUP BY project_id HAVING count(*) > 1 ORDER BY project_id"""
-    )
-    return instruction(
-        {"project": row["full_path"]},
-        t.all_of(
-            t.at_url(f"__GITLAB__/{row['full_path']}/-/issues"),
-            t.page_shows("last", ".rows > li:first-child h2", exact_match=row["title"]),
-        ),
-        way=open_list(ISSUE, row),
-        seen="The newest come first.",
-    )
+        ) USING (project_id) GROUP BY project_id HAVING count(*) > 1 ORDER BY project_id""",
+    t.all_of(
+        t.at_url("__GITLAB__/{full_path}/-/issues"), t.page_shows("last", ".rows > li:first-child h2", exact_match="{title}")
+    ),
+    way=lambda _, row: open_list(ISSUE, row),
+    seen="The newest come first.",
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("List the open issues of {project}, {order}.")
-def sorted_issues_place(world: t.Sampler) -> t.Draw:
-    """Open a project's issues in another order."""
-    row = world.pick(
-        PLANNING
-        + "SELECT place.* FROM place JOIN problem USING (project_id) GROUP BY project_id HAVING count(*) > 2 ORDER BY 1"
-    )
-    order = world.rng.choice(list(ORDERS))
-    return visit(
-        {"project": row["full_path"], "order": order},
-        f"__GITLAB__/{row['full_path']}/-/issues?state=opened&sort={ORDERS[order]}",
-        way=[*open_list(ISSUE, row), t.choose("Sort by", SORTS[ORDERS[order]][0]), t.click("Apply")],
-    )
+sorted_issues_place = Visit(
+    PLANNING + "SELECT place.* FROM place JOIN problem USING (project_id) GROUP BY project_id HAVING count(*) > 2 ORDER BY 1",
+    lambda _, row: f"__GITLAB__/{row['full_path']}/-/issues?state=opened&sort={ORDERS[row['order']]}",
+    way=lambda _, row: [*open_list(ISSUE, row), t.choose("Sort by", SORTS[ORDERS[row["order"]]][0]), t.click("Apply")],
+    also={"order": lambda world, _row: world.rng.choice(list(ORDERS))},
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("Which issues has {person} opened in {project}? Show me all of them, also those that are closed.")
-def author_issues_place(world: t.Sampler) -> t.Draw:
-    """Open a project's issues of one author, in all states."""
-    row = world.pick(
-        PLANNING
-        + """SELECT place.*, u.username, u.name AS person FROM place JOIN problem i USING (project_id)
+author_issues_place = Visit(
+    PLANNING
+    + """SELECT place.*, u.username, u.name AS person FROM place JOIN problem i USING (project_id)
         JOIN user u ON u.user_id = i.author_id GROUP BY place.project_id, u.user_id
-        HAVING count(DISTINCT i.state) = 2 ORDER BY place.project_id, u.user_id"""
-    )
-    return visit(
-        {"project": row["full_path"], "person": row["person"]},
-        f"__GITLAB__/{row['full_path']}/-/issues?state=all&author_username={row['username']}",
-        way=[
-            *open_list(ISSUE, row),
-            t.click("All"),
-            t.choose("Author", f"{row['person']} (@{row['username']})"),
-            t.click("Apply"),
-        ],
-    )
+        HAVING count(DISTINCT i.state) = 2 ORDER BY place.project_id, u.user_id""",
+    "__GITLAB__/{full_path}/-/issues?state=all&author_username={username}",
+    way=lambda _, row: [
+        *open_list(ISSUE, row),
+        t.click("All"),
+        t.choose("Author", f"{row['person']} (@{row['username']})"),
+        t.click("Apply"),
+    ],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Open the milestone "{milestone}" of {project}.')
-def milestone_place(world: t.Sampler) -> t.Draw:
-    """Open a milestone's page."""
-    row = world.pick(
-        PLANNING
-        + "SELECT place.*, m.title, m.iid, m.state FROM place JOIN milestone m USING (project_id) ORDER BY milestone_id"
-    )
-    closed = [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
-    return visit(
-        {"project": row["full_path"], "milestone": row["title"]},
-        f"__GITLAB__/{row['full_path']}/-/milestones/{row['iid']}",
-        way=[*open_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"]))],
-    )
+milestone_place = Visit(
+    PLANNING + "SELECT place.*, m.title, m.iid, m.state FROM place JOIN milestone m USING (project_id) ORDER BY milestone_id",
+    "__GITLAB__/{full_path}/-/milestones/{iid}",
+    way=lambda _, row: [*open_project(row), t.click("Milestones"), *row["closed"], t.click(entry(row["title"]))],
+    also={"closed": lambda _, row: [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []},
+    slots={"project": "{full_path}", "milestone": "{title}"},
+)
 
 
 def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
@@ -160,16 +126,11 @@ def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Of the issues that I opened, open the one that was updated last among those with the word "{word}" in the title,'
-    " and tell me whether it is closed (yes or no)."
-)
 def updated_issue_state(world: t.Sampler) -> t.Draw:
     """Find my issue that was updated last, and tell its state."""
     return draw_own_issue(world, "updated_at", "updated_desc")
 
 
-@TEMPLATES.define('Open the latest issue that I created with "{word}" in its title. Is it closed? Answer yes or no.')
 def created_issue_state(world: t.Sampler) -> t.Draw:
     """Find the issue that I created last, and tell its state."""
     return draw_own_issue(world, "created_at", "created_date")

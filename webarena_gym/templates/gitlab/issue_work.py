@@ -19,9 +19,9 @@ from webarena_gym.templates.gitlab.ways import (
     option,
     people_of,
 )
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("gitlab")
 OPEN_ONES = PLANNING + f"SELECT * FROM problem WHERE state = 'opened' AND {MINE} ORDER BY issue_id"
 ASSIGNED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM issue_assignee a JOIN user USING (user_id) WHERE a.issue_id = issue.issue_id ORDER BY username
@@ -53,7 +53,6 @@ def names_of(world: t.Sampler, query: str, row: t.Row) -> list[str]:
     return names.split(",") if names else []
 
 
-@TEMPLATES.define("Assign the issue about {topic} in {project} to {person}.")
 def issue_assign(world: t.Sampler) -> t.Draw:
     """Give an issue that nobody has to somebody, by what it is about."""
     free = [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)]
@@ -72,24 +71,30 @@ def issue_assign(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Close the issue "{title}" in {project}{comment}.')
-def issue_close(world: t.Sampler) -> t.Draw:
-    """Close an issue, with or without a last comment."""
-    row = world.pick(OPEN_ONES)
-    remark = world.rng.choice(("", *REMARKS))
-    comment = f' with the comment "{remark}"' if remark else ""
-    steps = [t.type_text("Write a comment", remark), t.click("Comment and close issue")] if remark else [t.click("Close issue")]
-    return instruction(
-        {"title": row["title"], "project": row["full_path"], "comment": comment},
-        t.all_of(
-            column_holds(world, row, "state", "closed"),
-            new_rows(world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, remark]] if remark else [], SPOKEN),
+issue_close = Change(
+    OPEN_ONES,
+    lambda world, row: t.all_of(
+        column_holds(world, row, "state", "closed"),
+        new_rows(
+            world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, row["remark"]]] if row["remark"] else [], SPOKEN
         ),
-        way=[*open_item(world, ISSUE, row), *steps],
-    )
+    ),
+    way=lambda world, row: [
+        *open_item(world, ISSUE, row),
+        *(
+            [t.type_text("Write a comment", row["remark"]), t.click("Comment and close issue")]
+            if row["remark"]
+            else [t.click("Close issue")]
+        ),
+    ],
+    also={
+        "remark": lambda world, _row: world.rng.choice(("", *REMARKS)),
+        "comment": lambda _, row: f''' with the comment "{row["remark"]}"''' if row["remark"] else "",
+    },
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Put the label "{label}" on the issue "{title}" in {project}, beside those that it has.')
 def issue_label(world: t.Sampler) -> t.Draw:
     """Add a label to an issue."""
     row = world.pick(OPEN_ONES)
@@ -103,7 +108,6 @@ def issue_label(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Set the due date of the issue "{title}" in {project} to {date}.')
 def issue_due_date(world: t.Sampler) -> t.Draw:
     """Give an issue a due date, or another one."""
     row = world.pick(OPEN_ONES)
@@ -120,36 +124,28 @@ def issue_due_date(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('In {project}, move the issue "{title}" to the milestone "{milestone}".')
-def issue_milestone(world: t.Sampler) -> t.Draw:
-    """Put an issue into a milestone that it is not in."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT problem.*, m.title AS milestone, m.milestone_id AS wanted FROM problem JOIN milestone m USING (project_id)
+issue_milestone = Change(
+    PLANNING
+    + f"""SELECT problem.*, m.title AS milestone, m.milestone_id AS wanted FROM problem JOIN milestone m USING (project_id)
         WHERE problem.state = 'opened' AND m.state = 'active' AND m.milestone_id IS NOT problem.milestone_id AND {MINE}
-        ORDER BY issue_id, wanted"""
-    )
-    return instruction(
-        {"project": row["full_path"], "title": row["title"], "milestone": row["milestone"]},
-        column_holds(world, row, "milestone_id", row["wanted"]),
-        way=[
-            *open_item(world, ISSUE, row),
-            t.click("Edit issue"),
-            t.choose("Milestone", row["milestone"]),
-            t.click("Save changes"),
-        ],
-    )
+        ORDER BY issue_id, wanted""",
+    lambda world, row: column_holds(world, row, "milestone_id", row["wanted"]),
+    way=lambda world, row: [
+        *open_item(world, ISSUE, row),
+        t.click("Edit issue"),
+        t.choose("Milestone", row["milestone"]),
+        t.click("Save changes"),
+    ],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Reopen the issue "{title}" in {project}.')
-def issue_reopen(world: t.Sampler) -> t.Draw:
-    """Open a closed issue again."""
-    row = world.pick(PLANNING + f"SELECT * FROM problem WHERE state = 'closed' AND {MINE} ORDER BY issue_id")
-    return instruction(
-        {"title": row["title"], "project": row["full_path"]},
-        column_holds(world, row, "state", "opened"),
-        way=[*open_item(world, ISSUE, row), t.click("Reopen issue")],
-    )
+issue_reopen = Change(
+    PLANNING + f"SELECT * FROM problem WHERE state = 'closed' AND {MINE} ORDER BY issue_id",
+    lambda world, row: column_holds(world, row, "state", "opened"),
+    way=lambda world, row: [*open_item(world, ISSUE, row), t.click("Reopen issue")],
+    slots={"project": "{full_path}"},
+)
 
 
 def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:
@@ -171,7 +167,6 @@ def in_turn(rows: list[t.Row], narrow: Step, change: Step) -> list[Step]:
     return steps
 
 
-@TEMPLATES.define("Assign to me all open issues of {project} that have no assignee yet.")
 def issues_assign_all(world: t.Sampler) -> t.Draw:
     """Take over every issue of a project that nobody has."""
     rows = draw_several(world, [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)])
@@ -188,7 +183,6 @@ def issues_assign_all(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Close every open issue of {project} that has the label "{label}".')
 def issues_close_all(world: t.Sampler) -> t.Draw:
     """Close all issues of a project that have a label."""
     label = world.rng.choice(("bug", "enhancement", "documentation", "question"))

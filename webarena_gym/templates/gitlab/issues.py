@@ -19,7 +19,6 @@ from webarena_gym.templates.gitlab.ways import (
 )
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("gitlab")
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 PROBLEMS = (
     "connection refused", "blank page after the update", "404 on the download link", "disk quota exceeded",
@@ -59,9 +58,6 @@ def issue_rows(world: t.Sampler, expected: list[list[object]]) -> dict[str, obje
     return new_rows(world, "issue", columns, expected)
 
 
-@TEMPLATES.define(
-    'Create an issue in {project} with the title "{title}". Assign it to {person} and set its due date to {date}.'
-)
 def issue_create(world: t.Sampler) -> t.Draw:
     """Open an issue with an assignee and a due date."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
@@ -80,7 +76,6 @@ def issue_create(world: t.Sampler) -> t.Draw:
         ), way=[*open_list(ISSUE, row), t.click("New issue"), t.type_text("Title", title), t.choose("Assignee", option(person)) if person else t.click("Assign to me"), t.type_text("Due date (optional)", str(due)), t.click("Create issue")])  # fmt: skip
 
 
-@TEMPLATES.define("Open a new issue in {project} to report {problem}.")
 def issue_report(world: t.Sampler) -> t.Draw:
     """Report a problem in a project, in words of one's own."""
     row = world.pick(PLANNING + "SELECT * FROM place WHERE NOT is_archived ORDER BY project_id")
@@ -98,7 +93,6 @@ def issue_report(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Open an issue in {project} to discuss the implementation of {idea}, with the label "{label}".')
 def issue_propose(world: t.Sampler) -> t.Draw:
     """Propose something, with a label."""
     row = world.pick(
@@ -130,7 +124,6 @@ def issue_propose(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("In {project}, create a milestone for the upcoming {event}, starting on {start} and ending {end}.")
 def milestone_create(world: t.Sampler) -> t.Draw:
     """Make a milestone with both dates; the second may be given in days after the first."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")

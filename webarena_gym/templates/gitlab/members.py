@@ -6,9 +6,9 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import people
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project, slashed
+from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.ways import instruction, question
 
-TEMPLATES = t.Templates("gitlab")
 HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"
 ROLES = ("Guest", "Reporter", "Developer", "Maintainer")
 OTHERS = (
@@ -41,7 +41,6 @@ def _day(world: t.Sampler) -> str:
     return str(today + timedelta(days=world.rng.randint(20, 360)))
 
 
-@TEMPLATES.define("Who else besides me has access to my project {project}? List their usernames, separated by commas.")
 def access_list(world: t.Sampler) -> t.Draw:
     """Ask who is a member."""
     row = world.pick(OTHERS + "SELECT * FROM others GROUP BY project_id HAVING count(*) BETWEEN 2 AND 7 ORDER BY project_id")
@@ -56,24 +55,18 @@ def access_list(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which role does {person} have in the project {project}?")
-def role_of(world: t.Sampler) -> t.Draw:
-    """Ask for somebody's role."""
-    row = world.pick(
-        PROJECTS
-        + """SELECT s.*, u.name AS person, m.role FROM seen s JOIN project_member m USING (project_id) JOIN user u USING (user_id)
-        WHERE m.user_id NOT IN (SELECT user_id FROM group_member g WHERE g.group_id IS s.group_id) ORDER BY project_id, user_id"""
-    )
-    return question(
-        {"person": row["person"], "project": row["name"]},
-        row["role"],
-        way=open_project(row, "Members"),
-        seen=f"{row['person']} is a {row['role']}.",
-        wrong=["Guest" if row["role"] != "Guest" else "Reporter"],
-    )
+role_of = Fact(
+    PROJECTS
+    + """SELECT s.*, u.name AS person, m.role FROM seen s JOIN project_member m USING (project_id) JOIN user u USING (user_id)
+        WHERE m.user_id NOT IN (SELECT user_id FROM group_member g WHERE g.group_id IS s.group_id) ORDER BY project_id, user_id""",
+    "{role}",
+    way=lambda _, row: open_project(row, "Members"),
+    seen="{person} is a {role}.",
+    wrong=lambda _, row: ["Guest" if row["role"] != "Guest" else "Reporter"],
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("On which date does the access of {person} to the project {project} expire?")
 def expiry_of(world: t.Sampler) -> t.Draw:
     """Ask when somebody's place ends."""
     row = world.pick(
@@ -118,38 +111,35 @@ def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
     )
 
 
-@TEMPLATES.define("{people} wants to see my project {project}. Invite this person with the role {role}.")
 def invite_one(world: t.Sampler) -> t.Draw:
     """Invite somebody."""
     return _invite(world, 1, None)
 
 
-@TEMPLATES.define("Invite {people} to my project {project} with the role {role}.")
 def invite_two(world: t.Sampler) -> t.Draw:
     """Invite two people at once."""
     return _invite(world, 2, None)
 
 
-@TEMPLATES.define("Invite {people} to my project {project} with the role {role}, until {day}.")
 def invite_until(world: t.Sampler) -> t.Draw:
     """Invite somebody for some time."""
     return _invite(world, 1, _day(world))
 
 
-@TEMPLATES.define("In my project {project}, give {person} the role {role}.")
-def role_change(world: t.Sampler) -> t.Draw:
-    """Change somebody's role; the last day stays."""
-    row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
-    role = world.rng.choice([role for role in ROLES if role != row["role"]])
-    return instruction(
-        {"project": row["name"], "person": row["person"], "role": role.lower()},
-        members_become(world, row["project_id"], {row["user_id"]: [role, row["expires_on"]]}),
-        way=[*open_project(row, "Members"), t.choose(f"Role of {row['person']}", role), t.click(f"Update {row['person']}")],
-        seen="The role is changed.",
-    )
+role_change = Change(
+    OTHERS + "SELECT * FROM others ORDER BY project_id, user_id",
+    lambda world, row: members_become(world, row["project_id"], {row["user_id"]: [row["new_role"], row["expires_on"]]}),
+    way=lambda _, row: [
+        *open_project(row, "Members"),
+        t.choose(f"Role of {row['person']}", row["new_role"]),
+        t.click(f"Update {row['person']}"),
+    ],
+    seen="The role is changed.",
+    also={"new_role": lambda world, row: world.rng.choice([role for role in ROLES if role != row["role"]])},
+    slots={"project": "{name}", "role": "{new_role:lower}"},
+)
 
 
-@TEMPLATES.define("Let the access of {person} to my project {project} end on {day}.")
 def expiry_change(world: t.Sampler) -> t.Draw:
     """Set the last day of somebody's place; the role stays."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
@@ -168,19 +158,15 @@ def expiry_change(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("{person} left the team. Remove this person from my project {project}.")
-def member_remove(world: t.Sampler) -> t.Draw:
-    """Remove a member."""
-    row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
-    return instruction(
-        {"person": row["person"], "project": row["name"]},
-        members_become(world, row["project_id"], {row["user_id"]: None}),
-        way=[*open_project(row, "Members"), t.click(f"Remove {row['person']}")],
-        seen="The person is gone.",
-    )
+member_remove = Change(
+    OTHERS + "SELECT * FROM others ORDER BY project_id, user_id",
+    lambda world, row: members_become(world, row["project_id"], {row["user_id"]: None}),
+    way=lambda _, row: [*open_project(row, "Members"), t.click(f"Remove {row['person']}")],
+    seen="The person is gone.",
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("I have no time for {project} any more. Leave that project for me.")
 def leave_project(world: t.Sampler) -> t.Draw:
     """Give up a place in somebody else's project."""
     mine = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"

@@ -5,9 +5,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
-from webarena_gym.templates.ways import question, turn_pages, visit
+from webarena_gym.templates.rows import Fact, Visit
+from webarena_gym.templates.ways import turn_pages, visit
 
-TEMPLATES = t.Templates("gitlab")
 PLACES = {
     "merge requests assigned to me": ("assignee", "Assigned merge requests", ""),
     "merge requests that require my review": ("reviewer", "Review requests", ""),
@@ -16,7 +16,6 @@ PLACES = {
 """Lists of my own: what they are called, whom the URL names, and the way there."""
 
 
-@TEMPLATES.define("Check out the {place}.")
 def own_requests_place(world: t.Sampler) -> t.Draw:
     """Open one of my lists of merge requests."""
     place = world.rng.choice(list(PLACES))
@@ -28,29 +27,22 @@ def own_requests_place(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Show me all merge requests of {project} that were merged.")
-def merged_requests_place(world: t.Sampler) -> t.Draw:
-    """Open a project's merged requests."""
-    row = world.pick(PLANNING + "SELECT * FROM request WHERE state = 'merged' GROUP BY project_id ORDER BY project_id")
-    return visit(
-        {"project": row["full_path"]},
-        f"__GITLAB__/{row['full_path']}/-/merge_requests?state=merged",
-        way=[*open_list(MERGE_REQUEST, row), t.click("Merged")],
-    )
+merged_requests_place = Visit(
+    PLANNING + "SELECT * FROM request WHERE state = 'merged' GROUP BY project_id ORDER BY project_id",
+    "__GITLAB__/{full_path}/-/merge_requests?state=merged",
+    way=lambda _, row: [*open_list(MERGE_REQUEST, row), t.click("Merged")],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Show me what the merge request "{title}" in {project} changes in the files.')
-def changes_place(world: t.Sampler) -> t.Draw:
-    """Open the changes of an open merge request."""
-    row = world.pick(PLANNING + "SELECT * FROM request WHERE state = 'opened' ORDER BY merge_request_id")
-    return visit(
-        {"title": row["title"], "project": row["full_path"]},
-        f"{item_url(MERGE_REQUEST, row)}/diffs",
-        way=[*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
-    )
+changes_place = Visit(
+    PLANNING + "SELECT * FROM request WHERE state = 'opened' ORDER BY merge_request_id",
+    lambda _, row: f"{item_url(MERGE_REQUEST, row)}/diffs",
+    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define("Open the {end} of the open merge requests that {reason}, and tell me the full name of its author.")
 def request_author(world: t.Sampler) -> t.Draw:
     """Open the newest or the oldest of my merge requests, and tell who made it."""
     role, label, reason = world.rng.choice(
@@ -78,42 +70,31 @@ def request_author(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('How many comments does the merge request "{title}" in {project} have?')
-def comment_count(world: t.Sampler) -> t.Draw:
-    """Count the comments on a merge request."""
-    row = world.pick(
-        PLANNING
-        + """SELECT request.*, (
+comment_count = Fact(
+    PLANNING
+    + """SELECT request.*, (
             SELECT count(*) FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
-        ) AS found FROM request ORDER BY merge_request_id"""
-    )
-    return question(
-        {"title": row["title"], "project": row["full_path"]},
-        row["found"],
-        way=open_item(world, MERGE_REQUEST, row),
-        seen=f"There are {row['found']} under Overview.",
-    )
+        ) AS found FROM request ORDER BY merge_request_id""",
+    "{found}",
+    way=lambda world, row: open_item(world, MERGE_REQUEST, row),
+    seen="There are {found} under Overview.",
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Who merged the merge request "{title}" in {project}? Give the full name.')
-def request_merger(world: t.Sampler) -> t.Draw:
-    """Ask who merged a request that somebody else had made."""
-    row = world.pick(
-        PLANNING
-        + """SELECT request.*, u.name AS merger
+request_merger = Fact(
+    PLANNING
+    + """SELECT request.*, u.name AS merger
         FROM request JOIN note n USING (merge_request_id) JOIN user u ON u.user_id = n.author_id
-        WHERE n.is_system AND n.body = 'merged' AND n.author_id != request.author_id ORDER BY merge_request_id"""
-    )
-    return question(
-        {"title": row["title"], "project": row["full_path"]},
-        row["merger"],
-        way=open_item(world, MERGE_REQUEST, row),
-        seen=f"{row['merger']} merged it.",
-        wrong=[row["author"]],
-    )
+        WHERE n.is_system AND n.body = 'merged' AND n.author_id != request.author_id ORDER BY merge_request_id""",
+    "{merger}",
+    way=lambda world, row: open_item(world, MERGE_REQUEST, row),
+    seen="{merger} merged it.",
+    wrong=["{author}"],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Which files does the merge request "{title}" in {project} change? Give their paths, separated by commas.')
 def changed_files(world: t.Sampler) -> t.Draw:
     """Ask for the files that an open request changes."""
     row = world.pick(

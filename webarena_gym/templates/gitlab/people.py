@@ -5,9 +5,9 @@ from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import open_person, open_settings
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.ways import impossible, instruction, visit
 
-TEMPLATES = t.Templates("gitlab")
 PLACES = {
     "to-do list": ("dashboard/todos", [t.click("To-Do List")]),
     "list of issues assigned to me": ("dashboard/issues?assignee_username={me}", [t.click("Assigned issues")]),
@@ -29,7 +29,6 @@ def others(world: t.Sampler) -> list[t.Row]:
     return world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
 
 
-@TEMPLATES.define("Open my {place}.")
 def own_place(world: t.Sampler) -> t.Draw:
     """Open a page of my own."""
     place = world.rng.choice(list(PLACES))
@@ -37,7 +36,6 @@ def own_place(world: t.Sampler) -> t.Draw:
     return visit({"place": place}, f"__GITLAB__/{path.format(me=my_name(world))}", way=steps)
 
 
-@TEMPLATES.define("Follow {people}.")
 def people_follow(world: t.Sampler) -> t.Draw:
     """Follow two or three people whom I do not follow yet."""
     followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
@@ -51,7 +49,6 @@ def people_follow(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I do not want to follow {person} any more.")
 def person_unfollow(world: t.Sampler) -> t.Draw:
     """Take back a follow."""
     followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
@@ -65,22 +62,20 @@ def person_unfollow(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What does {person} do for a living, according to the profile?")
-def job_of(world: t.Sampler) -> t.Draw:
-    """Ask for somebody's job."""
-    row = world.pick(
-        f"SELECT * FROM user WHERE job_title != '' AND NOT is_profile_private AND user_id != {ME} ORDER BY user_id"
-    )
-    other = world.value("SELECT job_title FROM user WHERE job_title NOT IN ('', ?) ORDER BY user_id", row["job_title"])
-    return t.Draw(
-        slots={"person": row["name"]},
-        eval=t.answer(fuzzy_match=row["job_title"]),
-        solution=[*open_person(row["name"]), t.leave(row["job_title"])],
-        wrong_answers=[other],
-    )
+job_of = Fact(
+    f"SELECT * FROM user WHERE job_title != '' AND NOT is_profile_private AND user_id != {ME} ORDER BY user_id",
+    "{job_title}",
+    way=open_person("{name}"),
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT job_title FROM user WHERE job_title NOT IN ('', ?) ORDER BY user_id", row["job_title"]
+        )
+    },
+    slots={"person": "{name}"},
+)
 
 
-@TEMPLATES.define("What is the user name of {person}?")
 def username_of(world: t.Sampler) -> t.Draw:
     """Ask for somebody's user name."""
     rows = others(world)
@@ -93,7 +88,6 @@ def username_of(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Follow {person}.")
 def person_missing(world: t.Sampler) -> t.Draw:
     """Ask for somebody who has no account; the answer is N/A."""
     rows = others(world)

@@ -6,9 +6,9 @@ from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
+from webarena_gym.templates.rows import Change, Visit
 from webarena_gym.templates.ways import instruction, visit
 
-TEMPLATES = t.Templates("gitlab")
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
 INVITED = f"""SELECT m.user_id, m.role, m.expires_on FROM project_member m JOIN project p USING (project_id)
@@ -40,7 +40,6 @@ TEMPLATES_OFFERED = {"Android": 3, "Plain HTML": 3, "Python package": 4, "Go ser
 """Project templates, and how many files a project made from one has."""
 
 
-@TEMPLATES.define("{request}.")
 def list_place(world: t.Sampler) -> t.Draw:
     """Open one of the site's lists."""
     request = world.rng.choice(list(LISTS))
@@ -48,7 +47,6 @@ def list_place(world: t.Sampler) -> t.Draw:
     return visit({"request": request}, f"__GITLAB__/{path}", way=steps)
 
 
-@TEMPLATES.define("List all projects of this site, {order} first.")
 def sorted_place(world: t.Sampler) -> t.Draw:
     """Open the list of all projects in another order."""
     orders = {
@@ -65,17 +63,16 @@ def sorted_place(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open the list of {page} of {project}.")
-def project_place(world: t.Sampler) -> t.Draw:
-    """Open a page of a project."""
-    row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id")
-    page = world.rng.choice(list(PAGES))
-    labels = {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}
-    return visit(
-        {"page": page, "project": row["name"]},
-        f"__GITLAB__/{row['full_path']}{PAGES[page].format(branch=row['default_branch'])}",
-        way=open_project(row, labels.get(page, page.capitalize())),
-    )
+project_place = Visit(
+    PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id",
+    lambda _, row: f"__GITLAB__/{row['full_path']}{PAGES[row['page']].format(branch=row['default_branch'])}",
+    way=lambda _, row: open_project(
+        row,
+        {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}.get(row["page"], row["page"].capitalize()),
+    ),
+    also={"page": lambda world, _row: world.rng.choice(list(PAGES))},
+    slots={"project": "{name}"},
+)
 
 
 def new_name(world: t.Sampler) -> str:
@@ -91,9 +88,6 @@ def people(world: t.Sampler, count: int) -> list[Any]:
     return sorted(world.rng.sample(rows, count), key=lambda row: int(row["user_id"]))
 
 
-@TEMPLATES.define(
-    "Set up a new, empty {visibility} project called {name} in my namespace, without any file, and stay on its page."
-)
 def project_empty(world: t.Sampler) -> t.Draw:
     """Make a project without a README."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
@@ -116,13 +110,11 @@ def _new_project(name: str, visibility: str, template: str = "") -> list[Step]:
     return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
 
 
-@TEMPLATES.define("Create a new {visibility} project {name} with a README and add {people} to it as {role}s.")
 def project_with_members(world: t.Sampler) -> t.Draw:
     """Make a project and invite people."""
     return _with_members(world, "")
 
 
-@TEMPLATES.define("Start a new {visibility} project {name} from the {template} template and add {people} to it as {role}s.")
 def project_from_template(world: t.Sampler) -> t.Draw:
     """Make a project from a template and invite people."""
     return _with_members(world, world.rng.choice(list(TEMPLATES_OFFERED)))
@@ -159,31 +151,32 @@ def _settings(world: t.Sampler, project_id: int, **changes: Any) -> dict[str, An
     return t.state(STATE, expected=[list((row | changes if row["project_id"] == project_id else row).values()) for row in rows])
 
 
-@TEMPLATES.define("Make my project {project} {visibility}.")
-def visibility_change(world: t.Sampler) -> t.Draw:
-    """Change who sees a project."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    wanted = world.rng.choice([value for value in VISIBILITIES if value != row["visibility"]])
-    return instruction(
-        {"project": row["name"], "visibility": wanted},
-        _settings(world, row["project_id"], visibility=wanted),
-        way=[*open_project(row, "Settings"), t.click(wanted.capitalize()), t.click("Save changes")],
-    )
+visibility_change = Change(
+    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
+    lambda world, row: _settings(world, row["project_id"], visibility=row["wanted"]),
+    way=lambda _, row: [*open_project(row, "Settings"), t.click(row["wanted"].capitalize()), t.click("Save changes")],
+    also={"wanted": lambda world, row: world.rng.choice([value for value in VISIBILITIES if value != row["visibility"]])},
+    slots={"project": "{name}", "visibility": "{wanted}"},
+)
 
 
-@TEMPLATES.define("Describe my project {project} in its settings like this: {text}")
-def description_change(world: t.Sampler) -> t.Draw:
-    """Change a project's description."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    text = f"{row['description']} ({world.rng.choice(('looking for helpers', 'under construction', 'no longer maintained'))})"
-    return instruction(
-        {"project": row["name"], "text": text},
-        _settings(world, row["project_id"], description=text),
-        way=[*open_project(row, "Settings"), t.type_text("Project description (optional)", text), t.click("Save changes")],
-    )
+description_change = Change(
+    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
+    lambda world, row: _settings(world, row["project_id"], description=row["text"]),
+    way=lambda _, row: [
+        *open_project(row, "Settings"),
+        t.type_text("Project description (optional)", row["text"]),
+        t.click("Save changes"),
+    ],
+    also={
+        "text": lambda world, row: (
+            f"{row['description']} ({world.rng.choice(('looking for helpers', 'under construction', 'no longer maintained'))})"
+        )
+    },
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("Add the topic {topic} to those of my project {project}, behind the ones that it has.")
 def topic_add(world: t.Sampler) -> t.Draw:
     """Add a topic."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
@@ -197,26 +190,24 @@ def topic_add(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I no longer work on my project {project}. Archive it.")
-def archive(world: t.Sampler) -> t.Draw:
-    """Archive a project."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    return instruction(
-        {"project": row["name"]},
-        _settings(world, row["project_id"], is_archived=1),
-        way=[*open_project(row, "Settings"), t.click("Archive project")],
-        seen="The project is archived.",
-    )
+archive = Change(
+    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
+    lambda world, row: _settings(world, row["project_id"], is_archived=1),
+    way=lambda _, row: [*open_project(row, "Settings"), t.click("Archive project")],
+    seen="The project is archived.",
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("Delete my project {project} for good.")
-def project_delete(world: t.Sampler) -> t.Draw:
-    """Delete a project, which has to be confirmed."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    rows = [list(other) for other in world.rows(STATE) if other["project_id"] != row["project_id"]]
-    return instruction(
-        {"project": row["name"]},
-        t.state(STATE, expected=rows),
-        way=[*open_project(row, "Settings"), t.type_text("Full path to confirm", row["full_path"]), t.click("Delete project")],
-        seen="The project is deleted.",
-    )
+project_delete = Change(
+    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
+    lambda _, row: t.state(STATE, expected=row["rows"]),
+    way=lambda _, row: [
+        *open_project(row, "Settings"),
+        t.type_text("Full path to confirm", row["full_path"]),
+        t.click("Delete project"),
+    ],
+    seen="The project is deleted.",
+    also={"rows": lambda world, row: [list(other) for other in world.rows(STATE) if other["project_id"] != row["project_id"]]},
+    slots={"project": "{name}"},
+)

@@ -7,9 +7,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
+from webarena_gym.templates.ways import instruction, turn_pages
 
-TEMPLATES = t.Templates("gitlab")
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
 MAY_WRITE = f"""s.project_id IN (
@@ -40,84 +40,84 @@ def _open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
     return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
 
 
-@TEMPLATES.define("How many branches does {project} have?")
-def branch_count(world: t.Sampler) -> t.Draw:
-    """Ask for the number of branches."""
-    row = world.pick(
-        PROJECTS
-        + """SELECT s.*, count(*) AS found FROM seen s JOIN branch USING (project_id) GROUP BY project_id
-        HAVING found > 1 ORDER BY project_id"""
-    )
-    found = str(row["found"])
-    return question(
-        {"project": row["name"]},
-        found,
-        way=open_project(row, "Branches"),
-        seen=f"There are {found}.",
-        wrong=[str(row["found"] - 1)],
-    )
-
-
-@TEMPLATES.define("What is the title of the latest commit on the branch {branch} of {project}?")
-def branch_head(world: t.Sampler) -> t.Draw:
-    """Ask for the newest commit of a branch."""
-    row = pick_branch(world, "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id"
-                      " WHERE t.branch_id = s.trunk_id)")  # fmt: skip
-    trunk = world.value("SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"])
-    return question(
-        {"branch": row["branch"], "project": row["name"]},
-        row["title"],
-        way=_open_branches(world, row),
-        seen=f"It is below {row['branch']}.",
-        wrong=[trunk],
-    )
-
-
-@TEMPLATES.define("Under which license is {project} published? Give its name as the site shows it.")
-def license_name(world: t.Sampler) -> t.Draw:
-    """Ask for the license."""
-    row = world.pick(PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id")
-    other = world.value("SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"])
-    return question(
-        {"project": row["name"]}, row["license"], way=open_project(row), seen="It stands above the files.", wrong=[other]
-    )
-
-
-@TEMPLATES.define(
-    "How many commits is the branch {branch} of {project} ahead of the default branch? Answer N/A if there is no such branch."
+branch_count = Fact(
+    PROJECTS
+    + """SELECT s.*, count(*) AS found FROM seen s JOIN branch USING (project_id) GROUP BY project_id
+        HAVING found > 1 ORDER BY project_id""",
+    "{found!s}",
+    way=lambda _, row: open_project(row, "Branches"),
+    seen="There are {found!s}.",
+    wrong=lambda _, row: [str(row["found"] - 1)],
+    slots={"project": "{name}"},
 )
-def branch_missing(world: t.Sampler) -> t.Draw:
-    """Ask for a branch that does not exist."""
-    row = world.pick(PROJECTS + "SELECT * FROM seen ORDER BY project_id")
-    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
-    branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
-    return impossible(
-        {"branch": branch, "project": row["name"]},
-        lacks([row["default_branch"]], [branch]),
-        way=open_project(row, "Branches"),
-        seen=f"There is no {branch}.",
-        wrong=["0", "1"],
-    )
 
 
-@TEMPLATES.define("Show me the file {path} as it is on the branch {branch} of {project}.")
-def file_place(world: t.Sampler) -> t.Draw:
-    """Open a file on another branch."""
-    row = pick_branch(world, "1")
-    file = world.pick("SELECT path FROM file WHERE branch_id = ? ORDER BY path", row["branch_id"])
-    return visit(
-        {"path": file["path"], "branch": row["branch"], "project": row["name"]},
-        f"__GITLAB__/{row['full_path']}/-/blob/{row['branch']}/{file['path']}",
-        way=[
-            *open_project(row),
-            t.choose("Branch", row["branch"]),
-            t.click("Switch branch"),
-            *(t.click(part) for part in file["path"].split("/")),
-        ],
-    )
+branch_head = Fact(
+    lambda world: pick_branch(
+        world,
+        "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id WHERE t.branch_id = s.trunk_id)",
+    ),
+    "{title}",
+    way=_open_branches,
+    seen="It is below {branch}.",
+    wrong=["{trunk}"],
+    also={
+        "trunk": lambda world, row: world.value(
+            "SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"]
+        )
+    },
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("Create a branch called {branch} in {project}, starting from {source}.")
+license_name = Fact(
+    PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id",
+    "{license}",
+    way=lambda _, row: open_project(row),
+    seen="It stands above the files.",
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"]
+        )
+    },
+    slots={"project": "{name}"},
+)
+
+
+branch_missing = Impossible(
+    PROJECTS + "SELECT * FROM seen ORDER BY project_id",
+    lacks(["{default_branch}"], ["{branch}"]),
+    way=lambda _, row: open_project(row, "Branches"),
+    seen="There is no {branch}.",
+    wrong=["0", "1"],
+    also={
+        "seed": lambda world, _row: int(world.value("SELECT value FROM world WHERE key = 'seed'")),
+        "branch": lambda world, row: (
+            f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(row['seed'], world.rng.randrange(128), 'title').lower()}"
+        ),
+    },
+    slots={"project": "{name}"},
+)
+
+
+file_place = Visit(
+    lambda world: pick_branch(world, "1"),
+    "__GITLAB__/{full_path}/-/blob/{branch}/{other[path]}",
+    way=lambda _, row: [
+        *open_project(row),
+        t.choose("Branch", row["branch"]),
+        t.click("Switch branch"),
+        *(t.click(part) for part in row["other"]["path"].split("/")),
+    ],
+    other=(
+        "SELECT path FROM file WHERE branch_id = ? ORDER BY path",
+        "branch_id",
+    ),
+    slots={"path": "{other[path]}", "project": "{name}"},
+)
+
+
 def branch_new(world: t.Sampler) -> t.Draw:
     """Make a branch."""
     row = world.pick(
@@ -141,14 +141,13 @@ def branch_new(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Delete the branch {branch} of {project}.")
-def branch_delete(world: t.Sampler) -> t.Draw:
-    """Remove a branch."""
-    row = pick_branch(world, MAY_WRITE)
-    before = branches_of(world, row["project_id"])
-    return instruction(
-        {"branch": row["branch"], "project": row["name"]},
-        t.state(BRANCHES, row["project_id"], expected=[entry for entry in before if entry[0] != row["branch"]]),
-        way=[*_open_branches(world, row), t.click(f"Delete branch {row['branch']}")],
-        seen="The branch is gone.",
-    )
+branch_delete = Change(
+    lambda world: pick_branch(world, MAY_WRITE),
+    lambda _, row: t.state(
+        BRANCHES, row["project_id"], expected=[entry for entry in row["before"] if entry[0] != row["branch"]]
+    ),
+    way=lambda world, row: [*_open_branches(world, row), t.click(f"Delete branch {row['branch']}")],
+    seen="The branch is gone.",
+    also={"before": lambda world, row: branches_of(world, row["project_id"])},
+    slots={"project": "{name}"},
+)

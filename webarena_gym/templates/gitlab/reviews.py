@@ -21,9 +21,9 @@ from webarena_gym.templates.gitlab.ways import (
     option,
     people_of,
 )
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction, turn_pages
 
-TEMPLATES = t.Templates("gitlab")
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
 WORDS = (
     "Good idea",
@@ -54,9 +54,6 @@ MERGEABLE = (
 STATES = "SELECT iid, state FROM merge_request WHERE project_id = ? ORDER BY iid"
 
 
-@TEMPLATES.define(
-    "Submit a merge request in {project} for the branch {source} to be merged into {target}, with {person} as the reviewer."
-)
 def request_create(world: t.Sampler) -> t.Draw:
     """Open a merge request between two branches, with a reviewer."""
     row = world.pick(
@@ -98,7 +95,6 @@ def comment_is(world: t.Sampler, row: t.Row, body: str) -> dict[str, Any]:
     return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]], SPOKEN)
 
 
-@TEMPLATES.define('Post "{words}" for the merge request related to {topic} in {project}.')
 def request_comment(world: t.Sampler) -> t.Draw:
     """Comment on a merge request, by what it is about."""
     rows = world.rows(PLANNING + "SELECT * FROM request WHERE NOT is_archived ORDER BY merge_request_id")
@@ -115,10 +111,6 @@ def request_comment(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Go to the open merge request on {topic} that I have to review and find out whether its author was the last to comment."
-    ' If so, reply "Thank you". Otherwise remind the author with a simple @ and the user name, nothing else.'
-)
 def review_reply(world: t.Sampler) -> t.Draw:
     """Thank or remind the author of a request that I have to review."""
     rows = world.rows(
@@ -156,7 +148,6 @@ def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[st
     return t.state(query, row["project_id"], expected=expected)
 
 
-@TEMPLATES.define('Ask {person} to review the merge request "{title}" in {project}. Nobody else needs to.')
 def request_reviewer(world: t.Sampler) -> t.Draw:
     """Set the reviewer of a request that has none."""
     row = world.pick(
@@ -180,23 +171,17 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Close the merge request "{title}" in {project} without merging it.')
-def request_close(world: t.Sampler) -> t.Draw:
-    """Close a merge request."""
-    row = world.pick(PLANNING + f"SELECT * FROM request WHERE state = 'opened' AND {MINE} ORDER BY merge_request_id")
-    return instruction(
-        {"title": row["title"], "project": row["full_path"]},
-        value_holds(world, STATES, row, "closed"),
-        way=[*open_item(world, MERGE_REQUEST, row), t.click("Close merge request")],
-    )
+request_close = Change(
+    PLANNING + f"SELECT * FROM request WHERE state = 'opened' AND {MINE} ORDER BY merge_request_id",
+    lambda world, row: value_holds(world, STATES, row, "closed"),
+    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Close merge request")],
+    slots={"project": "{full_path}"},
+)
 
 
-@TEMPLATES.define('Merge the merge request "{title}" in {project}.')
-def request_merge(world: t.Sampler) -> t.Draw:
-    """Merge a request that nothing is in the way of: its files are as its branch found them."""
-    row = world.pick(MERGEABLE)
-    return instruction(
-        {"title": row["title"], "project": row["full_path"]},
-        value_holds(world, STATES, row, "merged"),
-        way=[*open_item(world, MERGE_REQUEST, row), t.click("Merge")],
-    )
+request_merge = Change(
+    MERGEABLE,
+    lambda world, row: value_holds(world, STATES, row, "merged"),
+    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Merge")],
+    slots={"project": "{full_path}"},
+)

@@ -9,7 +9,6 @@ from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import new_rows, open_settings
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("gitlab")
 PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")
 """The columns of a profile; emoji are left to taste."""
 
@@ -41,7 +40,6 @@ SNIPPETS = (
 TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked ORDER BY name"
 
 
-@TEMPLATES.define("What is my feed token, the one for RSS?")
 def feed_token(world: t.Sampler) -> t.Draw:
     """Ask for my feed token; there is one draw in a world."""
     token, other = (world.value("SELECT feed_token FROM user WHERE user_id = ?", user_id) for user_id in (ME, ME + 1))
@@ -62,7 +60,6 @@ def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
     return t.state(query, expected=[list((before | changed).values())])
 
 
-@TEMPLATES.define("Set my status to {status}.")
 def status_set(world: t.Sampler) -> t.Draw:
     """Set my status message, or that I am busy."""
     status = world.rng.choice((*(f'"{text}"' for text in STATUSES), "busy, without a message"))
@@ -76,7 +73,6 @@ def status_set(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Set the homepage URL on my profile to {site}.")
 def website_set(world: t.Sampler) -> t.Draw:
     """Set the website of my profile."""
     site = world.rng.choice(SITES)
@@ -88,7 +84,6 @@ def website_set(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("On my profile, say that I work as {job} at {company} now, and live in {town}.")
 def profile_set(world: t.Sampler) -> t.Draw:
     """Change three fields of my profile."""
     job, company = world.rng.choice(JOBS), world.rng.choice(COMPANIES)
@@ -106,7 +101,6 @@ def profile_set(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Revoke my access token "{name}".')
 def token_revoke(world: t.Sampler) -> t.Draw:
     """Revoke one of my tokens."""
     names = [row["name"] for row in world.rows(TOKENS)]
@@ -120,7 +114,6 @@ def token_revoke(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Create a personal access token called "{name}" with the scope {scope} only, which expires on {date}.')
 def token_create(world: t.Sampler) -> t.Draw:
     """Make a token with one scope and a last day."""
     name = world.rng.choice(("ci runner", "mirror job", "phone app", "backup script", "dashboard widget"))
@@ -143,9 +136,6 @@ def token_create(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Create a snippet that is {visibility}, with the title "{title}", the file name {file} and this content: {content}'
-)
 def snippet_create(world: t.Sampler) -> t.Draw:
     """Store a snippet."""
     title, file_name, content = world.rng.choice(SNIPPETS)

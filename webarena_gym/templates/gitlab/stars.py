@@ -5,9 +5,9 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import joined
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
+from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.ways import instruction, question, turn_pages
 
-TEMPLATES = t.Templates("gitlab")
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"
 FORKED = """SELECT namespace, path, forked_from_id, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) > 0 FROM project p WHERE project_id > ? ORDER BY path, namespace"""
@@ -28,16 +28,15 @@ def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[s
     return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
 
 
-@TEMPLATES.define("How many stars does {project} have?")
-def star_count(world: t.Sampler) -> t.Draw:
-    """Ask for a number of stars."""
-    row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id")
-    return question({"project": row["name"]}, row["stars"], way=open_project(row), seen="The number is beside the button.")
-
-
-@TEMPLATES.define(
-    "Give me the whole git command to clone the most starred project with the topic {topic}, using its {protocol} address."
+star_count = Fact(
+    PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id",
+    "{stars}",
+    way=lambda _, row: open_project(row),
+    seen="The number is beside the button.",
+    slots={"project": "{name}"},
 )
+
+
 def clone_command(world: t.Sampler) -> t.Draw:
     """Ask for the command that clones the best-liked project of a kind."""
     topics = world.rows("SELECT topics FROM project WHERE visibility = 'public' ORDER BY project_id")
@@ -71,9 +70,6 @@ def clone_command(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Of all projects that I have committed to, which {count} have the most stars? List their names, separated by commas."
-)
 def contributed_most_starred(world: t.Sampler) -> t.Draw:
     """Ask for the best-liked projects that I have worked on."""
     count = world.rng.choice((2, 3, 4))
@@ -95,7 +91,6 @@ def contributed_most_starred(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Star the {count} most starred projects of all.")
 def star_top(world: t.Sampler) -> t.Draw:
     """Star the first few projects of the list; some may have my star already."""
     count = world.rng.choice((2, 3, 4, 5))
@@ -115,33 +110,27 @@ def star_top(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I like {project}. Give it a star.")
-def star_one(world: t.Sampler) -> t.Draw:
-    """Star a project."""
-    row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE project_id NOT IN ({STARRED}) ORDER BY project_id")
-    return instruction(
-        {"project": row["name"]},
-        starred_with(world, [row["project_id"]]),
-        way=[*open_project(row), t.click("Star")],
-        seen="The button says Unstar now.",
-    )
+star_one = Change(
+    PROJECTS + f"SELECT * FROM seen WHERE project_id NOT IN ({STARRED}) ORDER BY project_id",
+    lambda world, row: starred_with(world, [row["project_id"]]),
+    way=lambda _, row: [*open_project(row), t.click("Star")],
+    seen="The button says Unstar now.",
+    slots={"project": "{name}"},
+)
 
 
-@TEMPLATES.define("Take my star back from {project}.")
-def unstar(world: t.Sampler) -> t.Draw:
-    """Take a star back."""
-    row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE project_id IN ({STARRED}) ORDER BY project_id")
-    return instruction(
-        {"project": row["name"]},
-        starred_with(world, [], removed=row["project_id"]),
-        way=[
-            t.click("Projects"),
-            t.click("Starred"),
-            t.search("Filter by name", row["name"]),
-            t.click(project_label(row)),
-            t.click("Unstar"),
-        ],
-    )
+unstar = Change(
+    PROJECTS + f"SELECT * FROM seen WHERE project_id IN ({STARRED}) ORDER BY project_id",
+    lambda world, row: starred_with(world, [], removed=row["project_id"]),
+    way=lambda _, row: [
+        t.click("Projects"),
+        t.click("Starred"),
+        t.search("Filter by name", row["name"]),
+        t.click(project_label(row)),
+        t.click("Unstar"),
+    ],
+    slots={"project": "{name}"},
+)
 
 
 def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
@@ -155,7 +144,6 @@ def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
     )
 
 
-@TEMPLATES.define("Fork {project} into {place}.")
 def fork(world: t.Sampler) -> t.Draw:
     """Fork a project into my namespace or a group of mine."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
@@ -175,7 +163,6 @@ def fork(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Fork every public project of {person} (@{username}) into my own namespace, except forks and archived ones.")
 def fork_all(world: t.Sampler) -> t.Draw:
     """Fork the two to four projects of a person."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)

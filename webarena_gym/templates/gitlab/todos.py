@@ -8,7 +8,6 @@ from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, open_item
 from webarena_gym.templates.ways import instruction, question, turn_pages, visit
 
-TEMPLATES = t.Templates("gitlab")
 REASONS = {
     "mentioned": ("in which somebody mentioned me", "Mentioned"),
     "review_requested": ("that ask me for a review", "Review requested"),
@@ -20,7 +19,6 @@ TODO = f"""SELECT d.*, coalesce(i.title, r.title) AS title FROM todo d LEFT JOIN
     WHERE d.user_id = {ME} AND d.state = 'pending' ORDER BY d.created_at DESC, todo_id DESC"""
 
 
-@TEMPLATES.define("Check out my todos: show me only those {reason}.")
 def todos_place(world: t.Sampler) -> t.Draw:
     """Open the part of my to-do list that has one reason."""
     kind = world.rng.choice(list(REASONS))
@@ -39,7 +37,6 @@ def todos_hold(world: t.Sampler, *, added: list[list[Any]] | None = None, done: 
     return t.state(query, expected=[list(row)[1:] for row in rows if row["todo_id"] != done] + (added or []))
 
 
-@TEMPLATES.define('Put the {noun} "{title}" of {project} on my to-do list.')
 def todo_add(world: t.Sampler) -> t.Draw:
     """Add an issue or a merge request to my list that is not on it."""
     kind, view = world.rng.choice(((ISSUE, "problem"), (MERGE_REQUEST, "request")))
@@ -57,7 +54,6 @@ def todo_add(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('On my to-do list, mark "{title}" as done.')
 def todo_done(world: t.Sampler) -> t.Draw:
     """Finish something that is on my list once."""
     rows = world.rows(TODO)
@@ -74,7 +70,6 @@ def todo_done(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many of my to-dos ask me for a review?")
 def review_todo_count(world: t.Sampler) -> t.Draw:
     """Count my pending to-dos of one reason; there is one draw in a world."""
     found = sum(row["kind"] == "review_requested" for row in world.rows(TODO))

@@ -4,9 +4,9 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.map.ways import open_place, places, some_place
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction, turn_pages
 
-TEMPLATES = t.Templates("map")
 ME = 1  # the mapper who is signed in when a task starts
 NOTES_PER_PAGE = 15
 SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
@@ -31,40 +31,32 @@ def saved(world: t.Sampler) -> dict[int, str]:
     return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
 
 
-@TEMPLATES.define('Save {place} among my places, with the note "{note}".')
-def save_place(world: t.Sampler) -> t.Draw:
-    """Save a place with a note."""
-    row, note = some_place(world, f"NOT {MINE}"), world.rng.choice(REMINDERS)
-    return instruction(
-        {"place": row["name"], "note": note},
-        saved_are({**saved(world), row["place_id"]: note}),
-        way=[*open_place(row["name"]), t.type_text("Note", note), t.click("Save place")],
-    )
+save_place = Change(
+    lambda world: some_place(world, f"NOT {MINE}"),
+    lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
+    way=[*open_place("{name}"), t.type_text("Note", "{note}"), t.click("Save place")],
+    also={"note": lambda world, _row: world.rng.choice(REMINDERS)},
+    slots={"place": "{name}"},
+)
 
 
-@TEMPLATES.define("I no longer need {place} among my saved places. Remove it.")
-def forget_place(world: t.Sampler) -> t.Draw:
-    """Remove a saved place."""
-    row = some_place(world, MINE)
-    return instruction(
-        {"place": row["name"]},
-        saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
-        way=[t.click("Saved places"), t.click(f"Remove {row['name']}")],
-    )
+forget_place = Change(
+    lambda world: some_place(world, MINE),
+    lambda world, row: saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
+    way=[t.click("Saved places"), t.click("Remove {name}")],
+    slots={"place": "{name}"},
+)
 
 
-@TEMPLATES.define('Change the note on {place} in my saved places to "{note}".')
-def change_reminder(world: t.Sampler) -> t.Draw:
-    """Change the note of a saved place."""
-    row, note = some_place(world, MINE), world.rng.choice(REMINDERS)
-    return instruction(
-        {"place": row["name"], "note": note},
-        saved_are({**saved(world), row["place_id"]: note}),
-        way=[t.click("Saved places"), t.click(row["name"]), t.type_text("Note", note), t.click("Update note")],
-    )
+change_reminder = Change(
+    lambda world: some_place(world, MINE),
+    lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
+    way=[t.click("Saved places"), t.click("{name}"), t.type_text("Note", "{note}"), t.click("Update note")],
+    also={"note": lambda world, _row: world.rng.choice(REMINDERS)},
+    slots={"place": "{name}"},
+)
 
 
-@TEMPLATES.define("Remove every {kind} from my saved places and keep the rest.")
 def forget_kind(world: t.Sampler) -> t.Draw:
     """Remove all saved places of a kind."""
     kind = some_place(world, MINE)["category"]
@@ -77,7 +69,6 @@ def forget_kind(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Leave a note on the map at {place}: "{text}"')
 def add_note(world: t.Sampler) -> t.Draw:
     """Put a note on the map at a place."""
     row, text = some_place(world, "1"), world.rng.choice(FAULTS)
@@ -93,7 +84,6 @@ def add_note(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('{author} has left a note on the map that begins with "{beginning}". It has been dealt with: resolve it.')
 def resolve_note(world: t.Sampler) -> t.Draw:
     """Resolve an open note of the newest ones."""
     rows = world.rows(
@@ -119,7 +109,6 @@ def resolve_note(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Comment "{text}" on note {number}.')
 def comment_note(world: t.Sampler) -> t.Draw:
     """Say something about one of the notes, which is found in the list of all."""
     rows = world.rows("SELECT note_id FROM map_note ORDER BY created_at DESC, note_id DESC")
@@ -146,7 +135,6 @@ def comment_note(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("The {part} of {place} on the map is wrong. Suggest that it should read {value}.")
 def suggest_edit(world: t.Sampler) -> t.Draw:
     """Suggest how a place's page should read."""
     row, other = some_place(world, "phone != '' AND website != ''"), some_place(world, "phone != '' AND website != ''")

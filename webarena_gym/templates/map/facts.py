@@ -9,9 +9,9 @@ from webarena_gym.sites.map.units import coordinates
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
+from webarena_gym.templates.rows import Fact, Impossible
 from webarena_gym.templates.ways import impossible, question
 
-TEMPLATES = t.Templates("map")
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
 
@@ -35,66 +35,51 @@ def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list
     return [first, second]
 
 
-@TEMPLATES.define(
-    "What is the full address of {place}? Give it as the map does, with number, street, town, state and postcode."
-)
 def place_address(world: t.Sampler) -> t.Draw:
     """Ask for an address."""
     row, other = two_places(world)
     return one_fact(row, "address", other)
 
 
-@TEMPLATES.define("Which postcode does {place} have?")
 def place_postcode(world: t.Sampler) -> t.Draw:
     """Ask for the postcode of a landmark."""
     row, other = two_places(world, LANDMARKS, "postcode")
     return one_fact(row, "postcode", other)
 
 
-@TEMPLATES.define(
-    "Give me the coordinates of {place} in decimal degrees, latitude first, with all the digits that the map has."
+place_coordinates = Fact(
+    two_places,
+    "{truth}",
+    way=open_place("{name}"),
+    seen="The page says {truth}.",
+    wrong=lambda _, row: [coordinates(row["other"]["latitude"], row["other"]["longitude"])],
+    also={"truth": lambda _, row: coordinates(row["latitude"], row["longitude"])},
+    slots={"place": "{name}"},
 )
-def place_coordinates(world: t.Sampler) -> t.Draw:
-    """Ask where a place is."""
-    row, other = two_places(world)
-    truth = coordinates(row["latitude"], row["longitude"])
-    return question(
-        {"place": row["name"]},
-        truth,
-        way=open_place(row["name"]),
-        seen=f"The page says {truth}.",
-        wrong=[coordinates(other["latitude"], other["longitude"])],
-    )
 
 
-@TEMPLATES.define("I want to call {place}. Which number do I dial?")
 def place_phone(world: t.Sampler) -> t.Draw:
     """Ask for a telephone number."""
     row, other = two_places(world, "phone != ''")
     return one_fact(row, "phone", other)
 
 
-@TEMPLATES.define("What is the telephone number of {place}? Answer N/A if the map does not know it.")
-def phone_unknown(world: t.Sampler) -> t.Draw:
-    """Ask for a telephone number that the map does not know."""
-    row = some_place(world, "phone = ''")
-    return impossible(
-        {"place": row["name"]},
-        says("not known"),
-        way=open_place(row["name"]),
-        seen="The page says that the phone is not known.",
-        wrong=[some_place(world, "phone != '' AND town_id = ?", row["town_id"])["phone"]],
-    )
+phone_unknown = Impossible(
+    lambda world: some_place(world, "phone = ''"),
+    says("not known"),
+    way=open_place("{name}"),
+    seen="The page says that the phone is not known.",
+    wrong=lambda world, row: [some_place(world, "phone != '' AND town_id = ?", row["town_id"])["phone"]],
+    slots={"place": "{name}"},
+)
 
 
-@TEMPLATES.define("Which website does {place} have?")
 def place_website(world: t.Sampler) -> t.Draw:
     """Ask for a website; it is not always what the name would make one guess."""
     row, other = two_places(world, "website != ''")
     return one_fact(row, "website", other)
 
 
-@TEMPLATES.define("What are the opening hours of {place} {day}? Write them like 09:00-17:00.")
 def place_hours(world: t.Sampler) -> t.Draw:
     """Ask when a place is open on one kind of day."""
     column = world.rng.choice(list(DAYS))
@@ -110,7 +95,6 @@ def place_hours(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Until what time is {place} open {day}? Answer with the time alone, like 17:00.")
 def closing_time(world: t.Sampler) -> t.Draw:
     """Ask when a place closes."""
     column = world.rng.choice(list(DAYS))
@@ -125,33 +109,25 @@ def closing_time(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many stars does {place} have?")
-def hotel_stars(world: t.Sampler) -> t.Draw:
-    """Ask for a detail of a hotel's page."""
-    row = some_place(world, "category = 'hotel'")
-    stars = world.value("SELECT value FROM place_detail WHERE place_id = ? AND name = 'Stars'", row["place_id"])
-    return t.Draw(
-        slots={"place": row["name"]},
-        eval=t.answer(fuzzy_match=stars),
-        solution=[*open_place(row["name"]), t.leave(stars)],
-        wrong_answers=[str(int(stars) + 1)],
-    )
+hotel_stars = Fact(
+    lambda world: some_place(world, "category = 'hotel'"),
+    "{stars}",
+    way=open_place("{name}"),
+    wrong=lambda _, row: [str(int(row["stars"]) + 1)],
+    also={
+        "stars": lambda world, row: world.value(
+            "SELECT value FROM place_detail WHERE place_id = ? AND name = 'Stars'", row["place_id"]
+        )
+    },
+    slots={"place": "{name}"},
+)
 
 
-@TEMPLATES.define("How many people live in {town}?")
-def town_population(world: t.Sampler) -> t.Draw:
-    """Ask for the population of a town."""
-    row, other = world.rng.sample(world.rows(TOWNS), 2)
-    truth = f"{row['population']:,}"
-    return t.Draw(
-        slots={"town": row["name"]},
-        eval=t.answer(fuzzy_match=truth),
-        solution=[*open_place(row["name"]), t.leave(truth)],
-        wrong_answers=[f"{other['population']:,}"],
-    )
+town_population = Fact(
+    TOWNS, "{population:,}", way=open_place("{name}"), wrong=["{other[population]:,}"], pair=True, slots={"town": "{name}"}
+)
 
 
-@TEMPLATES.define("Which has more inhabitants, {first} or {second}?")
 def larger_town(world: t.Sampler) -> t.Draw:
     """Compare the populations of two towns of one kind."""
     kind = world.rng.choice(("city", "town", "village"))
@@ -166,7 +142,6 @@ def larger_town(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which states share a border with {state}? Touching at a corner does not count.")
 def state_borders(world: t.Sampler) -> t.Draw:
     """Ask for a state's neighbours."""
     states = {row["state_id"]: row["name"] for row in world.rows("SELECT * FROM state ORDER BY state_id")}
@@ -182,42 +157,29 @@ def state_borders(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "What is the capital of the state of {state}, and how many people live there? Answer with the name and the number."
+state_capital = Fact(
+    PLACES + "SELECT c.name AS state, t.name, population FROM state c JOIN towns t ON t.name = c.capital ORDER BY c.state_id",
+    "{name}; {population}",
+    way=[*open_place("{state}"), t.click("{name}")],
+    wrong=["{other[name]}; {other[population]}", "{name}"],
+    other=(
+        PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id",
+        "name",
+    ),
 )
-def state_capital(world: t.Sampler) -> t.Draw:
-    """Ask for a state's capital and its size."""
-    row = world.pick(
-        PLACES
-        + "SELECT c.name AS state, t.name, population FROM state c JOIN towns t ON t.name = c.capital ORDER BY c.state_id"
-    )
-    other = world.pick(PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id", row["name"])
-    return t.Draw(
-        slots={"state": row["state"]},
-        eval=t.answer(fuzzy_match=f"{row['name']}; {row['population']}"),
-        solution=[*open_place(row["state"]), t.click(row["name"]), t.leave(f"{row['name']}; {row['population']}")],
-        wrong_answers=[f"{other['name']}; {other['population']}", row["name"]],
-    )
 
 
-@TEMPLATES.define("How many {kinds} does the map know in {town}?")
-def count_in_town(world: t.Sampler) -> t.Draw:
-    """Count the places of a kind in a town, of which there are several."""
-    row = world.pick(
-        PLACES
-        + """SELECT town, category, count(*) AS found FROM places GROUP BY town, category HAVING count(*) > 2
-        ORDER BY town, category"""
-    )
-    kinds = PLURALS[row["category"]]
-    return question(
-        {"kinds": kinds, "town": row["town"]},
-        row["found"],
-        way=[t.search(SEARCH_BOX, f"{kinds} in {row['town']}")],
-        seen="The list says how many there are.",
-    )
+count_in_town = Fact(
+    PLACES
+    + """SELECT town, category, count(*) AS found FROM places GROUP BY town, category HAVING count(*) > 2
+        ORDER BY town, category""",
+    "{found}",
+    way=[t.search(SEARCH_BOX, "{kinds} in {town}")],
+    seen="The list says how many there are.",
+    also={"kinds": lambda _, row: PLURALS[row["category"]]},
+)
 
 
-@TEMPLATES.define("What is there at the coordinates {point}? Answer with the name of the place.")
 def place_at_point(world: t.Sampler) -> t.Draw:
     """Look up a point; it is a place's own, and no other place is as near."""
     row = some_place(world, "1")
@@ -236,7 +198,6 @@ def place_at_point(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("In which town and on which street is the point {point}? Answer with the street, then the town.")
 def street_at_point(world: t.Sampler) -> t.Draw:
     """Look up a point in the middle of a block, which has one street alone near it."""
     row = world.pick(
@@ -261,7 +222,6 @@ def street_at_point(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the telephone number of the {kind} in {town}? Answer N/A if there is none.")
 def nothing_there(world: t.Sampler) -> t.Draw:
     """Ask for a kind of place that a town has not."""
     town = world.pick(TOWNS)

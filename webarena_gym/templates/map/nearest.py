@@ -24,7 +24,6 @@ from webarena_gym.templates.map.ways import (
 )
 from webarena_gym.templates.ways import impossible, question, turn_pages
 
-TEMPLATES = t.Templates("map")
 KINDS = (
     "cafe",
     "restaurant",
@@ -62,7 +61,6 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> tuple[
     return centre, limit, [found[index] for index in inside], max(inside, default=0)
 
 
-@TEMPLATES.define("Which {kind} is closest to {place}?")
 def nearest_name(world: t.Sampler) -> t.Draw:
     """Ask for the nearest place of a kind."""
     centre, kind, best, found = nearest_of_a_kind(world)
@@ -75,10 +73,6 @@ def nearest_name(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Where is the {kind} nearest to {place}, and how far is it on foot? Answer with its name and the distance as the map writes it, "
-    'like "Name; 120 m" or "Name; 1.2 km".'
-)
 def nearest_walk(world: t.Sampler) -> t.Draw:
     """Ask for the nearest place of a kind and the walking distance."""
     centre, kind, best, found = nearest_of_a_kind(world)
@@ -91,7 +85,6 @@ def nearest_walk(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I am at {place}. How long does it take to get to the nearest {kind} by {way}?")
 def nearest_time(world: t.Sampler) -> t.Draw:
     """Ask for the time to the nearest place of a kind, which lies some minutes away."""
     centre, kind, best, _ = nearest_of_a_kind(world)
@@ -111,7 +104,6 @@ def nearest_time(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the full address of the {kind} nearest to {place} that I can walk to within {limit} minutes?")
 def nearest_address(world: t.Sampler) -> t.Draw:
     """Ask for the address of the nearest place of a kind, which is within reach."""
     centre, kind, best, found = nearest_of_a_kind(world)
@@ -129,9 +121,6 @@ def nearest_address(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "How far is it on foot from {place} to the closest branch of {chain}? Give the number of {unit} that the map shows."
-)
 def nearest_branch(world: t.Sampler) -> t.Draw:
     """Ask for the walking distance to the nearest branch of a chain."""
     centre, kind = (
@@ -157,7 +146,6 @@ def nearest_branch(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Name all {kinds} that are at most {limit} minutes on foot from {place}.")
 def all_within_walk(world: t.Sampler) -> t.Draw:
     """Ask for everything of a kind within a walk."""
     kind = world.rng.choice(("cafe", "restaurant", "hotel", "supermarket", "pharmacy", "bank"))
@@ -171,10 +159,6 @@ def all_within_walk(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Show me the walking distances from {place} to the hotels that are at most {limit} minutes away on foot. "
-    'Answer in the form "Name: 120 m; Name: 1.2 km".'
-)
 def hotels_within_walk(world: t.Sampler) -> t.Draw:
     """Ask for the hotels within a walk and how far they are."""
     centre, limit, inside, last = within_minutes(world, "hotel", 1, 3)
@@ -188,7 +172,6 @@ def hotels_within_walk(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which {kinds} can I reach within {limit} minutes on foot from {place}? Answer N/A if there are none.")
 def none_within_walk(world: t.Sampler) -> t.Draw:
     """Ask for what lies beyond a walk."""
     kind = world.rng.choice(("hotel", "bookshop", "cinema", "police station", "post office"))
@@ -203,10 +186,6 @@ def none_within_walk(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Tell me the full address of all {kinds} within a driving distance of {limit} km of {place}. "
-    "Put a semicolon between addresses."
-)
 def all_within_drive(world: t.Sampler) -> t.Draw:
     """Ask for the addresses of the few of a kind that are not too far by road."""
     kind = world.rng.choice(("airport", "airport", "national park", "zoo", "stadium", "theater", "concert hall"))
@@ -232,10 +211,6 @@ def all_within_drive(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "I will soon arrive at {place}. Which branch of {chain} is the closest hotel of that chain, and how far is the supermarket "
-    'nearest to that hotel on foot? Answer with the hotel\'s name and the distance as the map writes it, like "Name; 120 m".'
-)
 def arrival(world: t.Sampler) -> t.Draw:
     """Ask for a chain's hotel near an airport or a university, and for the way from there to a supermarket."""
     centre = some_place(world, "category IN ('airport', 'university', 'stadium')")
@@ -259,10 +234,6 @@ def arrival(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "I am arriving at {place}. Find the hotel nearest to it, and name all {kinds} that are at most {limit} minutes on foot from "
-    "that hotel."
-)
 def around_the_hotel(world: t.Sampler) -> t.Draw:
     """Ask for what is around a hotel that must be found first."""
     centre = some_place(world, IN_TOWN)
@@ -287,7 +258,6 @@ def around_the_hotel(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which {kind} can I get to the fastest by car from {place}?")
 def quickest_landmark(world: t.Sampler) -> t.Draw:
     """Compare the drives to all landmarks of a kind."""
     kind = world.rng.choice(("airport", "zoo", "concert hall", "hospital", "theater"))
@@ -309,9 +279,6 @@ def quickest_landmark(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Open the page of {place} and find out how long it takes to walk to the nearest {kind}, and from there to the nearest {second}. Answer with the sum of both walks."
-)
 def two_walks(world: t.Sampler) -> t.Draw:
     """Ask for the sum of two walks, the second of which begins where the first ends."""
     centre, kind, best, _ = nearest_of_a_kind(world)

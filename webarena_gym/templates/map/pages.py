@@ -23,9 +23,9 @@ from webarena_gym.templates.map.ways import (
     route,
     some_place,
 )
+from webarena_gym.templates.rows import Change, Visit
 from webarena_gym.templates.ways import instruction, on_page, turn_pages, visit
 
-TEMPLATES = t.Templates("map")
 BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
 
 
@@ -38,39 +38,32 @@ def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
     )
 
 
-@TEMPLATES.define("Pull up the map's page about {place}.")
-def place_page(world: t.Sampler) -> t.Draw:
-    """Open the page of a place."""
-    row = some_place(world, LANDMARKS)
-    return visit({"place": row["name"]}, f"__MAP__/place/{row['place_id']}", way=open_place(row["name"]))
+place_page = Visit(
+    lambda world: some_place(world, LANDMARKS), "__MAP__/place/{place_id}", way=open_place("{name}"), slots={"place": "{name}"}
+)
 
 
-@TEMPLATES.define("Show me the page of {street} in {town}.")
-def street_page(world: t.Sampler) -> t.Draw:
-    """Open the page of a street."""
-    row = world.pick(PLACES + "SELECT * FROM streets WHERE kind IN ('main', 'street') ORDER BY street_id")
-    name = f"{row['name']}, {row['town']}"
-    return visit({"street": row["name"], "town": row["town"]}, f"__MAP__/street/{row['street_id']}", way=open_place(name))
+street_page = Visit(
+    PLACES + "SELECT * FROM streets WHERE kind IN ('main', 'street') ORDER BY street_id",
+    "__MAP__/street/{street_id}",
+    way=open_place("{name}, {town}"),
+    slots={"street": "{name}"},
+)
 
 
-@TEMPLATES.define("Find the page of the {kind} that stands at {address}.")
-def page_by_address(world: t.Sampler) -> t.Draw:
-    """Open the page of a place of which only the address is known."""
-    row = some_place(world, "category NOT IN ('national park', 'airport')")
-    street = f"{row['street']}, {row['town']}"
-    before = places(world, "street_id = ? AND number < ?", row["street_id"], row["number"])
-    return visit(
-        {"kind": row["category"], "address": f"{row['number']} {row['street']}, {row['town']}"},
-        f"__MAP__/place/{row['place_id']}",
-        way=[
-            *open_place(street),
-            *turn_pages(world, len(before), 20),
-            t.click(row["name"], f"It has the number {row['number']}."),
-        ],
-    )
+page_by_address = Visit(
+    lambda world: some_place(world, "category NOT IN ('national park', 'airport')"),
+    "__MAP__/place/{place_id}",
+    way=lambda world, row: [
+        *open_place(f"{row['street']}, {row['town']}"),
+        *turn_pages(world, len(row["before"]), 20),
+        t.click(row["name"], f"It has the number {row['number']}."),
+    ],
+    also={"before": lambda world, row: places(world, "street_id = ? AND number < ?", row["street_id"], row["number"])},
+    slots={"kind": "{category}", "address": "{number} {street}, {town}"},
+)
 
 
-@TEMPLATES.define("Get me directions from {first} to {second} {way}.")
 def route_page(world: t.Sampler) -> t.Draw:
     """Show a route."""
     mode = world.rng.choice((CAR, BICYCLE, FOOT))
@@ -82,7 +75,6 @@ def route_page(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I have driven from {first} to {second}. Now show me the way back, {way}.")
 def way_back(world: t.Sampler) -> t.Draw:
     """Show a route in the other direction."""
     mode = world.rng.choice((CAR, BICYCLE))
@@ -94,7 +86,6 @@ def way_back(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Show me the walk from {place} to the closest {kind}.")
 def walk_to_nearest(world: t.Sampler) -> t.Draw:
     """Show the walk to a place that must be found first."""
     centre, kind, best, _ = nearest_of_a_kind(world)
@@ -106,20 +97,19 @@ def walk_to_nearest(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Find the {kinds} around {place}.")
-def kind_around(world: t.Sampler) -> t.Draw:
-    """Show the places of a kind around a landmark, by the search or by its page."""
-    row = some_place(world, LANDMARKS)
-    kinds = PLURALS[world.rng.choice(("hotel", "restaurant", "cafe", "supermarket", "pharmacy", "museum", "bank"))]
-    title = f"{capital(kinds)} near {row['name']}"
-    return instruction(
-        {"kinds": kinds, "place": row["name"]},
-        t.page_shows("last", "main h1", exact_match=title),
-        way=[t.search(SEARCH_BOX, f"{kinds} near {row['name']}")],
-    )
+kind_around = Change(
+    lambda world: some_place(world, LANDMARKS),
+    lambda _, row: t.page_shows("last", "main h1", exact_match=f"{capital(row['kinds'])} near {row['name']}"),
+    way=[t.search(SEARCH_BOX, "{kinds} near {name}")],
+    also={
+        "kinds": lambda world, _row: PLURALS[
+            world.rng.choice(("hotel", "restaurant", "cafe", "supermarket", "pharmacy", "museum", "bank"))
+        ]
+    },
+    slots={"place": "{name}"},
+)
 
 
-@TEMPLATES.define("Which {kind} is the nearest to the town of {town} by road? Show me its page.")
 def nearest_page(world: t.Sampler) -> t.Draw:
     """Open the page of the nearest landmark of a kind; it is the nearest in a straight line, too."""
     town = some_place(world, "category = 'bus station'")
@@ -137,7 +127,6 @@ def nearest_page(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Show me all {kinds} in {town}, and turn to the last page of the list.")
 def last_page(world: t.Sampler) -> t.Draw:
     """Turn to the end of a list."""
     row = world.pick(
@@ -158,7 +147,6 @@ def last_page(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Among my saved places is a {kind} in {town}. Open its page.")
 def saved_page(world: t.Sampler) -> t.Draw:
     """Open one of my saved places."""
     mine = "EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = 1)"

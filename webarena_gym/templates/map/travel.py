@@ -25,7 +25,6 @@ from webarena_gym.templates.map.ways import (
 )
 from webarena_gym.templates.ways import question
 
-TEMPLATES = t.Templates("map")
 YES_NO = ("No", "Yes")
 
 
@@ -72,32 +71,27 @@ def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t
     )
 
 
-@TEMPLATES.define("How long is the drive from {first} to {second}?")
 def drive_time(world: t.Sampler) -> t.Draw:
     """Ask for a driving time."""
     return ask_time(world, CAR, *two_far_apart(world))
 
 
-@TEMPLATES.define("How long would I walk from {first} to {second}?")
 def walk_time(world: t.Sampler) -> t.Draw:
     """Ask for a walking time."""
     return ask_time(world, FOOT, *two_in_a_town(world))
 
 
-@TEMPLATES.define("I go from {first} to {second} by bicycle. How long does it take?")
 def bicycle_time(world: t.Sampler) -> t.Draw:
     """Ask for the time by bicycle, also from town to town."""
     return ask_time(world, BICYCLE, *world.rng.choice((two_far_apart, two_in_a_town))(world))
 
 
-@TEMPLATES.define("My hotel is {first}. What is the estimated driving time to {second}?")
 def hotel_drive(world: t.Sampler) -> t.Draw:
     """Ask for the driving time from a hotel to a landmark of its state."""
     hotel = some_place(world, "category = 'hotel'")
     return ask_time(world, CAR, hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"]))
 
 
-@TEMPLATES.define("What is the least time in which one can get from the town of {first} to the town of {second} by car?")
 def town_drive(world: t.Sampler) -> t.Draw:
     """Ask for the driving time between two towns."""
     first, second = world.rng.sample(world.rows(PLACES + "SELECT * FROM towns ORDER BY town_id"), 2)
@@ -112,24 +106,16 @@ def town_drive(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "How many kilometres is it from {first} to {second} by car? Give the number that the map shows, with its decimal."
-)
 def drive_distance(world: t.Sampler) -> t.Draw:
     """Ask for a driving distance."""
     return ask_distance(world, CAR, *two_far_apart(world))
 
 
-@TEMPLATES.define("Measure the way on foot from {first} to {second}. Give the number of {unit} that the map shows.")
 def walk_distance(world: t.Sampler) -> t.Draw:
     """Ask for a walking distance."""
     return ask_distance(world, FOOT, *two_in_a_town(world))
 
 
-@TEMPLATES.define(
-    "Compare walking and driving from {first} to {second}: how long does each take? "
-    'Answer in the form "walking: 30 min; driving: 5 min".'
-)
 def walk_or_drive(world: t.Sampler) -> t.Draw:
     """Ask for two times of one way."""
     first, second = two_in_a_town(world)
@@ -145,10 +131,6 @@ def walk_or_drive(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "How long does it take from {first} to {second} with each way of travelling? "
-    'Answer in the form "car: 5 min; bicycle: 10 min; foot: 30 min".'
-)
 def every_way(world: t.Sampler) -> t.Draw:
     """Ask for the times by car, by bicycle and on foot."""
     first, second = two_in_a_town(world)
@@ -164,7 +146,6 @@ def every_way(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Can {second} be reached within {limit} by car from {first}? Answer yes or no.")
 def within_reach(world: t.Sampler) -> t.Draw:
     """Ask whether a drive is short enough; both answers are as likely, and none is a close call."""
     is_near = world.rng.randrange(2)
@@ -187,7 +168,6 @@ def within_reach(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I walk from {first} to {second} and drive on from there to {third}. How long am I on the way altogether?")
 def walk_then_drive(world: t.Sampler) -> t.Draw:
     """Ask for the sum of a walk and a drive."""
     first, second = two_in_a_town(world)
@@ -206,10 +186,6 @@ def walk_then_drive(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "I start at {first} and want to see {second}, {third} and {fourth}, in the order that takes the least driving altogether. "
-    'Which is it? Answer in the form "A > B > C > D", beginning with {first}.'
-)
 def best_order(world: t.Sampler) -> t.Draw:
     """Ask for the best order of three places; the next best takes a tenth more."""
     first = some_place(world, LANDMARKS)
@@ -242,7 +218,6 @@ def best_order(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which is the shorter {way} from {first}: {second} or {third}?")
 def which_is_nearer(world: t.Sampler) -> t.Draw:
     """Compare the ways to two places."""
     mode = world.rng.choice((FOOT, CAR))
@@ -276,7 +251,6 @@ def which_is_nearer(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("On the walk from {first} to {second}, along which street does the map lead me the farthest?")
 def longest_street(world: t.Sampler) -> t.Draw:
     """Read the steps of a route."""
     first, second = two_in_a_town(world)

@@ -4,9 +4,9 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, thread_url, word
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("reddit")
 OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
 REMARKS = (
     "???",
@@ -36,19 +36,16 @@ def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> 
     )
 
 
-@TEMPLATES.define('Comment on this post with "{text}"')
-def comment_here(world: t.Sampler) -> t.Draw:
-    """Comment on the post that is open."""
-    row, text = world.pick(OPEN_POSTS + "ORDER BY submission_id"), remark(world)
-    return t.Draw(
-        start_url=thread_url(row),
-        slots={"text": text},
-        eval=answered(world, row, None, text),
-        solution=[t.type_text("Comment", text), t.click("Post"), t.leave("", "The comment stands below the post.")],
-    )
+comment_here = Change(
+    OPEN_POSTS + "ORDER BY submission_id",
+    lambda world, row: answered(world, row, None, row["text"]),
+    way=[t.type_text("Comment", "{text}"), t.click("Post")],
+    seen="The comment stands below the post.",
+    start_url=lambda _, row: thread_url(row),
+    also={"text": lambda world, _row: remark(world)},
+)
 
 
-@TEMPLATES.define('Comment on the {place} post in the forum {forum} with "{text}"')
 def comment_in_forum(world: t.Sampler) -> t.Draw:
     """Comment on a post that must be found by its place in a list."""
     place, rank, orders = world.rng.choice((("newest", "newest", ("New",)), ("highest rated", "best", ("Top", "All time"))))
@@ -72,34 +69,24 @@ def comment_in_forum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Answer what {author} says on this page with "{text}"')
-def answer_comment(world: t.Sampler) -> t.Draw:
-    """Answer a comment of the thread that is open."""
-    row = world.pick(
+answer_comment = Change(
+    lambda world: world.pick(
         POSTS
         + f"""SELECT p.*, c.comment_id, u.username AS speaker FROM posts p JOIN comment c USING (submission_id)
         JOIN user u ON u.user_id = c.user_id
         WHERE NOT p.is_locked AND c.state = 'visible' AND c.user_id NOT IN ({ME}, p.user_id) AND p.comments BETWEEN 2 AND ?
         GROUP BY submission_id, c.user_id HAVING count(*) = 1 ORDER BY c.comment_id""",
         PER_PAGE // 3,  # so few that every layout shows them on one page
-    )
-    text = remark(world)
-    return t.Draw(
-        start_url=thread_url(row),
-        slots={"author": row["speaker"], "text": text},
-        eval=answered(world, row, row["comment_id"], text),
-        solution=[
-            t.click(f"Reply to {row['speaker']}"),
-            t.type_text(f"Reply to {row['speaker']}'s comment", text),
-            t.click("Post"),
-            t.leave("", "The answer stands below the comment."),
-        ],
-    )
-
-
-@TEMPLATES.define(
-    'Open the thread of the post with the most points of all time in the forum "{forum}", and subscribe to that forum.'
+    ),
+    lambda world, row: answered(world, row, row["comment_id"], row["text"]),
+    way=[t.click("Reply to {speaker}"), t.type_text("Reply to {speaker}'s comment", "{text}"), t.click("Post")],
+    seen="The answer stands below the comment.",
+    start_url=lambda _, row: thread_url(row),
+    also={"text": lambda world, _row: remark(world)},
+    slots={"author": "{speaker}"},
 )
+
+
 def open_and_subscribe(world: t.Sampler) -> t.Draw:
     """End at a thread, as a new subscriber of its forum."""
     row = world.pick(

@@ -4,9 +4,9 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, POSTS, comma_list, open_forum, open_post, word
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("reddit")
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
 OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
 TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
@@ -24,10 +24,6 @@ def subscribed_to(world: t.Sampler, *, added: tuple[int, ...] = (), removed: tup
     return t.state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
 
 
-@TEMPLATES.define(
-    'Make a new forum called {name}, with the title "{title}" and the description "{description}", '
-    "and name {topics} in its sidebar."
-)
 def create_forum(world: t.Sampler) -> t.Draw:
     """Make a forum."""
     subject = word(world)
@@ -55,23 +51,16 @@ def create_forum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("{change} the forum {forum}.")
-def subscription(world: t.Sampler) -> t.Draw:
-    """Subscribe to a forum, or unsubscribe from it."""
-    row = world.pick(
-        f"SELECT f.*, forum_id IN (SELECT forum_id FROM subscription WHERE user_id = {ME}) AS is_mine FROM forum f ORDER BY forum_id"
-    )
-    change = "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"
-    changes = {"removed" if row["is_mine"] else "added": (row["forum_id"],)}
-    return instruction(
-        {"change": change, "forum": row["name"]},
-        subscribed_to(world, **changes),
-        way=[*open_forum(row["name"]), t.click(f"{change.replace(' me', '')} {row['name']}")],
-        seen="That is done.",
-    )
+subscription = Change(
+    f"SELECT f.*, forum_id IN (SELECT forum_id FROM subscription WHERE user_id = {ME}) AS is_mine FROM forum f ORDER BY forum_id",
+    lambda world, row: subscribed_to(world, **{"removed" if row["is_mine"] else "added": (row["forum_id"],)}),
+    way=lambda _, row: [*open_forum(row["name"]), t.click(f"{row['change'].replace(' me', '')} {row['name']}")],
+    seen="That is done.",
+    also={"change": lambda _, row: "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"},
+    slots={"forum": "{name}"},
+)
 
 
-@TEMPLATES.define("Subscribe me to all forums with the tag {tag}.")
 def subscribe_to_tag(world: t.Sampler) -> t.Draw:
     """Subscribe to several forums, to some of which I may be subscribed already."""
     row = world.pick("SELECT tag FROM forum_tag GROUP BY tag HAVING count(*) BETWEEN 2 AND 6 ORDER BY tag")
@@ -90,7 +79,6 @@ def subscribe_to_tag(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Change the {part} of the forum that I moderate to "{text}"')
 def edit_forum(world: t.Sampler) -> t.Draw:
     """Change a text of my own forum."""
     row = world.pick(OWN)
@@ -106,7 +94,6 @@ def edit_forum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Make {user} a moderator of the forum that I moderate.")
 def add_moderator(world: t.Sampler) -> t.Draw:
     """Name another moderator of my own forum."""
     row = world.pick(OWN)
@@ -127,7 +114,6 @@ def add_moderator(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('{change} the post "{title}" in the forum that I moderate.')
 def moderate(world: t.Sampler) -> t.Draw:
     """Lock, pin or remove a post of my own forum."""
     forum = world.pick(OWN)

@@ -2,9 +2,9 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("reddit")
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
@@ -24,7 +24,6 @@ LINES = (
 )
 
 
-@TEMPLATES.define('Change the biography on my profile to "{text}"')
 def biography(world: t.Sampler) -> t.Draw:
     """Say something new about me."""
     text, name = world.rng.choice(BIOGRAPHIES).format(word=word(world)), my_name(world)
@@ -37,7 +36,6 @@ def biography(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("In my account settings, {wish}.")
 def settings(world: t.Sampler) -> t.Draw:
     """Change one setting."""
     old = dict(world.rows(USER, ME)[0])
@@ -63,7 +61,6 @@ def settings(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Edit my post "{title}" by adding a line at the end of its text that says "{line}"')
 def add_line(world: t.Sampler) -> t.Draw:
     """Add to a post of mine."""
     posts = world.rows(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
@@ -86,26 +83,27 @@ def add_line(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Delete my comment on "{title}".')
-def delete_comment(world: t.Sampler) -> t.Draw:
-    """Take back what I said."""
-    row = world.pick(
+delete_comment = Change(
+    lambda world: world.pick(
         POSTS
         + f"""SELECT p.title, p.submission_id, min(c.comment_id) AS comment_id FROM posts p JOIN comment c USING (submission_id)
         WHERE c.user_id = {ME} AND c.state = 'visible' AND p.comments <= ?
         GROUP BY p.submission_id HAVING count(*) = 1 ORDER BY p.submission_id""",
         PER_PAGE,
-    )
-    query = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
-    return instruction(
-        {"title": row["title"]},
-        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["comment_id"]]),
-        way=[*open_post(row["title"]), *turn_thread(world, row, row["comment_id"]), t.click("Delete comment")],
-        seen="The comment is gone.",
-    )
+    ),
+    lambda world, row: t.state(
+        row["query"], expected=[list(item) for item in world.rows(row["query"]) if item[0] != row["comment_id"]]
+    ),
+    way=lambda world, row: [*open_post(row["title"]), *turn_thread(world, row, row["comment_id"]), t.click("Delete comment")],
+    seen="The comment is gone.",
+    also={
+        "query": lambda _, _row: (
+            f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
+        )
+    },
+)
 
 
-@TEMPLATES.define('Delete my post "{title}".')
 def delete_post(world: t.Sampler) -> t.Draw:
     """Take back what I posted."""
     query = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
@@ -118,21 +116,18 @@ def delete_post(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('I have seen enough of "{title}": hide that post from my lists.')
-def hide(world: t.Sampler) -> t.Draw:
-    """Hide a post."""
-    row = world.pick(POSTS + f"SELECT * FROM posts WHERE user_id != {ME} AND newest <= 10 ORDER BY submission_id")
-    query = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
-    hidden = [item[0] for item in world.rows(query)]
-    return instruction(
-        {"title": row["title"]},
-        t.state(query, expected=[[post] for post in sorted([*hidden, row["submission_id"]])]),
-        way=[*open_post(row["title"]), t.click("Hide")],
-        seen="It is hidden.",
-    )
+hide = Change(
+    POSTS + f"SELECT * FROM posts WHERE user_id != {ME} AND newest <= 10 ORDER BY submission_id",
+    lambda _, row: t.state(row["query"], expected=[[post] for post in sorted([*row["hidden"], row["submission_id"]])]),
+    way=[*open_post("{title}"), t.click("Hide")],
+    seen="It is hidden.",
+    also={
+        "query": lambda _, _row: f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id",
+        "hidden": lambda world, row: [item[0] for item in world.rows(row["query"])],
+    },
+)
 
 
-@TEMPLATES.define('I want to see "{title}" again, which I had hidden. Take it off the list of hidden submissions.')
 def unhide(world: t.Sampler) -> t.Draw:
     """Show a hidden post again."""
     query = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"

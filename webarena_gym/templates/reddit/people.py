@@ -4,9 +4,9 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, POSTS, my_name, open_post, open_user, word
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("reddit")
 BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"
 MESSAGES = (
     "Are you going to the {word} fair?",
@@ -33,46 +33,33 @@ def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
     )
 
 
-@TEMPLATES.define('Block the user who posted "{title}".')
-def block(world: t.Sampler) -> t.Draw:
-    """Block somebody by what they posted."""
-    row = world.pick(POSTS + f"SELECT * FROM posts WHERE user_id != {ME} ORDER BY submission_id")
-    return instruction(
-        {"title": row["title"]},
-        blocked(world, row["user_id"], is_added=True),
-        way=[*open_post(row["title"]), t.click(row["author"]), t.click(f"Block {row['author']}")],
-        seen=f"{row['author']} is blocked.",
-    )
+block = Change(
+    POSTS + f"SELECT * FROM posts WHERE user_id != {ME} ORDER BY submission_id",
+    lambda world, row: blocked(world, row["user_id"], is_added=True),
+    way=[*open_post("{title}"), t.click("{author}"), t.click("Block {author}")],
+    seen="{author} is blocked.",
+)
 
 
-@TEMPLATES.define("Take {user} off my block list.")
-def unblock(world: t.Sampler) -> t.Draw:
-    """Let somebody be seen again."""
-    row = world.pick(f"SELECT u.* FROM user u JOIN user_block b ON b.blocked_id = u.user_id WHERE b.user_id = {ME} ORDER BY 1")
-    return instruction(
-        {"user": row["username"]},
-        blocked(world, row["user_id"], is_added=False),
-        way=[t.click(my_name(world)), t.click("Block list"), t.click(f"Unblock {row['username']}")],
-        seen="They are off the list.",
-    )
+unblock = Change(
+    f"SELECT u.* FROM user u JOIN user_block b ON b.blocked_id = u.user_id WHERE b.user_id = {ME} ORDER BY 1",
+    lambda world, row: blocked(world, row["user_id"], is_added=False),
+    way=lambda world, row: [t.click(my_name(world)), t.click("Block list"), t.click(f"Unblock {row['username']}")],
+    seen="They are off the list.",
+    slots={"user": "{username}"},
+)
 
 
-@TEMPLATES.define('Send {user} the private message "{text}"')
-def message(world: t.Sampler) -> t.Draw:
-    """Write to somebody."""
-    row = world.pick(
-        f"SELECT * FROM user WHERE user_id != {ME} AND user_id IN (SELECT user_id FROM submission) ORDER BY user_id"
-    )
-    text = world.rng.choice(MESSAGES).format(word=word(world))
-    return instruction(
-        {"user": row["username"], "text": text},
-        sent(world, row["user_id"], text),
-        way=[*open_user(row["username"]), t.click("Send message"), t.type_text("Message", text), t.click("Send message")],
-        seen="The message is sent.",
-    )
+message = Change(
+    f"SELECT * FROM user WHERE user_id != {ME} AND user_id IN (SELECT user_id FROM submission) ORDER BY user_id",
+    lambda world, row: sent(world, row["user_id"], row["text"]),
+    way=[*open_user("{username}"), t.click("Send message"), t.type_text("Message", "{text}"), t.click("Send message")],
+    seen="The message is sent.",
+    also={"text": lambda world, _row: world.rng.choice(MESSAGES).format(word=word(world))},
+    slots={"user": "{username}"},
+)
 
 
-@TEMPLATES.define('Answer the message that I have not read yet with "{text}"')
 def answer_message(world: t.Sampler) -> t.Draw:
     """Answer the one unread message."""
     row = world.pick(

@@ -3,9 +3,9 @@
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
+from webarena_gym.templates.rows import Visit
 from webarena_gym.templates.ways import turn_pages, visit
 
-TEMPLATES = t.Templates("reddit")
 WISHES = {
     "top": "the best posts",
     "controversial": "the most controversial posts",
@@ -14,7 +14,6 @@ WISHES = {
 SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
 
 
-@TEMPLATES.define("Show me {wish} of {span} in the forum {forum}.")
 def forum_list(world: t.Sampler) -> t.Draw:
     """Open a forum's list in some order."""
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
@@ -27,24 +26,18 @@ def forum_list(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open the thread of the newest submission of {user}.")
-def newest_of_user(world: t.Sampler) -> t.Draw:
-    """Open somebody's latest post."""
-    row = world.pick(
-        POSTS
-        + """SELECT * FROM posts p WHERE NOT EXISTS
+newest_of_user = Visit(
+    POSTS
+    + """SELECT * FROM posts p WHERE NOT EXISTS
         (SELECT 1 FROM submission s WHERE s.user_id = p.user_id AND s.state = 'visible' AND s.submission_id > p.submission_id)
-        ORDER BY submission_id"""
-    )
-    return visit(
-        {"user": row["author"]},
-        thread_url(row),
-        way=[*open_user(row["author"]), t.click(row["title"], "It stands first.")],
-        seen="This is the thread.",
-    )
+        ORDER BY submission_id""",
+    lambda _, row: thread_url(row),
+    way=[*open_user("{author}"), t.click("{title}", "It stands first.")],
+    seen="This is the thread.",
+    slots={"user": "{author}"},
+)
 
 
-@TEMPLATES.define("Open the post with the {place} points of all time in the forum {forum}.")
 def extreme_post(world: t.Sampler) -> t.Draw:
     """Open the best or the worst post of a forum."""
     is_best = world.rng.choice((True, False))
@@ -67,7 +60,6 @@ def extreme_post(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open my {place}.")
 def own_page(world: t.Sampler) -> t.Draw:
     """Open a page of my account."""
     name = my_name(world)

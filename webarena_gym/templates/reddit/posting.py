@@ -8,9 +8,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import POSTS, open_forum, open_post, word
 from webarena_gym.templates.reddit.subjects import DISCUSSIONS, FIELDS, ISSUES, MONTHS, PRODUCTS, QUESTIONS, REMARKS, TOPICS
-from webarena_gym.templates.ways import instruction
-
-TEMPLATES = t.Templates("reddit")
+from webarena_gym.templates.rows import Change
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
@@ -52,9 +50,6 @@ def submit(forum: str, title: str, body: str = "") -> list[Step]:
     ]
 
 
-@TEMPLATES.define(
-    'Find a forum on {topic} and post my question "{question}" there. The question is the title; leave the text empty.'
-)
 def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
     """Ask a question where a topic is talked about."""
     tag = world.rng.choice(list(TOPICS))
@@ -67,9 +62,6 @@ def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Post my question "{question}" in a forum where I am likely to get an answer. It is the title, with no text below.'
-)
 def ask_where_answered(world: t.Sampler) -> t.Draw:
     """Ask a question in any forum that fits it."""
     tag = world.rng.choice(list(QUESTIONS))
@@ -82,7 +74,6 @@ def ask_where_answered(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('I live in {town}. Post my question "{question}" as a title without text in the forum of my town.')
 def ask_in_town(world: t.Sampler) -> t.Draw:
     """Ask a question in the forum of a town."""
     town = world.pick("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = 'cities' ORDER BY name")["name"]
@@ -94,9 +85,6 @@ def ask_in_town(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Post a review of what I read last, "{book}", in the forum books: the book is the title, and the text is "{remark}"'
-)
 def book_review(world: t.Sampler) -> t.Draw:
     """Review a book."""
     pattern = world.rng.choice(("The {} Letters", "A Winter in {}", "Daughters of {}", "The Last {}"))
@@ -108,32 +96,28 @@ def book_review(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Re-post the picture "{title}" from this forum to the forum {forum}, with the same title and the text "{note}"'
+repost_image = Change(
+    POSTS + "SELECT * FROM posts WHERE image_id IS NOT NULL ORDER BY submission_id",
+    lambda world, row: posted(world, [row["other"]["name"]], row["title"], f"from /f/{row['forum']}", image_id=row["image_id"]),
+    way=[
+        *open_post("{title}"),
+        t.click("Submit", "The address of the picture is /submission_images/{image_id}.svg."),
+        t.type_text("Image address", "/submission_images/{image_id}.svg"),
+        t.type_text("Title", "{title}"),
+        t.type_text("Body", "from /f/{forum}"),
+        t.choose("Forum", "{other[name]}"),
+        t.click("Create submission"),
+    ],
+    seen="The picture is in {other[name]}.",
+    start_url="__REDDIT__/f/{forum}",
+    other=(
+        "SELECT name FROM forum WHERE forum_id != ? ORDER BY name",
+        "forum_id",
+    ),
+    slots={"forum": "{other[name]}", "note": "from /f/{forum}"},
 )
-def repost_image(world: t.Sampler) -> t.Draw:
-    """Post somebody's picture once more, elsewhere."""
-    row = world.pick(POSTS + "SELECT * FROM posts WHERE image_id IS NOT NULL ORDER BY submission_id")
-    forum = world.pick("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", row["forum_id"])["name"]
-    note = f"from /f/{row['forum']}"
-    return t.Draw(
-        start_url=f"__REDDIT__/f/{row['forum']}",
-        slots={"title": row["title"], "forum": forum, "note": note},
-        eval=posted(world, [forum], row["title"], note, image_id=row["image_id"]),
-        solution=[
-            *open_post(row["title"]),
-            t.click("Submit", f"The address of the picture is /submission_images/{row['image_id']}.svg."),
-            t.type_text("Image address", f"/submission_images/{row['image_id']}.svg"),
-            t.type_text("Title", row["title"]),
-            t.type_text("Body", note),
-            t.choose("Forum", forum),
-            t.click("Create submission"),
-            t.leave("", f"The picture is in {forum}."),
-        ],
-    )
 
 
-@TEMPLATES.define('Ask for advice about {issue} in a forum on relationships. Title: "{title}" Text: "{text}"')
 def relationship_advice(world: t.Sampler) -> t.Draw:
     """Ask people about love."""
     issue = world.rng.choice(list(ISSUES))
@@ -146,9 +130,6 @@ def relationship_advice(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Start a discussion with the title "{topic}" in a forum where it belongs; the text just asks for "your opinion"'
-)
 def discussion(world: t.Sampler) -> t.Draw:
     """Ask for opinions on a topic."""
     tag = world.rng.choice(list(DISCUSSIONS))
@@ -167,7 +148,6 @@ def recommendation(world: t.Sampler, product: str) -> tuple[str, str]:
     return f"Looking for {product} below ${world.rng.randrange(40, 400, 10)}", f"Something like my old {word(world)} would do."
 
 
-@TEMPLATES.define('Ask in the forum {forum} for recommendations: the title is "{title}", the text "{text}"')
 def recommendation_in_forum(world: t.Sampler) -> t.Draw:
     """Ask what to buy, in a forum that is named."""
     forum = world.rng.choice(list(PRODUCTS))
@@ -179,9 +159,6 @@ def recommendation_in_forum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Ask in the forum that fits best which product to buy, namely {product}: the title is "{title}", the text "{text}"'
-)
 def recommendation_anywhere(world: t.Sampler) -> t.Draw:
     """Ask what to buy, in any forum that knows about it."""
     forum = world.rng.choice(list(PRODUCTS))
@@ -195,9 +172,6 @@ def recommendation_anywhere(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Post a notice in the forum {forum}, as a title without text: Virtual meetup for {interest} enthusiasts on {date}"
-)
 def meetup(world: t.Sampler) -> t.Draw:
     """Announce a meeting."""
     forum = world.pick(
@@ -209,7 +183,6 @@ def meetup(world: t.Sampler) -> t.Draw:
     return t.Draw(slots=slots, eval=posted(world, [forum["name"]], title), solution=submit(forum["name"], title))
 
 
-@TEMPLATES.define('Post to the forum {forum} under the title "What can {tool} do for {field}?" and with the text "{text}"')
 def tool_for_field(world: t.Sampler) -> t.Draw:
     """Ask what a new tool is good for."""
     forum = world.rng.choice(list(FIELDS))
@@ -220,43 +193,40 @@ def tool_for_field(world: t.Sampler) -> t.Draw:
     return t.Draw(slots=slots, eval=posted(world, [forum], title, text), solution=submit(forum, title, text))
 
 
-@TEMPLATES.define('Share the link {url} in the forum {forum} under the title "{title}"')
-def share_link(world: t.Sampler) -> t.Draw:
-    """Post a link, with no text."""
-    forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
-    name = word(world)
-    url, title = f"https://{name.lower()}.example/news/{world.rng.randint(100, 999)}", f"A good read about {name}"
-    return instruction(
-        {"url": url, "forum": forum, "title": title},
-        posted(world, [forum], title, url=url),
-        way=[
-            *open_forum(forum),
-            t.click("Submit"),
-            t.type_text("URL", url),
-            t.type_text("Title", title),
-            t.click("Create submission"),
-        ],
-        seen="The link is shared.",
-    )
-
-
-@TEMPLATES.define(
-    'Look up the link that "{title}" shares, and share it in the forum {forum} under the same title, without text.'
+share_link = Change(
+    "SELECT name FROM forum ORDER BY name",
+    lambda world, row: posted(world, [row["name"]], f"A good read about {row['new_name']}", url=row["url"]),
+    way=[
+        *open_forum("{name}"),
+        t.click("Submit"),
+        t.type_text("URL", "{url}"),
+        t.type_text("Title", "A good read about {new_name}"),
+        t.click("Create submission"),
+    ],
+    seen="The link is shared.",
+    also={
+        "new_name": lambda world, _row: word(world),
+        "url": lambda world, row: f"https://{row['new_name'].lower()}.example/news/{world.rng.randint(100, 999)}",
+    },
+    slots={"forum": "{name}", "title": "A good read about {new_name}"},
 )
-def share_again(world: t.Sampler) -> t.Draw:
-    """Post a link once more, elsewhere."""
-    row = world.pick(POSTS + "SELECT * FROM posts WHERE url IS NOT NULL ORDER BY submission_id")
-    forum = world.pick("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", row["forum_id"])["name"]
-    return instruction(
-        {"title": row["title"], "forum": forum},
-        posted(world, [forum], row["title"], url=row["url"]),
-        way=[
-            *open_post(row["title"]),
-            t.click("Submit", f"The link is {row['url']}."),
-            t.type_text("URL", row["url"]),
-            t.type_text("Title", row["title"]),
-            t.choose("Forum", forum),
-            t.click("Create submission"),
-        ],
-        seen=f"The link is in {forum}.",
-    )
+
+
+share_again = Change(
+    POSTS + "SELECT * FROM posts WHERE url IS NOT NULL ORDER BY submission_id",
+    lambda world, row: posted(world, [row["other"]["name"]], row["title"], url=row["url"]),
+    way=[
+        *open_post("{title}"),
+        t.click("Submit", "The link is {url}."),
+        t.type_text("URL", "{url}"),
+        t.type_text("Title", "{title}"),
+        t.choose("Forum", "{other[name]}"),
+        t.click("Create submission"),
+    ],
+    seen="The link is in {other[name]}.",
+    other=(
+        "SELECT name FROM forum WHERE forum_id != ? ORDER BY name",
+        "forum_id",
+    ),
+    slots={"forum": "{other[name]}"},
+)

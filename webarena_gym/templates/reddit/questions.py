@@ -4,9 +4,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.ways import impossible, question, turn_pages
 
-TEMPLATES = t.Templates("reddit")
 TEN = 10
 NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"
 
@@ -19,10 +19,6 @@ def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
     return rows[:TEN]
 
 
-@TEMPLATES.define(
-    "How many comments with more downvotes than upvotes, that is with a negative score, has the user written "
-    "who made the latest post in the forum {forum}?"
-)
 def unpopular_comments(world: t.Sampler) -> t.Draw:
     """Count the comments with negative scores of the author of the newest post."""
     row = world.pick(POSTS + "SELECT * FROM posts WHERE newest = 1 ORDER BY submission_id")
@@ -48,9 +44,6 @@ def unpopular_comments(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Among the ten posts with the most points of all time in the forum "{forum}", who wrote the one that mentions {name}?'
-)
 def mention(world: t.Sampler) -> t.Draw:
     """Find the one good post that speaks of something."""
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
@@ -96,9 +89,6 @@ def _reading(rows: list[t.Row], place: int) -> list[Step]:
     return steps
 
 
-@TEMPLATES.define(
-    'Among the ten posts with the most points of all time in the forum "{forum}", which user wrote about {name}? If none did, answer "N/A".'
-)
 def mention_of_nothing(world: t.Sampler) -> t.Draw:
     """Look for something that nobody has written about."""
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
@@ -114,71 +104,55 @@ def mention_of_nothing(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Who posted "{title}"?')
-def poster(world: t.Sampler) -> t.Draw:
-    """Ask for the author of a post."""
-    row = world.pick(POSTS + "SELECT * FROM posts ORDER BY submission_id")
-    other = world.pick(POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id", row["author"])
-    return question(
-        {"title": row["title"]},
-        row["author"],
-        way=open_post(row["title"]),
-        seen=f"It is by {row['author']}.",
-        wrong=[other["author"]],
-    )
+poster = Fact(
+    POSTS + "SELECT * FROM posts ORDER BY submission_id",
+    "{author}",
+    way=open_post("{title}"),
+    seen="It is by {author}.",
+    wrong=["{other[author]}"],
+    other=(
+        POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id",
+        "author",
+    ),
+)
 
 
-@TEMPLATES.define("How many points has the {place} post of all time in the forum {forum}, counted by points?")
-def points(world: t.Sampler) -> t.Draw:
-    """Ask for the score of one of the best posts."""
-    row = world.pick(POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id")
-    return question(
-        {"place": ("best", "second best", "third best")[row["best"] - 1], "forum": row["forum"]},
-        row["score"],
-        way=open_best(row["forum"]),
-        seen=f"Number {row['best']} has {row['score']} points.",
-    )
+points = Fact(
+    POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id",
+    "{score}",
+    way=open_best("{forum}"),
+    seen="Number {best} has {score} points.",
+    slots={"place": lambda _, row: ("best", "second best", "third best")[row["best"] - 1]},
+)
 
 
-@TEMPLATES.define("Which post in the forum {forum} has the most comments of all time? Give its title.")
-def most_commented(world: t.Sampler) -> t.Draw:
-    """Ask for the liveliest thread."""
-    row = world.pick(
-        POSTS
-        + """SELECT p.* FROM posts p WHERE comments > 2 AND NOT EXISTS
+most_commented = Fact(
+    POSTS
+    + """SELECT p.* FROM posts p WHERE comments > 2 AND NOT EXISTS
         (SELECT 1 FROM posts other WHERE other.forum_id = p.forum_id AND other.submission_id != p.submission_id
-            AND other.comments >= p.comments) ORDER BY submission_id"""
-    )
-    other = world.pick(
+            AND other.comments >= p.comments) ORDER BY submission_id""",
+    "{title}",
+    way=open_forum("{forum}", "Most commented", "All time"),
+    seen="It has {comments} comments.",
+    wrong=["{other[title]}"],
+    other=(
         POSTS + "SELECT * FROM posts WHERE forum_id = ? AND submission_id != ? ORDER BY submission_id",
-        row["forum_id"],
-        row["submission_id"],
-    )
-    return question(
-        {"forum": row["forum"]},
-        row["title"],
-        way=open_forum(row["forum"], "Most commented", "All time"),
-        seen=f"It has {row['comments']} comments.",
-        wrong=[other["title"]],
-    )
+        "forum_id",
+        "submission_id",
+    ),
+)
 
 
-@TEMPLATES.define("How many submissions has {user} made?")
-def submission_count(world: t.Sampler) -> t.Draw:
-    """Ask how much somebody has posted."""
-    row = world.pick(
-        """SELECT u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
-        WHERE s.state = 'visible' GROUP BY u.user_id ORDER BY u.user_id"""
-    )
-    return question(
-        {"user": row["username"]},
-        row["posts"],
-        way=open_user(row["username"]),
-        seen=f"The profile counts {row['posts']} submissions.",
-    )
+submission_count = Fact(
+    """SELECT u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
+        WHERE s.state = 'visible' GROUP BY u.user_id ORDER BY u.user_id""",
+    "{posts}",
+    way=open_user("{username}"),
+    seen="The profile counts {posts} submissions.",
+    slots={"user": "{username}"},
+)
 
 
-@TEMPLATES.define("To which forum has {user} made the most submissions?")
 def favourite_forum(world: t.Sampler) -> t.Draw:
     """Count somebody's posts by forum."""
     user = world.pick(
@@ -205,7 +179,6 @@ def favourite_forum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which forum with the tag {tag} has the most subscribers?")
 def largest_of_tag(world: t.Sampler) -> t.Draw:
     """Compare the forums of a tag."""
     # Forums in the lead of several tags are left out, so that no two draws have the same answer.
@@ -234,32 +207,28 @@ def largest_of_tag(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Who moderates the forum {forum}? List all usernames, separated by commas.")
-def moderators(world: t.Sampler) -> t.Draw:
-    """Ask who looks after a forum."""
-    forum = world.pick(
-        "SELECT f.* FROM forum f JOIN moderator USING (forum_id) GROUP BY forum_id HAVING count(*) > 1 ORDER BY forum_id"
-    )
-    names = [
-        row["username"]
-        for row in world.rows(
-            "SELECT username FROM user JOIN moderator USING (user_id) WHERE forum_id = ? ORDER BY since", forum["forum_id"]
-        )
-    ]
-    other = world.pick(
+moderators = Fact(
+    "SELECT f.* FROM forum f JOIN moderator USING (forum_id) GROUP BY forum_id HAVING count(*) > 1 ORDER BY forum_id",
+    lambda _, row: ", ".join(row["names"]),
+    way=open_forum("{name}"),
+    seen="They are named beside the posts.",
+    wrong=lambda _, row: [row["names"][0], ", ".join([*row["names"], row["other"]["username"]])],
+    other=(
         "SELECT username FROM user WHERE user_id NOT IN (SELECT user_id FROM moderator WHERE forum_id = ?) ORDER BY user_id",
-        forum["forum_id"],
-    )
-    return question(
-        {"forum": forum["name"]},
-        ", ".join(names),
-        way=open_forum(forum["name"]),
-        seen="They are named beside the posts.",
-        wrong=[names[0], ", ".join([*names, other["username"]])],
-    )
+        "forum_id",
+    ),
+    also={
+        "names": lambda world, row: [
+            row["username"]
+            for row in world.rows(
+                "SELECT username FROM user JOIN moderator USING (user_id) WHERE forum_id = ? ORDER BY since", row["forum_id"]
+            )
+        ]
+    },
+    slots={"forum": "{name}"},
+)
 
 
-@TEMPLATES.define('Who wrote the comment with the most points on "{title}"?')
 def best_comment(world: t.Sampler) -> t.Draw:
     """Ask for the author of the best comment of a thread."""
     row = world.pick(POSTS + "SELECT * FROM posts WHERE comments BETWEEN 4 AND ? ORDER BY submission_id", PER_PAGE)

@@ -6,9 +6,9 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction, turn_pages
 
-TEMPLATES = t.Templates("reddit")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 CHOICES = {1: "Upvote", -1: "Downvote"}
 UNVOTED = f"""user_id != {ME}
@@ -32,7 +32,6 @@ def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] 
     )
 
 
-@TEMPLATES.define("{choice} the newest post in the forum {forum}.")
 def vote_newest(world: t.Sampler) -> t.Draw:
     """Vote on the latest post of a forum."""
     choice = world.rng.choice(list(CHOICES))
@@ -45,7 +44,6 @@ def vote_newest(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("{choice} the post with the {place} most points of all time in the forum {forum}.")
 def vote_best(world: t.Sampler) -> t.Draw:
     """Vote on one of the best posts of a forum."""
     choice = world.rng.choice(list(CHOICES))
@@ -99,29 +97,21 @@ def _votes(world: t.Sampler, rows: list[t.Row], label: str) -> list[Step]:
     return steps
 
 
-@TEMPLATES.define("Like all submissions of {author} to the forum {forum}.")
 def like_all(world: t.Sampler) -> t.Draw:
     """Vote for everything that somebody has posted to a forum."""
     return vote_on_all(world, 1)
 
 
-@TEMPLATES.define("Dislike all submissions of {author} to the forum {forum}.")
 def dislike_all(world: t.Sampler) -> t.Draw:
     """Vote against everything that somebody has posted to a forum."""
     return vote_on_all(world, -1)
 
 
-@TEMPLATES.define('Take back my vote on "{title}".')
-def retract(world: t.Sampler) -> t.Draw:
-    """Undo a vote."""
-    row = world.pick(
-        POSTS
-        + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
-        WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id"""
-    )
-    return instruction(
-        {"title": row["title"]},
-        votes_are(world, {row["submission_id"]: 0}),
-        way=[*open_post(row["title"]), t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}")],
-        seen="The vote is gone.",
-    )
+retract = Change(
+    POSTS
+    + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
+        WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id""",
+    lambda world, row: votes_are(world, {row["submission_id"]: 0}),
+    way=lambda _, row: [*open_post(row["title"]), t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}")],
+    seen="The vote is gone.",
+)

@@ -21,14 +21,7 @@ from webarena_gym.templates.map.ways import (
 from webarena_gym.templates.several.routes import MAP_AND_ENCYCLOPEDIA, place_named, tabs, turn_to
 from webarena_gym.templates.wikipedia.routes import FACTS, country, open_article, open_list
 
-TEMPLATES = t.Templates("several")
 
-
-@TEMPLATES.define(
-    "How many kilometres is it by car from {place} to that university of {region} which has brought forth the most prize winners? "
-    "The encyclopedia knows the prize winners; give the number that the map shows.",
-    sites=MAP_AND_ENCYCLOPEDIA,
-)
 def drive_to_best_university(world: t.Sampler) -> t.Draw:
     """Find the best university of a state or the country, and measure the way there."""
     rows = world.rows(
@@ -62,11 +55,6 @@ def drive_to_best_university(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Which national park is the nearest to the town where {person} was born, and how long is the ride there by bicycle from the "
-    "middle of the town? Answer with the name and the time, separated by a semicolon.",
-    sites=MAP_AND_ENCYCLOPEDIA,
-)
 def nearest_park(world: t.Sampler) -> t.Draw:
     """Find the birthplace of a person, the park that is nearest to it, and the time by bicycle."""
     person = world.pick(
@@ -102,10 +90,6 @@ def nearest_park(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "How long is the drive from the university where {one} studied to the one where {other} studied?",
-    sites=MAP_AND_ENCYCLOPEDIA,
-)
 def college_drive(world: t.Sampler) -> t.Draw:
     """Find two universities by their students, and the time that it takes from one to the other."""
     rows = world.rows(

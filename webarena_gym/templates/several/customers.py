@@ -9,7 +9,6 @@ from webarena_gym.templates.map.ways import MARGIN, open_route, other_times, roa
 from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS, open_customer
 
-TEMPLATES = t.Templates("several")
 SITES = ("map", "shopping_admin")
 
 SETTLED = (
@@ -25,10 +24,6 @@ def town(world: t.Sampler, name: str) -> t.Row:
     return world.pick(PLACES + "SELECT * FROM towns WHERE name = ?", name)
 
 
-@TEMPLATES.define(
-    "Show me the route by car from the town of {start} to the town where my customer {customer} lives, and tell me the driving time.",
-    sites=SITES,
-)
 def customer_route(world: t.Sampler) -> t.Draw:
     """Show the way to a customer and tell how long it takes."""
     customer = world.pick(SETTLED, site="shopping_admin")
@@ -54,7 +49,6 @@ def customer_route(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which of my customers has the shorter drive to the town of {goal}: {one} or {other}?", sites=SITES)
 def nearer_customer(world: t.Sampler) -> t.Draw:
     """Compare the ways from two customers to a town."""
     one, other = world.rng.sample(world.rows(SETTLED, site="shopping_admin"), 2)

@@ -11,7 +11,6 @@ from webarena_gym.templates.map.ways import LANDMARKS, open_place, open_route, s
 from webarena_gym.templates.several.routes import MAP_AND_ENCYCLOPEDIA, address_on_map, tabs, turn_to
 from webarena_gym.templates.wikipedia.routes import FACTS, draw_extreme, open_article
 
-TEMPLATES = t.Templates("several")
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something
 
 
@@ -25,16 +24,12 @@ def show_on_map(world: t.Sampler, slots: dict[str, str], place: str, way: Sequen
     )
 
 
-@TEMPLATES.define("Find on the map the page of the place where the film {film} was shot.", sites=MAP_AND_ENCYCLOPEDIA)
 def film_place(world: t.Sampler) -> t.Draw:
     """Show where a film was made."""
     row = world.pick(FACTS + "SELECT title, target FROM facts WHERE label = 'Filmed in' ORDER BY article_id", site="wikipedia")
     return show_on_map(world, {"film": row["title"]}, row["target"], open_article(row["title"]))
 
 
-@TEMPLATES.define(
-    "Show me the town where {person}, the {calling}, was born: open its page on the map.", sites=MAP_AND_ENCYCLOPEDIA
-)
 def birthplace_on_map(world: t.Sampler) -> t.Draw:
     """Show where somebody was born."""
     row = world.pick(
@@ -43,7 +38,6 @@ def birthplace_on_map(world: t.Sampler) -> t.Draw:
     return show_on_map(world, {"person": row["title"], "calling": row["kind"]}, row["target"], open_article(row["title"]))
 
 
-@TEMPLATES.define("Open the map's page of the university where the {maker} of {title} studied.", sites=MAP_AND_ENCYCLOPEDIA)
 def college_on_map(world: t.Sampler) -> t.Draw:
     """Go from a work to its maker, to the university, to the map."""
     label, maker = world.rng.choice((("Directed by", "director"), ("Author", "author")))
@@ -62,16 +56,12 @@ def college_on_map(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Find the page of {extreme} on the map. The encyclopedia knows which one that is.", sites=MAP_AND_ENCYCLOPEDIA
-)
 def extreme_on_map(world: t.Sampler) -> t.Draw:
     """Show the landmark at one end of a measure."""
     end = draw_extreme(world, MAPPED)
     return show_on_map(world, {"extreme": end.words}, end.row["title"], end.way)
 
 
-@TEMPLATES.define("Which monument commemorates the {event}? Open its page on the map.", sites=MAP_AND_ENCYCLOPEDIA)
 def memorial_on_map(world: t.Sampler) -> t.Draw:
     """Go from an event to what links to it, to the map."""
     row = world.pick(
@@ -85,7 +75,6 @@ def memorial_on_map(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Show me the way by car from {place} to the home stadium of the {team}.", sites=MAP_AND_ENCYCLOPEDIA)
 def stadium_route(world: t.Sampler) -> t.Draw:
     """Show the way to where a team plays today."""
     row = world.pick(
@@ -94,10 +83,6 @@ def stadium_route(world: t.Sampler) -> t.Draw:
     return route_to_stadium(world, {"team": row["title"]}, row["target"])
 
 
-@TEMPLATES.define(
-    "Show me the way by car from {place} to the stadium that was the home of the {team} in the {decade}s.",
-    sites=MAP_AND_ENCYCLOPEDIA,
-)
 def old_stadium_route(world: t.Sampler) -> t.Draw:
     """Show the way to where a team played in a decade of the past."""
     row = world.pick(

@@ -11,7 +11,6 @@ from webarena_gym.templates.reddit.routes import POSTS, open_forum, thread_url
 from webarena_gym.templates.several.projects import make_project, new_readme, project_name
 from webarena_gym.templates.several.routes import holds, tabs, turn_to, without_ties
 
-TEMPLATES = t.Templates("several")
 SITES = ("gitlab", "reddit")
 LINES = "length(trim(f.content, char(10))) - length(replace(trim(f.content, char(10)), char(10), '')) + 1"
 FOLDERS = ("news", "reading", "inbox", "links", "digest")
@@ -52,11 +51,6 @@ def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
     return world.rows(POSTS + f"SELECT * FROM posts WHERE forum = ? ORDER BY {order}", forum, site="reddit")
 
 
-@TEMPLATES.define(
-    "Create a project named {name} with a README.md that holds the addresses of the {count} most commented posts of all time in "
-    "the forum {forum}, and no other posts.",
-    sites=SITES,
-)
 def discussed_readme(world: t.Sampler) -> t.Draw:
     """List the most commented posts of a forum."""
     posts = posts_of(world, "comments DESC, submission_id DESC")
@@ -78,11 +72,6 @@ def discussed_readme(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "In my project {project}, make a folder named {folder} with a file urls.txt in it that holds the addresses of the {count} newest "
-    "posts of the forum {forum}, one on each line.",
-    sites=SITES,
-)
 def newest_urls(world: t.Sampler) -> t.Draw:
     """Write the addresses of the newest posts of a forum into a new folder."""
     posts = posts_of(world, "newest")
@@ -117,11 +106,6 @@ def newest_urls(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Add a folder called {folder} to my project {project}, and put a file urls.txt with the addresses of the 5 newest posts of the forum "
-    "{forum} in it.",
-    sites=SITES,
-)
 def urls_of_missing_forum(world: t.Sampler) -> t.Draw:
     """Ask for the posts of a forum that does not exist: the answer is N/A."""
     project, folder = _project_and_folder(world)

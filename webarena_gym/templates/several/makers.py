@@ -5,7 +5,6 @@ from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping.routes import GOODS, open_product
 from webarena_gym.templates.wikipedia.routes import FACTS, open_article
 
-TEMPLATES = t.Templates("several")
 SITES = ("shopping", "wikipedia")
 
 
@@ -21,10 +20,6 @@ def company(world: t.Sampler, brand: str) -> t.Row:
     )
 
 
-@TEMPLATES.define(
-    "In which town does the company have its headquarters that makes the {product}? The shop tells the brand, the encyclopedia the rest.",
-    sites=SITES,
-)
 def maker_home(world: t.Sampler) -> t.Draw:
     """Go from a product to its brand, to the company, to a town."""
     product = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
@@ -46,10 +41,6 @@ def maker_home(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Which of the two is made by the older company, the {one} or the {other}? Answer with the name of that company.",
-    sites=SITES,
-)
 def older_maker(world: t.Sampler) -> t.Draw:
     """Compare the companies that make two products."""
     goods = world.rows(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")

@@ -17,7 +17,6 @@ from webarena_gym.templates.shopping.routes import PER_PAGE, open_reviews
 from webarena_gym.templates.ways import turn_pages
 from webarena_gym.templates.wikipedia.routes import FILMS, open_article
 
-TEMPLATES = t.Templates("several")
 WITH_CODE = ("reddit", "gitlab")
 WITH_SHOP = ("reddit", "shopping")
 WITH_ENCYCLOPEDIA = ("reddit", "wikipedia")
@@ -57,11 +56,6 @@ def project_url(row: t.Row) -> str:
     return f"{URLS['__GITLAB__']}/{row['full_path']}"
 
 
-@TEMPLATES.define(
-    "Promote the project {project} of the code host in the forum {forum}: share its address there, with the project's own description "
-    "as the title and no text.",
-    sites=WITH_CODE,
-)
 def promote_project(world: t.Sampler) -> t.Draw:
     """Share a project under its description."""
     row = world.pick(
@@ -82,11 +76,6 @@ def promote_project(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Of the projects about {topic} on the code host, share the address of the one with the most stars in a forum where people write "
-    'programs, under the title "{title}" and without text.',
-    sites=WITH_CODE,
-)
 def share_repository(world: t.Sampler) -> t.Draw:
     """Share the most starred project that deals with something, in any forum that fits."""
     rows = world.rows(
@@ -113,11 +102,6 @@ def share_repository(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Gather the titles of all reviews of the {product} in the shop that give {stars}, and post them in the forum {forum} under the "
-    'title "{title}". The text holds these titles and no others.',
-    sites=WITH_SHOP,
-)
 def review_titles(world: t.Sampler) -> t.Draw:
     """Post what unhappy or happy buyers say of a product."""
     least, most, words = world.rng.choice(
@@ -156,10 +140,6 @@ def review_titles(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Post in the forum {forum} which films {director} made: the title is "{title}", and the text names all of them and no film of anybody else.',
-    sites=WITH_ENCYCLOPEDIA,
-)
 def films_post(world: t.Sampler) -> t.Draw:
     """Post the films of a director."""
     person = world.pick(

@@ -10,7 +10,6 @@ from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.several.routes import holds, is_clear, tabs, turn_to
 from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
-TEMPLATES = t.Templates("several")
 SITES = ("gitlab", "wikipedia")
 
 
@@ -85,10 +84,6 @@ def _titles_but(films: Sequence[t.Row], wanted: Sequence[str]) -> list[str]:
     return [row["title"] for row in films if row["title"] not in wanted]
 
 
-@TEMPLATES.define(
-    "Create a project named {name} on the code host, with a README.md that lists the titles of all films directed by {director}.",
-    sites=SITES,
-)
 def films_readme(world: t.Sampler) -> t.Draw:
     """List all films of a director."""
     person = director(world)
@@ -104,11 +99,6 @@ def films_readme(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Create a project named {name} on the code host. Its README.md should list the titles of those films directed by {director} "
-    "that came out {when} {year}, and no others.",
-    sites=SITES,
-)
 def films_of_time_readme(world: t.Sampler) -> t.Draw:
     """List the films of a director before or after a year."""
     person = director(world)
@@ -130,10 +120,6 @@ def films_of_time_readme(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Make a project called {name} with a README.md that names the films of {director} which won a prize, and no other film.",
-    sites=SITES,
-)
 def prized_films_readme(world: t.Sampler) -> t.Draw:
     """List the films of a director that won something."""
     person = director(world, "sum(is_awarded) BETWEEN 1 AND count(*) - 1")
@@ -149,10 +135,6 @@ def prized_films_readme(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Start a project named {name} whose README.md names everybody who won the {prize} in the {decade}s, and no other winner.",
-    sites=SITES,
-)
 def winners_readme(world: t.Sampler) -> t.Draw:
     """List the winners of a prize in a decade."""
     row = world.pick(

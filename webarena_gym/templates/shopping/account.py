@@ -3,11 +3,10 @@
 from typing import Any
 
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.shopping.goods import two_of_a_category
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
 from webarena_gym.templates.ways import instruction, nth
-
-TEMPLATES = t.Templates("shopping")
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
 ADDRESS = (
@@ -63,7 +62,6 @@ def my_addresses(world: t.Sampler) -> list[dict[str, Any]]:
     return [dict(row) for row in world.rows(f"SELECT * FROM customer_address WHERE customer_id = {ME} ORDER BY address_id")]
 
 
-@TEMPLATES.define("Add the {product} to my wish list.")
 def wish_list_add(world: t.Sampler) -> t.Draw:
     """Put a product on the wish list that is not there yet."""
     present = wishes(world)
@@ -77,7 +75,6 @@ def wish_list_add(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("All I wish for now is the {product}. Add it to my wish list and take everything else off the list.")
 def wish_list_only(world: t.Sampler) -> t.Draw:
     """Put a product on the wish list and remove what was there before, which comes first."""
     present = wishes(world)
@@ -92,19 +89,15 @@ def wish_list_only(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Compare the {first} with the {second} in the shop's comparison of products.")
-def compare_two(world: t.Sampler) -> t.Draw:
-    """Put two products side by side."""
-    first, second = two_of_a_category(world)
-    return instruction(
-        {"first": first["name"], "second": second["name"]},
-        t.state(COMPARED, expected=sorted([row["sku"]] for row in (first, second))),
-        way=[*open_product(first["name"]), t.click("Add to Compare"), *open_product(second["name"]), t.click("Add to Compare")],
-        seen="They stand side by side.",
-    )
+compare_two = Change(
+    two_of_a_category,
+    lambda _, row: t.state(COMPARED, expected=sorted([row["sku"]] for row in (row, row["other"]))),
+    way=[*open_product("{name}"), t.click("Add to Compare"), *open_product("{other[name]}"), t.click("Add to Compare")],
+    seen="They stand side by side.",
+    slots={"first": "{name}", "second": "{other[name]}"},
+)
 
 
-@TEMPLATES.define("In my account, {action} the newsletter.")
 def newsletter_switch(world: t.Sampler) -> t.Draw:
     """Turn my own subscription on or off, whichever it is not; there is one draw in a world."""
     subscribed = f"SELECT email FROM newsletter_subscriber WHERE customer_id = {ME} AND status = 'Subscribed'"
@@ -122,7 +115,6 @@ def newsletter_switch(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Subscribe {email} to the shop's newsletter.")
 def newsletter_subscribe(world: t.Sampler) -> t.Draw:
     """Enter the address of somebody who has no account."""
     row = world.pick("SELECT DISTINCT firstname, lastname FROM order_address ORDER BY firstname, lastname")
@@ -141,7 +133,6 @@ def newsletter_subscribe(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Change the {part} of my account to {name}.")
 def rename(world: t.Sampler) -> t.Draw:
     """Change the first or the last name of the account."""
     me = world.rows(f"SELECT firstname, lastname, email FROM customer WHERE customer_id = {ME}")[0]
@@ -159,7 +150,6 @@ def rename(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("The {part} of my default address is now {value}. Correct it in my address book.")
 def address_change(world: t.Sampler) -> t.Draw:
     """Change one line of the default address."""
     addresses = my_addresses(world)
@@ -180,10 +170,6 @@ def address_change(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Add an address to my address book, under my own name: {street}, {city}, {region} {postcode}, phone number {telephone}. "
-    "It is not to become a default."
-)
 def address_add(world: t.Sampler) -> t.Draw:
     """Enter a whole address."""
     other = world.pick(f"SELECT * FROM customer_address WHERE customer_id != {ME} ORDER BY address_id")
@@ -210,7 +196,6 @@ def address_add(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Write this to the shop through its contact form: "{message}"')
 def contact_message(world: t.Sampler) -> t.Draw:
     """Send a message; name and email are filled in already."""
     number = world.pick(f"SELECT increment_id FROM sales_order WHERE customer_id = {ME} ORDER BY order_id")["increment_id"]
@@ -228,7 +213,6 @@ def contact_message(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Review the {product} for me: {stars}, with the summary "{summary}" and the text "{text}"')
 def review_write(world: t.Sampler) -> t.Draw:
     """Write a review; the nickname is filled in already."""
     row = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")

@@ -9,6 +9,7 @@ from webarena_gym.sites.shopping.pricing import FLAT, TABLE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Change, Impossible
 from webarena_gym.templates.shopping.routes import (
     GOODS,
     ME,
@@ -20,9 +21,7 @@ from webarena_gym.templates.shopping.routes import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.shelves import ONE_PAGE
-from webarena_gym.templates.ways import impossible, instruction, nth, on_page, turn_pages
-
-TEMPLATES = t.Templates("shopping")
+from webarena_gym.templates.ways import instruction, nth, on_page, turn_pages
 
 CART = f"""
 SELECT p.sku, i.options, i.quantity, c.coupon_code
@@ -50,29 +49,25 @@ def plain_product(world: t.Sampler) -> t.Row:
     return world.pick(GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain ORDER BY product_id")
 
 
-@TEMPLATES.define("Put one {product} into my shopping cart.")
-def cart_add(world: t.Sampler) -> t.Draw:
-    """Add a product that has no options to the cart."""
-    row = plain_product(world)
-    return instruction(
-        {"product": row["name"]}, cart_holds((row["sku"], {}, 1)), way=buy(row["name"]), seen="It is in the cart."
-    )
+cart_add = Change(
+    plain_product,
+    lambda _, row: cart_holds((row["sku"], {}, 1)),
+    way=lambda _, row: buy(row["name"]),
+    seen="It is in the cart.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Add {quantity} of the {product} to my cart.")
-def cart_add_several(world: t.Sampler) -> t.Draw:
-    """Add several pieces of a product to the cart."""
-    row = world.pick(GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain AND quantity > 5 ORDER BY product_id")
-    quantity = world.rng.randint(2, 5)
-    return instruction(
-        {"quantity": quantity, "product": row["name"]},
-        cart_holds((row["sku"], {}, quantity)),
-        way=[*open_product(row["name"]), t.type_text("Qty", str(quantity)), t.click("Add to Cart")],
-        seen=f"There are {quantity} in the cart.",
-    )
+cart_add_several = Change(
+    GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain AND quantity > 5 ORDER BY product_id",
+    lambda _, row: cart_holds((row["sku"], {}, row["quantity"])),
+    way=[*open_product("{name}"), t.type_text("Qty", "{quantity!s}"), t.click("Add to Cart")],
+    seen="There are {quantity} in the cart.",
+    also={"quantity": lambda world, _row: world.rng.randint(2, 5)},
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("I would like the {product} with {choice}. Add one to the cart.")
 def cart_add_option(world: t.Sampler) -> t.Draw:
     """Add a product with a choice to the cart."""
     row = world.pick(
@@ -95,7 +90,6 @@ def cart_add_option(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Add both the {first} and the {second} to my shopping cart.")
 def cart_add_two(world: t.Sampler) -> t.Draw:
     """Add two products to the cart."""
     first, second = plain_product(world), plain_product(world)
@@ -109,19 +103,15 @@ def cart_add_two(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Add the {product} to my cart, then show me the cart.")
-def cart_show(world: t.Sampler) -> t.Draw:
-    """Add a product and end at the cart."""
-    row = plain_product(world)
-    return instruction(
-        {"product": row["name"]},
-        t.all_of(cart_holds((row["sku"], {}, 1)), t.at_url("__SHOPPING__/checkout/cart/")),
-        way=[*buy(row["name"]), t.click("My Cart")],
-        seen="The cart shows it.",
-    )
+cart_show = Change(
+    plain_product,
+    lambda _, row: t.all_of(cart_holds((row["sku"], {}, 1)), t.at_url("__SHOPPING__/checkout/cart/")),
+    way=lambda _, row: [*buy(row["name"]), t.click("My Cart")],
+    seen="The cart shows it.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("My budget is {budget}. Put the most expensive product of {category} that I can afford into my cart.")
 def cart_add_affordable(world: t.Sampler) -> t.Draw:
     """Add the dearest product of a category below a round price to the cart; it is on the first page when sorted."""
     row = world.pick(
@@ -149,58 +139,53 @@ def cart_add_affordable(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Please add one {product} to my cart.")
-def cart_add_sold_out(world: t.Sampler) -> t.Draw:
-    """Ask for something that is out of stock: the answer is N/A."""
-    row = world.pick(GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id")
-    return impossible(
-        {"product": row["name"]},
-        says("Out of stock"),
-        way=open_product(row["name"]),
-        seen="It is out of stock and has no button to add it.",
-    )
+cart_add_sold_out = Impossible(
+    GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id",
+    says("Out of stock"),
+    way=open_product("{name}"),
+    seen="It is out of stock and has no button to add it.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Put one {product} into my cart and apply the coupon {code} to it.")
-def coupon_apply(world: t.Sampler) -> t.Draw:
-    """Add a product and enter a coupon that is valid."""
-    row = plain_product(world)
-    code = world.pick(
+coupon_apply = Change(
+    plain_product,
+    lambda _, row: cart_holds((row["sku"], {}, 1), coupon=row["other"]["coupon_code"]),
+    way=lambda _, row: [
+        *buy(row["name"]),
+        t.click("My Cart"),
+        t.type_text("Discount Code", row["other"]["coupon_code"]),
+        t.click("Apply Discount"),
+    ],
+    seen="The shop took the coupon {other[coupon_code]}.",
+    other=(
         """SELECT coupon_code FROM cart_rule JOIN world ON key = 'now'
         WHERE is_active AND coupon_code != '' AND from_date <= date(value) AND coalesce(to_date, date(value)) >= date(value)
-        ORDER BY rule_id"""
-    )["coupon_code"]
-    return instruction(
-        {"product": row["name"], "code": code},
-        cart_holds((row["sku"], {}, 1), coupon=code),
-        way=[*buy(row["name"]), t.click("My Cart"), t.type_text("Discount Code", code), t.click("Apply Discount")],
-        seen=f"The shop took the coupon {code}.",
-    )
-
-
-@TEMPLATES.define("I want everything from my order {number} once more. Put it into my cart.")
-def reorder(world: t.Sampler) -> t.Draw:
-    """Put the content of an order into the cart again, all of which can still be bought."""
-    row = world.pick(
-        MINE
-        + """SELECT m.* FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
-        GROUP BY order_id HAVING min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered) ORDER BY order_id"""
-    )
-    items = world.rows("SELECT sku, options, qty_ordered FROM order_item WHERE order_id = ?", row["order_id"])
-    return instruction(
-        {"number": row["increment_id"]},
-        cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
-        way=[
-            *open_orders(world, row),
-            t.click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
-        ],
-        seen="The cart holds the same again.",
-    )
-
-
-@TEMPLATES.define(
-    "Buy one {product}: send it to my address at {street} by {method}, and choose {payment} as the payment method. Place the order."
+        ORDER BY rule_id""",
+    ),
+    slots={"product": "{name}", "code": "{other[coupon_code]}"},
 )
+
+
+reorder = Change(
+    MINE
+    + """SELECT m.* FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
+        GROUP BY order_id HAVING min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered) ORDER BY order_id""",
+    lambda _, row: cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in row["items"])),
+    way=lambda world, row: [
+        *open_orders(world, row),
+        t.click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
+    ],
+    seen="The cart holds the same again.",
+    also={
+        "items": lambda world, row: world.rows(
+            "SELECT sku, options, qty_ordered FROM order_item WHERE order_id = ?", row["order_id"]
+        )
+    },
+    slots={"number": "{increment_id}"},
+)
+
+
 def checkout(world: t.Sampler) -> t.Draw:
     """Place an order for one product."""
     row = plain_product(world)

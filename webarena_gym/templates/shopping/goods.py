@@ -5,42 +5,34 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
+from webarena_gym.templates.rows import Fact, Impossible
 from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_product
 from webarena_gym.templates.ways import impossible, question
 
-TEMPLATES = t.Templates("shopping")
 YES_NO = ("No", "Yes")
 
 
-@TEMPLATES.define("How much does the {product} cost?")
-def product_price(world: t.Sampler) -> t.Draw:
-    """Ask for a price; one of a sale counts."""
-    row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods ORDER BY product_id")
-    price = money(row["cents"])
-    other = row["price_cents"] if row["price_cents"] != row["cents"] else row["cents"] + 100
-    return question(
-        {"product": row["name"]},
-        price,
-        way=[t.search(SEARCH_BOX, row["name"])],
-        seen=f"It costs {price}.",
-        wrong=[money(other)],
-    )
+product_price = Fact(
+    GOODS + "SELECT name, cents, price_cents FROM goods ORDER BY product_id",
+    "{cents:money}",
+    way=[t.search(SEARCH_BOX, "{name}")],
+    seen="It costs {cents:money}.",
+    wrong=lambda _, row: [money(row["price_cents"] if row["price_cents"] != row["cents"] else row["cents"] + 100)],
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Tell me the SKU of the {product}.")
-def product_sku(world: t.Sampler) -> t.Draw:
-    """Ask for an article number."""
-    row, other = world.rng.sample(world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id"), 2)
-    return question(
-        {"product": row["name"]},
-        row["sku"],
-        way=open_product(row["name"]),
-        seen=f"The page says SKU: {row['sku']}.",
-        wrong=[other["sku"]],
-    )
+product_sku = Fact(
+    GOODS + "SELECT name, sku FROM goods ORDER BY product_id",
+    "{sku}",
+    way=open_product("{name}"),
+    seen="The page says SKU: {sku}.",
+    wrong=["{other[sku]}"],
+    pair=True,
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Is the {product} in stock at the moment? Answer yes or no.")
 def product_stock(world: t.Sampler) -> t.Draw:
     """Ask whether something can be bought; both answers are as likely."""
     is_salable = world.rng.randrange(2)
@@ -59,7 +51,6 @@ def product_stock(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('What does "More Information" on the page of the {product} say under "{attribute}"?')
 def product_attribute(world: t.Sampler) -> t.Draw:
     """Ask for a fact that the name of the product does not give away."""
     row = world.pick(
@@ -79,7 +70,6 @@ def product_attribute(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Which choices are there for "{option}" of the {product}? List all of them, separated by commas.')
 def product_options(world: t.Sampler) -> t.Draw:
     """Ask for the values of an option."""
     row = world.pick(
@@ -98,7 +88,6 @@ def product_options(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("The {product} is on sale. How much do I save on one, compared to its regular price?")
 def product_saving(world: t.Sampler) -> t.Draw:
     """Ask for the difference of two prices."""
     row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods WHERE cents < price_cents ORDER BY product_id")
@@ -112,7 +101,6 @@ def product_saving(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which is cheaper: the {first} or the {second}? Answer with the full name.")
 def cheaper_of_two(world: t.Sampler) -> t.Draw:
     """Compare two products of one category."""
     first, second = two_of_a_category(world)
@@ -136,7 +124,6 @@ def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
     return first, world.pick(others, first["category_id"], first["cents"])
 
 
-@TEMPLATES.define("How much does the {product} cost here?")
 def missing_product(world: t.Sampler) -> t.Draw:
     """Ask for the price of something that this brand does not make."""
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
@@ -160,39 +147,28 @@ def kind_of(row: t.Row) -> str:
     return str(row["name"]).partition(",")[0].split()[-1].lower()
 
 
-@TEMPLATES.define("I have a question about the {product}. Which phone number does its maker, {brand}, have?")
-def brand_phone(world: t.Sampler) -> t.Draw:
-    """Ask for what the shop does not tell."""
-    row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    return impossible(
-        {"product": row["name"], "brand": row["brand"]},
-        lacks([row["brand"]], ["Phone", "Telephone"]),
-        way=open_product(row["name"]),
-        seen=f"The page names {row['brand']} but no phone number.",
-    )
+brand_phone = Impossible(
+    GOODS + "SELECT name, brand FROM goods ORDER BY product_id",
+    lacks(["{brand}"], ["Phone", "Telephone"]),
+    way=open_product("{name}"),
+    seen="The page names {brand} but no phone number.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("What is the phone number of this shop?")
-def store_phone(world: t.Sampler) -> t.Draw:
-    """Ask for the telephone number; there is one draw in a world."""
-    phone = world.value("SELECT value FROM store_config WHERE path = 'general/store_information/phone'")
-    return question(
-        {},
-        phone,
-        way=[t.click("Customer Service")],
-        seen=f"They can be called at {phone}.",
-        wrong=[phone[:-1] + str((int(phone[-1]) + 1) % 10)],
-    )
+store_phone = Fact(
+    "SELECT value FROM store_config WHERE path = 'general/store_information/phone'",
+    "{value}",
+    way=[t.click("Customer Service")],
+    seen="They can be called at {value}.",
+    wrong=lambda _, row: [row["value"][:-1] + str((int(row["value"][-1]) + 1) % 10)],
+)
 
 
-@TEMPLATES.define("Within how many days of delivery does this shop take things back? Give the number of days.")
-def return_window(world: t.Sampler) -> t.Draw:
-    """Ask for the term of returns; there is one draw in a world."""
-    days = world.value("SELECT value FROM store_config WHERE path = 'catalog/returns_days'")
-    return question(
-        {},
-        days,
-        way=[t.click("Customer Service"), t.click("Returns")],
-        seen=f"Returns are possible within {days} days.",
-        wrong=[str(int(days) + 15)],
-    )
+return_window = Fact(
+    "SELECT value FROM store_config WHERE path = 'catalog/returns_days'",
+    "{value}",
+    way=[t.click("Customer Service"), t.click("Returns")],
+    seen="Returns are possible within {value} days.",
+    wrong=lambda _, row: [str(int(row["value"]) + 15)],
+)

@@ -7,10 +7,10 @@ from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping.routes import MINE, PER_PAGE, open_account
 from webarena_gym.templates.ways import nth, on_page, question, turn_pages
 
-TEMPLATES = t.Templates("shopping")
 RECENT = 5  # orders that the account page shows
 RANKS = ("latest", "second latest", "third latest", "fourth latest", "fifth latest")
 
@@ -50,36 +50,32 @@ def month_name(row: t.Row) -> str:
     return f"{date.fromisoformat(row['created_at'][:10]):%B %Y}"
 
 
-@TEMPLATES.define("What is the order number of my most recent order with the status {status}?")
-def latest_number(world: t.Sampler) -> t.Draw:
-    """Ask which order is the newest in a status; there are as many draws as statuses."""
-    row = latest_in_status(world)
-    other = world.pick(MINE + "SELECT increment_id FROM mine WHERE order_id != ? ORDER BY order_id", row["order_id"])
-    status, number = STATUS_LABELS[row["status"]], row["increment_id"]
-    return question(
-        {"status": status},
-        number,
-        way=look_for(world, row, status),
-        seen=f"The first one that is {status} is {number}.",
-        wrong=[other["increment_id"]],
-    )
+latest_number = Fact(
+    latest_in_status,
+    "{increment_id}",
+    way=lambda world, row: look_for(world, row, row["new_status"]),
+    seen="The first one that is {new_status} is {increment_id}.",
+    wrong=["{other[increment_id]}"],
+    other=(
+        MINE + "SELECT increment_id FROM mine WHERE order_id != ? ORDER BY order_id",
+        "order_id",
+    ),
+    also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
+    slots={"status": "{new_status}"},
+)
 
 
-@TEMPLATES.define("How much is the latest of my orders that is marked {status}?")
-def latest_total(world: t.Sampler) -> t.Draw:
-    """Ask for the total of the newest order in a status; there are as many draws as statuses."""
-    row = latest_in_status(world)
-    status, total = STATUS_LABELS[row["status"]], money(row["grand_total_cents"])
-    return question(
-        {"status": status},
-        total,
-        way=look_for(world, row, status),
-        seen=f"The first one that is {status} comes to {total}.",
-        wrong=[money(row["grand_total_cents"] + 500)],
-    )
+latest_total = Fact(
+    latest_in_status,
+    "{grand_total_cents:money}",
+    way=lambda world, row: look_for(world, row, row["new_status"]),
+    seen="The first one that is {new_status} comes to {grand_total_cents:money}.",
+    wrong=lambda _, row: [money(row["grand_total_cents"] + 500)],
+    also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
+    slots={"status": "{new_status}"},
+)
 
 
-@TEMPLATES.define("How many of my orders have the status {status}?")
 def status_count(world: t.Sampler) -> t.Draw:
     """Ask how many orders are in a status; there are as many draws as statuses."""
     status = world.pick(MINE + "SELECT DISTINCT status FROM mine ORDER BY status")["status"]
@@ -100,7 +96,6 @@ def status_count(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many orders did I place in {month}?")
 def month_count(world: t.Sampler) -> t.Draw:
     """Ask how many orders are of a month."""
     rows = world.rng.choice(months(world, "true"))
@@ -116,7 +111,6 @@ def month_count(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What did I spend in {month}? Count the totals of the orders of that month that are complete, and no others.")
 def month_spending(world: t.Sampler) -> t.Draw:
     """Ask for a sum over the orders of a month, among which others may be canceled."""
     rows = world.rng.choice(months(world, "status = 'complete'"))
@@ -134,7 +128,6 @@ def month_spending(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("When did I place my {rank} order? Give the date.")
 def date_by_rank(world: t.Sampler) -> t.Draw:
     """Ask for the date of the first order ever, or of one of the latest; there are six draws in a world."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
@@ -152,7 +145,6 @@ def date_by_rank(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("On which date did I last order the {product}?")
 def last_ordered(world: t.Sampler) -> t.Draw:
     """Ask when a product was ordered last, which was in one of the recent orders, by opening one after the other."""
     row = world.pick(

@@ -2,10 +2,10 @@
 
 from webarena_gym.answers import matches
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping.routes import GOODS, ME, PER_PAGE, open_account, open_product, open_reviews
 from webarena_gym.templates.ways import question, turn_pages
 
-TEMPLATES = t.Templates("shopping")
 MANY = 2 * PER_PAGE  # reviews that one can still read through
 
 SAID = (
@@ -24,72 +24,67 @@ def reviews_of(world: t.Sampler, row: t.Row) -> list[t.Row]:
     return world.rows(SAID + "SELECT * FROM said WHERE product_id = ? ORDER BY place", row["product_id"])
 
 
-@TEMPLATES.define("What is the average rating of the {product}? Give the number that the shop shows.")
-def average_rating(world: t.Sampler) -> t.Draw:
-    """Ask for the average number of stars."""
-    row = world.pick(GOODS + "SELECT name, rating, reviews FROM goods WHERE reviews > 1 ORDER BY product_id")
-    shown = f"{row['rating']:.1f}"
-    return question(
-        {"product": row["name"]},
-        shown,
-        way=open_product(row["name"]),
-        seen=f"It is rated {shown} on average.",
-        wrong=[f"{row['rating'] - 0.3:.1f}"],
-    )
+average_rating = Fact(
+    GOODS + "SELECT name, rating, reviews FROM goods WHERE reviews > 1 ORDER BY product_id",
+    "{rating:.1f}",
+    way=open_product("{name}"),
+    seen="It is rated {rating:.1f} on average.",
+    wrong=lambda _, row: [f"{row['rating'] - 0.3:.1f}"],
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("How many reviews does the {product} have?")
-def review_count(world: t.Sampler) -> t.Draw:
-    """Ask for the number of reviews."""
-    row = world.pick(GOODS + "SELECT name, reviews FROM goods WHERE reviews > 0 ORDER BY product_id")
-    return question(
-        {"product": row["name"]},
-        row["reviews"],
-        way=open_product(row["name"]),
-        seen=f"The number in brackets is {row['reviews']}.",
-    )
+review_count = Fact(
+    GOODS + "SELECT name, reviews FROM goods WHERE reviews > 0 ORDER BY product_id",
+    "{reviews}",
+    way=open_product("{name}"),
+    seen="The number in brackets is {reviews}.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("How many reviewers gave exactly {stars} to the {product}?")
-def stars_count(world: t.Sampler) -> t.Draw:
-    """Count the reviews with one number of stars, over two pages at most."""
-    row = world.pick(
+stars_count = Fact(
+    lambda world: world.pick(
         SAID
         + """SELECT g.product_id, g.name, g.reviews, s.stars, count(*) AS found FROM goods g JOIN said s USING (product_id)
         WHERE g.reviews BETWEEN 2 AND ? GROUP BY product_id, s.stars ORDER BY product_id, s.stars""",
         MANY,
-    )
-    stars = f"{row['stars']} star{'s' if row['stars'] > 1 else ''}"
-    so_far = sum(review["stars"] == row["stars"] for review in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
-    return question(
-        {"product": row["name"], "stars": stars},
-        str(row["found"]),
-        way=[*open_reviews(row), *turn_pages(world, row["reviews"] - 1, PER_PAGE, f"{so_far} on the first page.")],
-        seen=f"{row['found']} of {row['reviews']} gave {stars}.",
-        wrong=[str(row["found"] + 1), str(row["found"] - 1)],
-    )
+    ),
+    "{found!s}",
+    way=lambda world, row: [
+        *open_reviews(row),
+        *turn_pages(world, row["reviews"] - 1, PER_PAGE, f"{row['so_far']} on the first page."),
+    ],
+    seen="{found} of {reviews} gave {new_stars}.",
+    wrong=lambda _, row: [str(row["found"] + 1), str(row["found"] - 1)],
+    also={
+        "new_stars": lambda _, row: f"{row['stars']} star{('s' if row['stars'] > 1 else '')}",
+        "so_far": lambda world, row: sum(
+            review["stars"] == row["stars"] for review in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)]
+        ),
+    },
+    slots={"product": "{name}", "stars": "{new_stars}"},
+)
 
 
-@TEMPLATES.define('Who wrote the review "{title}" about the {product}?')
-def review_author(world: t.Sampler) -> t.Draw:
-    """Ask who signed a review, by its title."""
-    row = world.pick(
-        SAID
-        + """SELECT g.product_id, g.name, g.reviews, s.title, min(s.nickname) AS nickname, min(s.place) AS place
+review_author = Fact(
+    SAID
+    + """SELECT g.product_id, g.name, g.reviews, s.title, min(s.nickname) AS nickname, min(s.place) AS place
         FROM goods g JOIN said s USING (product_id)
-        WHERE g.reviews > 1 GROUP BY product_id, s.title HAVING count(*) = 1 ORDER BY product_id, s.title"""
-    )
-    others = [review["nickname"] for review in reviews_of(world, row) if not matches(row["nickname"], review["nickname"])]
-    return question(
-        {"product": row["name"], "title": row["title"]},
-        row["nickname"],
-        way=[*open_reviews(row), *turn_pages(world, row["place"], PER_PAGE, "That title is not on this page.")],
-        seen=f'{row["nickname"]} wrote "{row["title"]}".',
-        wrong=[*others, "Nobody"][:1],
-    )
+        WHERE g.reviews > 1 GROUP BY product_id, s.title HAVING count(*) = 1 ORDER BY product_id, s.title""",
+    "{nickname}",
+    way=lambda world, row: [*open_reviews(row), *turn_pages(world, row["place"], PER_PAGE, "That title is not on this page.")],
+    seen='{nickname} wrote "{title}".',
+    wrong=lambda _, row: [*row["others"], "Nobody"][:1],
+    also={
+        "others": lambda world, row: [
+            review["nickname"] for review in reviews_of(world, row) if not matches(row["nickname"], review["nickname"])
+        ]
+    },
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Who gave {stars} stars or fewer to the {product}? List the names, separated by commas.")
 def unhappy_reviewers(world: t.Sampler) -> t.Draw:
     """Ask for all who were not content with a product."""
     stars = world.rng.choice((2, 3))
@@ -111,20 +106,15 @@ def unhappy_reviewers(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many stars did I give the {product} in my review?")
-def own_stars(world: t.Sampler) -> t.Draw:
-    """Ask for a rating of my own."""
-    row = world.pick(
-        f"""SELECT p.name, r.rating, row_number() OVER (ORDER BY r.created_at DESC, review_id DESC) - 1 AS place
-        FROM review r JOIN product p USING (product_id) WHERE customer_id = {ME} ORDER BY review_id"""
-    )
-    return question(
-        {"product": row["name"]},
-        str(row["rating"]),
-        way=[
-            *open_account("My Product Reviews"),
-            *turn_pages(world, row["place"], PER_PAGE, "That review is not on this page."),
-        ],
-        seen=f"My rating was {row['rating']}.",
-        wrong=[str(row["rating"] % 5 + 1)],
-    )
+own_stars = Fact(
+    f"""SELECT p.name, r.rating, row_number() OVER (ORDER BY r.created_at DESC, review_id DESC) - 1 AS place
+        FROM review r JOIN product p USING (product_id) WHERE customer_id = {ME} ORDER BY review_id""",
+    "{rating!s}",
+    way=lambda world, row: [
+        *open_account("My Product Reviews"),
+        *turn_pages(world, row["place"], PER_PAGE, "That review is not on this page."),
+    ],
+    seen="My rating was {rating}.",
+    wrong=lambda _, row: [str(row["rating"] % 5 + 1)],
+    slots={"product": "{name}"},
+)

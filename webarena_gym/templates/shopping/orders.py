@@ -1,13 +1,12 @@
 """Questions about one of my orders, named by its number."""
 
-from webarena_gym.sites.country.formats import long_date, money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, sum_of
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
 from webarena_gym.templates.ways import impossible, on_page, question, turn_pages
-
-TEMPLATES = t.Templates("shopping")
 
 
 def any_order(world: t.Sampler) -> t.Row:
@@ -15,86 +14,72 @@ def any_order(world: t.Sampler) -> t.Row:
     return world.pick(MINE + "SELECT * FROM mine ORDER BY order_id")
 
 
-@TEMPLATES.define("What is the status of my order {number}?")
-def order_status(world: t.Sampler) -> t.Draw:
-    """Ask for the status of an order by its number."""
-    row = any_order(world)
-    status = STATUS_LABELS[row["status"]]
-    return question(
-        {"number": row["increment_id"]},
-        status,
-        way=open_orders(world, row),
-        seen=f"The row of {row['increment_id']} says {status}.",
-        wrong=[world.rng.choice([label for label in STATUS_LABELS.values() if label != status])],
-    )
+order_status = Fact(
+    any_order,
+    "{new_status}",
+    way=open_orders,
+    seen="The row of {increment_id} says {new_status}.",
+    wrong=lambda world, row: [world.rng.choice([label for label in STATUS_LABELS.values() if label != row["new_status"]])],
+    also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("What was the total of order number {number}?")
-def order_total(world: t.Sampler) -> t.Draw:
-    """Ask for the total of an order by its number."""
-    row = any_order(world)
-    total = money(row["grand_total_cents"])
-    return question(
-        {"number": row["increment_id"]},
-        total,
-        way=open_orders(world, row),
-        seen=f"The total of {row['increment_id']} is {total}.",
-        wrong=[money(row["grand_total_cents"] + 500)],
-    )
+order_total = Fact(
+    any_order,
+    "{grand_total_cents:money}",
+    way=open_orders,
+    seen="The total of {increment_id} is {grand_total_cents:money}.",
+    wrong=lambda _, row: [money(row["grand_total_cents"] + 500)],
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("On which day did I place order {number}?")
-def order_date(world: t.Sampler) -> t.Draw:
-    """Ask for the date of an order by its number."""
-    row = any_order(world)
-    day = long_date(row["created_at"])
-    others = world.rows(
-        MINE + "SELECT created_at FROM mine WHERE date(created_at) != date(?) ORDER BY order_id", row["created_at"]
-    )
-    return question(
-        {"number": row["increment_id"]},
-        day,
-        way=open_orders(world, row),
-        seen=f"Order {row['increment_id']} is of {day}.",
-        wrong=[long_date(world.rng.choice(others)["created_at"])],
-    )
+order_date = Fact(
+    any_order,
+    "{created_at:long_date}",
+    way=open_orders,
+    seen="Order {increment_id} is of {created_at:long_date}.",
+    wrong=["{other[created_at]:long_date}"],
+    other=(
+        MINE + "SELECT created_at FROM mine WHERE date(created_at) != date(?) ORDER BY order_id",
+        "created_at",
+    ),
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("How did I choose to pay for order {number}?")
-def order_payment(world: t.Sampler) -> t.Draw:
-    """Ask for the payment method of an order."""
-    row = any_order(world)
-    others = world.rows(
-        MINE + "SELECT DISTINCT payment_method FROM mine WHERE payment_method != ? ORDER BY 1", row["payment_method"]
-    )
-    return question(
-        {"number": row["increment_id"]},
-        row["payment_method"],
-        way=open_order(world, row),
-        seen=f"Payment Method: {row['payment_method']}.",
-        wrong=[other["payment_method"] for other in others],
-    )
+order_payment = Fact(
+    any_order,
+    "{payment_method}",
+    way=open_order,
+    seen="Payment Method: {payment_method}.",
+    wrong=lambda _, row: [other["payment_method"] for other in row["others"]],
+    also={
+        "others": lambda world, row: world.rows(
+            MINE + "SELECT DISTINCT payment_method FROM mine WHERE payment_method != ? ORDER BY 1", row["payment_method"]
+        )
+    },
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("To which city was order {number} sent?")
-def order_city(world: t.Sampler) -> t.Draw:
-    """Ask where an order was to go."""
-    row = world.pick(
-        MINE
-        + """SELECT m.*, a.city FROM mine m JOIN order_address a ON a.order_id = m.order_id AND a.kind = 'shipping'
-        ORDER BY order_id"""
-    )
-    others = world.rows("SELECT DISTINCT city FROM order_address WHERE city != ? ORDER BY city", row["city"])
-    return question(
-        {"number": row["increment_id"]},
-        row["city"],
-        way=open_order(world, row),
-        seen=f"The shipping address is in {row['city']}.",
-        wrong=[world.rng.choice(others)["city"]],
-    )
+order_city = Fact(
+    MINE
+    + """SELECT m.*, a.city FROM mine m JOIN order_address a ON a.order_id = m.order_id AND a.kind = 'shipping'
+        ORDER BY order_id""",
+    "{city}",
+    way=open_order,
+    seen="The shipping address is in {city}.",
+    wrong=["{other[city]}"],
+    other=(
+        "SELECT DISTINCT city FROM order_address WHERE city != ? ORDER BY city",
+        "city",
+    ),
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("What did I buy in order {number}? Give the full names of the products, separated by semicolons.")
 def order_content(world: t.Sampler) -> t.Draw:
     """Ask for all products of an order."""
     row = world.pick(
@@ -113,7 +98,6 @@ def order_content(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many pieces of the {product} were in my order {number}?")
 def order_quantity(world: t.Sampler) -> t.Draw:
     """Ask how many of one product were ordered; more than one is as likely as one."""
     condition = world.rng.choice(("= 1", "> 1"))
@@ -131,7 +115,6 @@ def order_quantity(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How much discount did I get on order {number}? Say $0.00 if there was none.")
 def order_discount(world: t.Sampler) -> t.Draw:
     """Ask for the discount of an order; none is as likely as some."""
     condition = world.rng.choice(("= 0", "> 0"))
@@ -147,24 +130,18 @@ def order_discount(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Give me the tracking number of the parcel with my order {number}.")
-def order_tracking(world: t.Sampler) -> t.Draw:
-    """Ask for the tracking number of an order that was sent with one."""
-    row = world.pick(
-        MINE
-        + """SELECT m.*, t.number FROM mine m JOIN shipment USING (order_id) JOIN shipment_track t USING (shipment_id)
-        GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
-    )
-    return question(
-        {"number": row["increment_id"]},
-        row["number"],
-        way=[*open_order(world, row), t.click("Order Shipments")],
-        seen=f"It is {row['number']}.",
-        wrong=[row["increment_id"], row["number"][:-1]],
-    )
+order_tracking = Fact(
+    MINE
+    + """SELECT m.*, t.number FROM mine m JOIN shipment USING (order_id) JOIN shipment_track t USING (shipment_id)
+        GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id""",
+    "{number}",
+    way=lambda world, row: [*open_order(world, row), t.click("Order Shipments")],
+    seen="It is {number}.",
+    wrong=lambda _, row: [row["increment_id"], row["number"][:-1]],
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("What do my orders {first} and {second} come to together?")
 def orders_sum(world: t.Sampler) -> t.Draw:
     """Ask for the sum of two orders that stand on one page."""
     first = any_order(world)
@@ -191,7 +168,6 @@ def orders_sum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open my order {number} and tell me how much I paid for its shipping.")
 def order_report(world: t.Sampler) -> t.Draw:
     """Ask for a fact and for the page that states it."""
     row = any_order(world)
@@ -204,7 +180,6 @@ def order_report(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Has my order {number} been sent yet? Tell me its status.")
 def missing_order(world: t.Sampler) -> t.Draw:
     """Ask about an order that is not mine."""
     query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"

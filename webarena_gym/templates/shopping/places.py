@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.rows import Visit
 from webarena_gym.templates.shopping.routes import (
     GOODS,
     MINE,
@@ -18,7 +19,6 @@ from webarena_gym.templates.shopping.routes import (
 from webarena_gym.templates.shopping.shelves import draw_extreme
 from webarena_gym.templates.ways import instruction, visit
 
-TEMPLATES = t.Templates("shopping")
 ROOMS = {
     "wish list": ("wishlist/", [t.click("My Wish List")]),
     "address book": ("customer/address/", open_account("Address Book")),
@@ -32,7 +32,6 @@ ROOMS = {
 """Pages of the account: what they are called, where they are, and the way there."""
 
 
-@TEMPLATES.define("Open my {place}.")
 def account_place(world: t.Sampler) -> t.Draw:
     """Open a page of the account."""
     place = world.rng.choice(list(ROOMS))
@@ -40,53 +39,45 @@ def account_place(world: t.Sampler) -> t.Draw:
     return visit({"place": place}, f"__SHOPPING__/{path}", way=steps)
 
 
-@TEMPLATES.define("Show me the {category} category in {department}.")
-def category_place(world: t.Sampler) -> t.Draw:
-    """Open a category."""
-    row = world.pick(GOODS + "SELECT DISTINCT category, department, division, url_path FROM goods ORDER BY url_path")
-    return visit(
-        {"category": row["category"], "department": row["department"]},
-        f"__SHOPPING__/{row['url_path']}.html",
-        way=open_category(row),
-    )
+category_place = Visit(
+    GOODS + "SELECT DISTINCT category, department, division, url_path FROM goods ORDER BY url_path",
+    "__SHOPPING__/{url_path}.html",
+    way=lambda _, row: open_category(row),
+)
 
 
-@TEMPLATES.define('Search the shop for "{words}".')
-def search_place(world: t.Sampler) -> t.Draw:
-    """Open the results of a search for a kind of thing."""
-    row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    words = row["name"].partition(",")[0].removeprefix(row["brand"]).strip().lower()
-    return visit(
-        {"words": words}, f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': words})}", way=[t.search(SEARCH_BOX, words)]
-    )
+search_place = Visit(
+    GOODS + "SELECT name, brand FROM goods ORDER BY product_id",
+    lambda _, row: f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': row['words']})}",
+    way=[t.search(SEARCH_BOX, "{words}")],
+    also={"words": lambda _, row: row["name"].partition(",")[0].removeprefix(row["brand"]).strip().lower()},
+)
 
 
-@TEMPLATES.define("Go to the page of the {product}.")
-def product_place(world: t.Sampler) -> t.Draw:
-    """Open a product's page."""
-    row = world.pick(GOODS + "SELECT name, url_key FROM goods ORDER BY product_id")
-    return visit({"product": row["name"]}, f"__SHOPPING__/{row['url_key']}.html", way=open_product(row["name"]))
+product_place = Visit(
+    GOODS + "SELECT name, url_key FROM goods ORDER BY product_id",
+    "__SHOPPING__/{url_key}.html",
+    way=open_product("{name}"),
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Show me the details of my order {number}.")
-def order_place(world: t.Sampler) -> t.Draw:
-    """Open an order's page."""
-    row = world.pick(MINE + "SELECT * FROM mine ORDER BY order_id")
-    return visit(
-        {"number": row["increment_id"]},
-        f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/",
-        way=open_order(world, row),
-    )
+order_place = Visit(
+    MINE + "SELECT * FROM mine ORDER BY order_id",
+    "__SHOPPING__/sales/order/view/order_id/{order_id}/",
+    way=open_order,
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("I want to read what others say about the {product}. Show me its reviews.")
-def reviews_place(world: t.Sampler) -> t.Draw:
-    """Open a product's reviews."""
-    row = world.pick(GOODS + "SELECT * FROM goods WHERE reviews > 0 ORDER BY product_id")
-    return visit({"product": row["name"]}, f"__SHOPPING__/review/product/list/id/{row['product_id']}/", way=open_reviews(row))
+reviews_place = Visit(
+    GOODS + "SELECT * FROM goods WHERE reviews > 0 ORDER BY product_id",
+    "__SHOPPING__/review/product/list/id/{product_id}/",
+    way=lambda _, row: open_reviews(row),
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("List the products in {category} by price, the {extreme} first.")
 def sorted_place(world: t.Sampler) -> t.Draw:
     """Open a category sorted by price."""
     end = draw_extreme(world)
@@ -102,7 +93,6 @@ def sorted_place(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Show me what {category} offers for {range}.")
 def price_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by one of the ranges of prices on offer."""
     row = world.pick(
@@ -121,20 +111,13 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("In {category}, show me the products of {brand} only.")
-def brand_filter_place(world: t.Sampler) -> t.Draw:
-    """Open a category, filtered by a brand."""
-    row = world.pick(
-        GOODS + "SELECT DISTINCT category, department, division, url_path, brand FROM goods ORDER BY url_path, brand"
-    )
-    return visit(
-        {"category": row["category"], "brand": row["brand"]},
-        f"__SHOPPING__/{row['url_path']}.html?brand={row['brand']}",
-        way=[*open_category(row), t.click(row["brand"])],
-    )
+brand_filter_place = Visit(
+    GOODS + "SELECT DISTINCT category, department, division, url_path, brand FROM goods ORDER BY url_path, brand",
+    "__SHOPPING__/{url_path}.html?brand={brand}",
+    way=lambda _, row: [*open_category(row), t.click(row["brand"])],
+)
 
 
-@TEMPLATES.define("Bring me to the page of the {extreme} product in {category}.")
 def extreme_place(world: t.Sampler) -> t.Draw:
     """Open the page of the product at either end of a category's prices."""
     end = draw_extreme(world)
@@ -145,7 +128,6 @@ def extreme_place(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open the product in {category} that has the most reviews.")
 def most_reviewed_place(world: t.Sampler) -> t.Draw:
     """Open the page of the product with the most reviews in a category."""
     row = world.pick(GOODS + "SELECT category_id, count(*) AS found FROM goods GROUP BY category_id ORDER BY category_id")

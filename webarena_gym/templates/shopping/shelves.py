@@ -6,11 +6,11 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping.goods import kind_of
 from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
 from webarena_gym.templates.ways import question, turn_pages
 
-TEMPLATES = t.Templates("shopping")
 ONE_PAGE = 12  # products on one page of a list, in the plain layout
 
 
@@ -43,7 +43,6 @@ def found_by(world: t.Sampler, word: str) -> list[t.Row]:
     return world.rows(GOODS + f"SELECT * FROM goods p WHERE {TEXT} LIKE ? ORDER BY cents, product_id", f"%{word}%")
 
 
-@TEMPLATES.define("What is the {extreme} product in the category {category}?")
 def category_extreme(world: t.Sampler) -> t.Draw:
     """Ask for the product at either end of a category's prices."""
     end = draw_extreme(world)
@@ -64,9 +63,6 @@ LOWEST_AND_HIGHEST = (
 """The words by which an answer may tell the two ends of a span apart."""
 
 
-@TEMPLATES.define(
-    "Between which prices do the products of {brand} lie? Answer with the lowest and the highest price, separated by a comma."
-)
 def brand_prices(world: t.Sampler) -> t.Draw:
     """Ask for the price range of a brand whose products all fit on one page."""
     brand = world.pick(
@@ -89,7 +85,6 @@ def brand_prices(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('What does the cheapest product cost that a search for "{word}" finds?')
 def cheapest_found(world: t.Sampler) -> t.Draw:
     """Ask for the lowest price among the results of a search."""
     word = kind_of(world.pick(GOODS + "SELECT name FROM goods ORDER BY product_id"))
@@ -106,16 +101,10 @@ def cheapest_found(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many products of {brand} does the category {category} have?")
-def brand_count(world: t.Sampler) -> t.Draw:
-    """Ask how many products of a category are of one brand."""
-    row = world.pick(
-        GOODS
-        + "SELECT brand, category, department, division, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand"
-    )
-    return question(
-        {"brand": row["brand"], "category": row["category"]},
-        row["found"],
-        way=open_category(row),
-        seen=f"The filter says {row['brand']} ({row['found']}).",
-    )
+brand_count = Fact(
+    GOODS
+    + "SELECT brand, category, department, division, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand",
+    "{found}",
+    way=lambda _, row: open_category(row),
+    seen="The filter says {brand} ({found}).",
+)

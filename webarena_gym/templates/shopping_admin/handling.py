@@ -5,11 +5,11 @@ from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
 from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, filtered, open_customer, open_menu, open_order
 from webarena_gym.templates.ways import instruction, nth
 
-TEMPLATES = t.Templates("shopping_admin")
 NOTES = (
     "The parcel leaves our warehouse tomorrow.",
     "Your order is being packed right now.",
@@ -85,76 +85,64 @@ def track_is(order: t.Row, carrier: str, number: str) -> dict[str, object]:
     return t.state(query, order["order_id"], expected=[[carrier, number]])
 
 
-@TEMPLATES.define("Cancel order {number}.")
-def cancel_order(world: t.Sampler) -> t.Draw:
-    """Cancel an order of which nothing was invoiced or shipped."""
-    row = an_order(world, _UNTOUCHED)
-    return instruction(
-        {"number": row["increment_id"]},
-        becomes(world, ORDERS, row["increment_id"], status="canceled"),
-        way=[*open_order(row), t.click("Cancel")],
-        seen="The order is canceled.",
-    )
+cancel_order = Change(
+    lambda world: an_order(world, _UNTOUCHED),
+    lambda world, row: becomes(world, ORDERS, row["increment_id"], status="canceled"),
+    way=lambda _, row: [*open_order(row), t.click("Cancel")],
+    seen="The order is canceled.",
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("Put order {number} on hold.")
-def hold_order(world: t.Sampler) -> t.Draw:
-    """Stop work on an order."""
-    row = an_order(world, "status IN ('pending', 'processing')")
-    return instruction(
-        {"number": row["increment_id"]},
-        becomes(world, ORDERS, row["increment_id"], status="holded"),
-        way=[*open_order(row), t.click("Hold")],
-        seen="The order is on hold.",
-    )
+hold_order = Change(
+    lambda world: an_order(world, "status IN ('pending', 'processing')"),
+    lambda world, row: becomes(world, ORDERS, row["increment_id"], status="holded"),
+    way=lambda _, row: [*open_order(row), t.click("Hold")],
+    seen="The order is on hold.",
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("Put order {number} on hold, then show me the list of all orders that are on hold.")
-def hold_and_list(world: t.Sampler) -> t.Draw:
-    """Stop work on an order, and open a filtered list."""
-    row = an_order(world, "status IN ('pending', 'processing')")
-    return instruction(
-        {"number": row["increment_id"]},
-        t.all_of(
-            becomes(world, ORDERS, row["increment_id"], status="holded"),
-            t.at_url("__SHOPPING_ADMIN__/sales/order/?status=holded"),
-        ),
-        way=[
-            *open_order(row),
-            t.click("Hold"),
-            *open_menu("Sales", "Orders"),
-            *filtered(t.choose("Status", STATUSES["holded"])),
-        ],
-        seen="The list shows the orders on hold.",
-    )
+hold_and_list = Change(
+    lambda world: an_order(world, "status IN ('pending', 'processing')"),
+    lambda world, row: t.all_of(
+        becomes(world, ORDERS, row["increment_id"], status="holded"), t.at_url("__SHOPPING_ADMIN__/sales/order/?status=holded")
+    ),
+    way=lambda _, row: [
+        *open_order(row),
+        t.click("Hold"),
+        *open_menu("Sales", "Orders"),
+        *filtered(t.choose("Status", STATUSES["holded"])),
+    ],
+    seen="The list shows the orders on hold.",
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("Order {number} may go on: release it from hold.")
-def unhold_order(world: t.Sampler) -> t.Draw:
-    """Let work on an order go on; a world has only a few orders on hold."""
-    row = an_order(world, "status = 'holded'")
-    has_begun = world.value("SELECT max(qty_invoiced + qty_shipped) > 0 FROM order_item WHERE order_id = ?", row["order_id"])
-    return instruction(
-        {"number": row["increment_id"]},
-        becomes(world, ORDERS, row["increment_id"], status="processing" if has_begun else "pending"),
-        way=[*open_order(row), t.click("Unhold")],
-        seen="The order is not on hold any more.",
-    )
+unhold_order = Change(
+    lambda world: an_order(world, "status = 'holded'"),
+    lambda world, row: becomes(world, ORDERS, row["increment_id"], status="processing" if row["has_begun"] else "pending"),
+    way=lambda _, row: [*open_order(row), t.click("Unhold")],
+    seen="The order is not on hold any more.",
+    also={
+        "has_begun": lambda world, row: world.value(
+            "SELECT max(qty_invoiced + qty_shipped) > 0 FROM order_item WHERE order_id = ?", row["order_id"]
+        )
+    },
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define('Add the comment "{note}" to order {number}, without sending it to the customer.')
-def comment_order(world: t.Sampler) -> t.Draw:
-    """Write a note on an order."""
-    row, note = an_order(world), world.rng.choice(NOTES)
-    return instruction(
-        {"note": note, "number": row["increment_id"]},
-        last_comment(world, row, note, is_notified=False),
-        way=[*open_order(row), t.type_text("Comment", note), t.click("Submit Comment")],
-        seen="The comment stands among the notes.",
-    )
+comment_order = Change(
+    an_order,
+    lambda world, row: last_comment(world, row, row["note"], is_notified=False),
+    way=lambda _, row: [*open_order(row), t.type_text("Comment", row["note"]), t.click("Submit Comment")],
+    seen="The comment stands among the notes.",
+    also={"note": lambda world, _row: world.rng.choice(NOTES)},
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define('Notify {customer} by e-mail, with a comment on the most recent pending order: "{note}"')
 def notify_customer(world: t.Sampler) -> t.Draw:
     """Write to the customer of a pending order."""
     order = an_order(world, "status = 'pending' AND customer_id IS NOT NULL")
@@ -177,7 +165,6 @@ def notify_customer(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Notify {customer} by e-mail, with a comment on the most recent pending order: "{note}"')
 def notify_nobody(world: t.Sampler) -> t.Draw:
     """Write to a customer who has no pending order, which cannot be done."""
     row = world.pick(
@@ -196,19 +183,21 @@ def notify_nobody(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Invoice order {number} completely.")
-def invoice_order(world: t.Sampler) -> t.Draw:
-    """Invoice all of an order of which nothing is invoiced."""
-    row = an_order(world, _UNTOUCHED)
-    return instruction(
-        {"number": row["increment_id"]},
-        t.all_of(becomes(world, ORDERS, row["increment_id"], status="processing", invoices=1), total_is(row, "invoice")),
-        way=[*open_order(row), t.click("Invoice"), t.click("Submit Invoice", "All that is left is filled in already.")],
-        seen="The invoice has been created.",
-    )
+invoice_order = Change(
+    lambda world: an_order(world, _UNTOUCHED),
+    lambda world, row: t.all_of(
+        becomes(world, ORDERS, row["increment_id"], status="processing", invoices=1), total_is(row, "invoice")
+    ),
+    way=lambda _, row: [
+        *open_order(row),
+        t.click("Invoice"),
+        t.click("Submit Invoice", "All that is left is filled in already."),
+    ],
+    seen="The invoice has been created.",
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("Ship everything of order {number} with {carrier}, tracking number {track}.")
 def ship_order(world: t.Sampler) -> t.Draw:
     """Ship an order that is paid, with a tracking number."""
     row, (carrier, number) = an_order(world, _PAID), track(world)
@@ -228,7 +217,6 @@ def ship_order(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Add the {carrier} tracking number {track} to the shipment of order {number}.")
 def add_track(world: t.Sampler) -> t.Draw:
     """Add a tracking number to a shipment that has none."""
     row = world.pick(
@@ -250,7 +238,6 @@ def add_track(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Refund order {number} in full, shipping included.")
 def refund_order(world: t.Sampler) -> t.Draw:
     """Pay a whole order back."""
     row = an_order(world, "status = 'complete' AND NOT EXISTS (SELECT 1 FROM creditmemo d WHERE d.order_id = o.order_id)")
@@ -269,7 +256,6 @@ def refund_order(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Change the shipping address of order {number} to {street}, {city}, {region}, {postcode}.")
 def order_address(world: t.Sampler) -> t.Draw:
     """Change where an order goes."""
     row = an_order(world, "status IN ('pending', 'processing', 'holded')")

@@ -5,6 +5,7 @@ from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.sites.shopping_admin.views.marketing import APPLY
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.shopping_admin.ledgers import (
     REVIEWS,
     RULES,
@@ -17,7 +18,6 @@ from webarena_gym.templates.shopping_admin.ledgers import (
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, filtered, open_menu
 from webarena_gym.templates.ways import instruction, nth, turn_pages
 
-TEMPLATES = t.Templates("shopping_admin")
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
 _PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'
     AND (SELECT count(*) FROM review s WHERE s.status = 'Pending' AND s.product_id = p.product_id) = 1
@@ -45,31 +45,25 @@ def moderate(world: t.Sampler, status: str, seen: str) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Approve the pending review that {nickname} wrote about the {product}.")
 def approve_review(world: t.Sampler) -> t.Draw:
     """Publish a review."""
     return moderate(world, "Approved", "The review is approved.")
 
 
-@TEMPLATES.define("Reject the pending review by {nickname} about the {product}: it does not get approved.")
 def reject_review(world: t.Sampler) -> t.Draw:
     """Refuse a review, without deleting it."""
     return moderate(world, "Not Approved", "The review is not approved.")
 
 
-@TEMPLATES.define("Delete the pending review by {nickname} about the {product}.")
-def delete_review(world: t.Sampler) -> t.Draw:
-    """Delete a review."""
-    row = world.pick(_PENDING)
-    return instruction(
-        {"nickname": row["nickname"], "product": row["name"]},
-        vanish(world, REVIEWS, row["review_id"]),
-        way=[*open_pending(row), t.click("Delete Review")],
-        seen="The review has been deleted.",
-    )
+delete_review = Change(
+    _PENDING,
+    lambda world, row: vanish(world, REVIEWS, row["review_id"]),
+    way=lambda _, row: [*open_pending(row), t.click("Delete Review")],
+    seen="The review has been deleted.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define('Delete all reviews by people with the nickname "{nickname}".')
 def delete_reviews_of(world: t.Sampler) -> t.Draw:
     """Delete all reviews of a nickname that is no part of another."""
     nickname = world.pick(
@@ -89,7 +83,6 @@ def delete_reviews_of(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('{verb} all pending reviews by people with the nickname "{nickname}".')
 def judge_reviews_of(world: t.Sampler) -> t.Draw:
     """Decide about all pending reviews of a nickname that is no part of another."""
     verb, status = world.rng.choice((("Approve", "Approved"), ("Reject", "Not Approved")))
@@ -119,7 +112,6 @@ def rule_form(world: t.Sampler, rule: t.Row) -> list[Step]:
     return [*open_menu("Marketing", "Cart Price Rules"), t.click(nth("Edit", place), f"This is the rule {rule['name']}.")]
 
 
-@TEMPLATES.define('Create an active cart price rule called "{name}" that takes {discount} with the coupon code {code}.')
 def create_rule(world: t.Sampler) -> t.Draw:
     """Make a new coupon."""
     occasion, number = world.rng.choice(OCCASIONS), world.rng.randint(2, 60)
@@ -156,7 +148,6 @@ def create_rule(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('{verb} the cart price rule "{name}".')
 def switch_rule(world: t.Sampler) -> t.Draw:
     """Activate a rule that is not active, or the other way round; a world has eight rules."""
     row = world.pick("SELECT * FROM cart_rule ORDER BY rule_id")
@@ -172,7 +163,6 @@ def switch_rule(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('The discount of the cart price rule "{name}" should be {discount}. Change the amount.')
 def change_discount(world: t.Sampler) -> t.Draw:
     """Give a rule another amount."""
     row, number = world.pick("SELECT * FROM cart_rule ORDER BY rule_id"), world.rng.randint(3, 45)
@@ -192,7 +182,6 @@ def change_discount(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Delete the search term "{term}" from the list of search terms.')
 def delete_term(world: t.Sampler) -> t.Draw:
     """Delete what people searched for."""
     rows = world.rows("SELECT * FROM search_term ORDER BY query_text COLLATE NOCASE, query_id")
@@ -210,41 +199,28 @@ def delete_term(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "{customer} does not want to get the newsletter any more. Set the subscription to unsubscribed, but keep it in the list."
+unsubscribe = Change(
+    """SELECT email, firstname || ' ' || lastname AS name FROM newsletter_subscriber JOIN customer USING (email)
+           WHERE status = 'Subscribed' ORDER BY email""",
+    lambda world, row: becomes(world, SUBSCRIBERS, row["email"], status="Unsubscribed"),
+    way=lambda _, row: [
+        *open_menu("Marketing", "Newsletter Subscribers"),
+        t.search(KEYWORD, row["name"].split()[-1]),
+        *tick([row], "email", "Unsubscribe"),
+    ],
+    seen="The status is Unsubscribed.",
+    slots={"customer": "{name}"},
 )
-def unsubscribe(world: t.Sampler) -> t.Draw:
-    """End a subscription."""
-    row = world.pick(
-        """SELECT email, firstname || ' ' || lastname AS name FROM newsletter_subscriber JOIN customer USING (email)
-           WHERE status = 'Subscribed' ORDER BY email"""
-    )
-    return instruction(
-        {"customer": row["name"]},
-        becomes(world, SUBSCRIBERS, row["email"], status="Unsubscribed"),
-        way=[
-            *open_menu("Marketing", "Newsletter Subscribers"),
-            t.search(KEYWORD, row["name"].split()[-1]),
-            *tick([row], "email", "Unsubscribe"),
-        ],
-        seen="The status is Unsubscribed.",
-    )
 
 
-@TEMPLATES.define("Delete {email} from the newsletter subscribers.")
-def delete_subscriber(world: t.Sampler) -> t.Draw:
-    """Delete a subscription; no other address contains this one."""
-    row = world.pick(
-        """SELECT email FROM newsletter_subscriber s
-           WHERE (SELECT count(*) FROM newsletter_subscriber q WHERE instr(q.email, s.email)) = 1 ORDER BY email"""
-    )
-    return instruction(
-        {"email": row["email"]},
-        vanish(world, SUBSCRIBERS, row["email"]),
-        way=[
-            *open_menu("Marketing", "Newsletter Subscribers"),
-            t.search(KEYWORD, row["email"]),
-            *tick([row], "email", "Delete"),
-        ],
-        seen="The address is not in the list any more.",
-    )
+delete_subscriber = Change(
+    """SELECT email FROM newsletter_subscriber s
+           WHERE (SELECT count(*) FROM newsletter_subscriber q WHERE instr(q.email, s.email)) = 1 ORDER BY email""",
+    lambda world, row: vanish(world, SUBSCRIBERS, row["email"]),
+    way=lambda _, row: [
+        *open_menu("Marketing", "Newsletter Subscribers"),
+        t.search(KEYWORD, row["email"]),
+        *tick([row], "email", "Delete"),
+    ],
+    seen="The address is not in the list any more.",
+)

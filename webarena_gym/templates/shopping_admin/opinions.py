@@ -4,10 +4,10 @@ import re
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, filtered, open_menu, typed
 from webarena_gym.templates.ways import question
 
-TEMPLATES = t.Templates("shopping_admin")
 STATUSES = ("Approved", "Pending", "Not Approved")
 WORDS = (
     "soft", "size", "taste", "color", "smell", "comfortable", "durable", "packaged", "gift", "sister", "husband", "kitchen",
@@ -43,23 +43,18 @@ def latest_review(world: t.Sampler) -> t.Row:
     )[0]
 
 
-@TEMPLATES.define("How many reviews with {stars} have the status {status}?")
-def reviews_counted(world: t.Sampler) -> t.Draw:
-    """Ask for a count that the filters of the list of reviews give; at most fifteen draws in a world."""
-    row = world.pick("SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2")
-    count = row["reviews"]
-    return question(
-        {"stars": stars(row["rating"]), "status": row["status"]},
-        count,
-        way=[
-            *open_menu("Marketing", "All Reviews"),
-            *filtered(t.choose("Status", row["status"]), t.choose("Rating", stars(row["rating"]))),
-        ],
-        seen=f"{count} records were found.",
-    )
+reviews_counted = Fact(
+    "SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2",
+    "{reviews}",
+    way=lambda _, row: [
+        *open_menu("Marketing", "All Reviews"),
+        *filtered(t.choose("Status", row["status"]), t.choose("Rating", stars(row["rating"]))),
+    ],
+    seen="{reviews} records were found.",
+    slots={"stars": lambda _, row: stars(row["rating"])},
+)
 
 
-@TEMPLATES.define("How many reviews did the shop receive in {month}?")
 def reviews_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a count by dates."""
     month = a_month(world, "review")
@@ -75,7 +70,6 @@ def reviews_of_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('How many of the reviews that we received have the word "{word}" in their text?')
 def reviews_with_word(world: t.Sampler) -> t.Draw:
     """Ask for a count by a word that is no part of longer ones."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
@@ -91,21 +85,20 @@ def reviews_with_word(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the nickname of the person who wrote the latest review of the {product}?")
-def latest_reviewer(world: t.Sampler) -> t.Draw:
-    """Ask who has spoken last about a product."""
-    row = latest_review(world)
-    other = world.pick("SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname", row["nickname"])
-    return question(
-        {"product": row["name"]},
-        row["nickname"],
-        way=open_reviews(row["name"]),
-        seen=f"The newest review stands first; it is by {row['nickname']}.",
-        wrong=[other["nickname"]],
-    )
+latest_reviewer = Fact(
+    latest_review,
+    "{nickname}",
+    way=lambda _, row: open_reviews(row["name"]),
+    seen="The newest review stands first; it is by {nickname}.",
+    wrong=["{other[nickname]}"],
+    other=(
+        "SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname",
+        "nickname",
+    ),
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("How many stars does the latest review of the {product} give?")
 def latest_rating(world: t.Sampler) -> t.Draw:
     """Ask for a rating, which only the form of the review shows."""
     row = latest_review(world)
@@ -119,7 +112,6 @@ def latest_rating(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Give me the nicknames of all who reviewed the {product} with {stars}.")
 def reviewers_by_rating(world: t.Sampler) -> t.Draw:
     """Ask who has given a product a certain rating."""
     row = world.pick(
@@ -143,7 +135,6 @@ def reviewers_by_rating(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the average rating of the {product} over all its reviews, as the report about reviews shows it?")
 def average_rating(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about reviews by products."""
     row = world.pick(

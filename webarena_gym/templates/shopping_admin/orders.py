@@ -3,10 +3,9 @@
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
 from webarena_gym.templates.ways import impossible, question
-
-TEMPLATES = t.Templates("shopping_admin")
 
 
 def missing_number(world: t.Sampler, table: str) -> str:
@@ -15,7 +14,6 @@ def missing_number(world: t.Sampler, table: str) -> str:
     return f"{last + world.rng.randint(40, 900):09d}"
 
 
-@TEMPLATES.define("What is the status of order {number}?")
 def order_status(world: t.Sampler) -> t.Draw:
     """Ask for the status of an order; each status is as likely."""
     status = world.rng.choice(list(STATUSES))
@@ -26,68 +24,50 @@ def order_status(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Tell me the grand total of order {number}.")
-def order_total(world: t.Sampler) -> t.Draw:
-    """Ask for what an order comes to."""
-    row = an_order(world)
-    total = money(row["grand_total_cents"])
-    return question(
-        {"number": row["increment_id"]},
-        total,
-        way=open_order(row),
-        seen=f"Under Order Totals, the grand total is {total}.",
-        wrong=[money(row["grand_total_cents"] + 1000)],
-    )
+order_total = Fact(
+    an_order,
+    "{grand_total_cents:money}",
+    way=lambda _, row: open_order(row),
+    seen="Under Order Totals, the grand total is {grand_total_cents:money}.",
+    wrong=lambda _, row: [money(row["grand_total_cents"] + 1000)],
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("On which date was order {number} placed?")
-def order_date(world: t.Sampler) -> t.Draw:
-    """Ask for the day of an order."""
-    row = an_order(world)
-    other = an_order(world, f"substr(created_at, 1, 10) != '{row['created_at'][:10]}'")
-    day = long_date(row["created_at"])
-    return question(
-        {"number": row["increment_id"]},
-        day,
-        way=open_order(row),
-        seen=f"The order date is {day}.",
-        wrong=[long_date(other["created_at"])],
-    )
+order_date = Fact(
+    an_order,
+    "{created_at:long_date}",
+    way=lambda _, row: open_order(row),
+    seen="The order date is {created_at:long_date}.",
+    wrong=lambda _, row: [long_date(row["other"]["created_at"])],
+    also={"other": lambda world, row: an_order(world, f"substr(created_at, 1, 10) != '{row['created_at'][:10]}'")},
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("Who placed order {number}? Give me the name and the e-mail address.")
-def order_customer(world: t.Sampler) -> t.Draw:
-    """Ask who has bought."""
-    row = an_order(world)
-    other = an_order(world, f"customer_email != '{row['customer_email']}'")
-    return question(
-        {"number": row["increment_id"]},
-        f"{row['customer_name']}, {row['customer_email']}",
-        way=open_order(row),
-        seen=f"The account information names {row['customer_name']} with {row['customer_email']}.",
-        wrong=[f"{row['customer_name']}, {other['customer_email']}"],
-    )
+order_customer = Fact(
+    an_order,
+    "{customer_name}, {customer_email}",
+    way=lambda _, row: open_order(row),
+    seen="The account information names {customer_name} with {customer_email}.",
+    wrong=lambda _, row: [f"{row['customer_name']}, {row['other']['customer_email']}"],
+    also={"other": lambda world, row: an_order(world, f"customer_email != '{row['customer_email']}'")},
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("What is the grand total of invoice {number}?")
-def invoice_total(world: t.Sampler) -> t.Draw:
-    """Ask for the amount of an invoice; the order of that number has another total."""
-    row = world.pick(
-        """SELECT i.increment_id, i.grand_total_cents, o.grand_total_cents AS other_cents
+invoice_total = Fact(
+    """SELECT i.increment_id, i.grand_total_cents, o.grand_total_cents AS other_cents
            FROM invoice i JOIN sales_order o USING (increment_id)
-           WHERE i.grand_total_cents != o.grand_total_cents ORDER BY invoice_id"""
-    )
-    total = money(row["grand_total_cents"])
-    return question(
-        {"number": row["increment_id"]},
-        total,
-        way=[*open_menu("Sales", "Invoices"), t.search(KEYWORD, row["increment_id"])],
-        seen=f"The amount of invoice {row['increment_id']} is {total}.",
-        wrong=[money(row["other_cents"])],
-    )
+           WHERE i.grand_total_cents != o.grand_total_cents ORDER BY invoice_id""",
+    "{grand_total_cents:money}",
+    way=[*open_menu("Sales", "Invoices"), t.search(KEYWORD, "{increment_id}")],
+    seen="The amount of invoice {increment_id} is {grand_total_cents:money}.",
+    wrong=["{other_cents:money}"],
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("What is the status of order {number}?")
 def order_missing(world: t.Sampler) -> t.Draw:
     """Ask for an order that the shop does not have."""
     number = missing_number(world, "sales_order")
@@ -100,7 +80,6 @@ def order_missing(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the grand total of invoice {number}?")
 def invoice_missing(world: t.Sampler) -> t.Draw:
     """Ask for an invoice that the shop does not have."""
     number = missing_number(world, "invoice")
@@ -113,41 +92,28 @@ def invoice_missing(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many items were ordered in total with order {number}? Count every piece.")
-def order_pieces(world: t.Sampler) -> t.Draw:
-    """Ask for the sum of the quantities of an order with several lines."""
-    row = world.pick(
-        """SELECT o.*, sum(qty_ordered) AS pieces, count(*) AS lines FROM sales_order o JOIN order_item USING (order_id)
-           GROUP BY order_id HAVING lines > 1 AND pieces > lines ORDER BY order_id"""
-    )
-    pieces = str(row["pieces"])
-    return question(
-        {"number": row["increment_id"]},
-        pieces,
-        way=open_order(row),
-        seen=f"The quantities of the {row['lines']} lines add up to {pieces}.",
-        wrong=[str(row["lines"])],
-    )
+order_pieces = Fact(
+    """SELECT o.*, sum(qty_ordered) AS pieces, count(*) AS lines FROM sales_order o JOIN order_item USING (order_id)
+           GROUP BY order_id HAVING lines > 1 AND pieces > lines ORDER BY order_id""",
+    "{pieces!s}",
+    way=lambda _, row: open_order(row),
+    seen="The quantities of the {lines} lines add up to {pieces!s}.",
+    wrong=["{lines!s}"],
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("How much has been refunded for order {number} so far?")
-def order_refunded(world: t.Sampler) -> t.Draw:
-    """Ask for what a buyer got back."""
-    row = world.pick(
-        """SELECT o.*, sum(d.grand_total_cents) AS refunded FROM sales_order o JOIN creditmemo d USING (order_id)
-           GROUP BY order_id ORDER BY order_id"""
-    )
-    refunded = money(row["refunded"])
-    return question(
-        {"number": row["increment_id"]},
-        refunded,
-        way=open_order(row),
-        seen=f"The total refunded is {refunded}.",
-        wrong=[money(row["refunded"] + 500)],
-    )
+order_refunded = Fact(
+    """SELECT o.*, sum(d.grand_total_cents) AS refunded FROM sales_order o JOIN creditmemo d USING (order_id)
+           GROUP BY order_id ORDER BY order_id""",
+    "{refunded:money}",
+    way=lambda _, row: open_order(row),
+    seen="The total refunded is {refunded:money}.",
+    wrong=lambda _, row: [money(row["refunded"] + 500)],
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("I need the tracking number of the parcel with order {number}.")
 def order_tracking(world: t.Sampler) -> t.Draw:
     """Ask how a parcel can be followed."""
     rows = world.rows(
@@ -164,7 +130,6 @@ def order_tracking(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many days after it was placed was order {number} invoiced? Compare the dates and answer with a number.")
 def days_to_invoice(world: t.Sampler) -> t.Draw:
     """Ask for the difference of two dates of one order; each difference that occurs is as likely."""
     rows = world.rows(

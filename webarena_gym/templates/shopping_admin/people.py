@@ -3,27 +3,24 @@
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS, KEYWORD, filtered, open_customer, open_menu
 from webarena_gym.templates.ways import impossible, question
 
-TEMPLATES = t.Templates("shopping_admin")
 GROUPS = ("General", "Wholesale", "Retailer")
 
 
-@TEMPLATES.define("What is the e-mail address of the customer {customer}?")
-def customer_email(world: t.Sampler) -> t.Draw:
-    """Ask for an e-mail address."""
-    row, other = world.rng.sample(world.rows(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id"), 2)
-    return question(
-        {"customer": row["name"]},
-        row["email"],
-        way=open_customer(row["name"]),
-        seen=f"The customer's e-mail address is {row['email']}.",
-        wrong=[other["email"]],
-    )
+customer_email = Fact(
+    CUSTOMERS + "SELECT * FROM people ORDER BY customer_id",
+    "{email}",
+    way=open_customer("{name}"),
+    seen="The customer's e-mail address is {email}.",
+    wrong=["{other[email]}"],
+    pair=True,
+    slots={"customer": "{name}"},
+)
 
 
-@TEMPLATES.define("Which customer has the phone number {phone}? Name the customer and the e-mail address.")
 def customer_by_phone(world: t.Sampler) -> t.Draw:
     """Ask who has a phone number, which stands in the list of customers."""
     rows = world.rows(CUSTOMERS + "SELECT * FROM people WHERE telephone IS NOT NULL ORDER BY customer_id")
@@ -37,35 +34,35 @@ def customer_by_phone(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which customer group does the customer with the e-mail address {email} belong to?")
-def customer_group(world: t.Sampler) -> t.Draw:
-    """Ask for a customer's group; each group that there is is as likely."""
-    group = world.pick("SELECT DISTINCT group_name FROM customer ORDER BY group_name")["group_name"]
-    row = world.pick(CUSTOMERS + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id", group)
-    return question(
-        {"email": row["email"]},
-        group,
-        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, row["email"])],
-        seen=f"{row['name']} is in the group {group}.",
-        wrong=[next(other for other in GROUPS if other != group)],
-    )
+customer_group = Fact(
+    "SELECT DISTINCT group_name FROM customer ORDER BY group_name",
+    "{other[group_name]}",
+    way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, "{other[email]}")],
+    seen="{other[name]} is in the group {other[group_name]}.",
+    wrong=lambda _, row: [next(other for other in GROUPS if other != row["other"]["group_name"])],
+    other=(
+        CUSTOMERS + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id",
+        "group_name",
+    ),
+    slots={"email": "{other[email]}"},
+)
 
 
-@TEMPLATES.define("Since when has {customer} been our customer? Give me the date.")
-def customer_since(world: t.Sampler) -> t.Draw:
-    """Ask for the day on which an account was opened."""
-    row, other = world.rng.sample(world.rows(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id"), 2)
-    day = long_date(row["created_at"])
-    return question(
-        {"customer": row["name"]},
-        day,
-        way=open_customer(row["name"]),
-        seen=f"The page says Customer Since {day}.",
-        wrong=[long_date(other["created_at"]) if long_date(other["created_at"]) != day else "January 1, 1999"],
-    )
+customer_since = Fact(
+    CUSTOMERS + "SELECT * FROM people ORDER BY customer_id",
+    "{created_at:long_date}",
+    way=open_customer("{name}"),
+    seen="The page says Customer Since {created_at:long_date}.",
+    wrong=lambda _, row: [
+        long_date(row["other"]["created_at"])
+        if long_date(row["other"]["created_at"]) != long_date(row["created_at"])
+        else "January 1, 1999"
+    ],
+    pair=True,
+    slots={"customer": "{name}"},
+)
 
 
-@TEMPLATES.define("Which customer has the phone number {phone}? Name the customer and the e-mail address.")
 def customer_missing(world: t.Sampler) -> t.Draw:
     """Ask for a phone number that nobody has."""
     taken = world.pick("SELECT telephone FROM customer_address ORDER BY address_id")["telephone"]
@@ -82,25 +79,18 @@ def customer_missing(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What are the lifetime sales to {customer}?")
-def customer_sales(world: t.Sampler) -> t.Draw:
-    """Ask what a customer has spent, canceled orders left out, as the customer's page does."""
-    row = world.pick(
-        """SELECT firstname || ' ' || lastname AS name, sum(grand_total_cents) AS cents
+customer_sales = Fact(
+    """SELECT firstname || ' ' || lastname AS name, sum(grand_total_cents) AS cents
            FROM customer JOIN sales_order USING (customer_id) WHERE status != 'canceled'
-           GROUP BY customer_id ORDER BY customer_id"""
-    )
-    total = money(row["cents"])
-    return question(
-        {"customer": row["name"]},
-        total,
-        way=open_customer(row["name"]),
-        seen=f"The page shows lifetime sales of {total}.",
-        wrong=[money(row["cents"] + 5000)],
-    )
+           GROUP BY customer_id ORDER BY customer_id""",
+    "{cents:money}",
+    way=open_customer("{name}"),
+    seen="The page shows lifetime sales of {cents:money}.",
+    wrong=lambda _, row: [money(row["cents"] + 5000)],
+    slots={"customer": "{name}"},
+)
 
 
-@TEMPLATES.define("When did {customer} place the last order? Give me the date; canceled orders do not count.")
 def customer_last_order(world: t.Sampler) -> t.Draw:
     """Ask for the day of a customer's newest order."""
     rows = world.rows(
@@ -119,24 +109,16 @@ def customer_last_order(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many of our customers have their default billing address in {region}?")
-def customers_of_region(world: t.Sampler) -> t.Draw:
-    """Ask for a count by state; no other state's name contains this one."""
-    row = world.pick(
-        CUSTOMERS
-        + """SELECT region, count(*) AS customers FROM people p WHERE region IS NOT NULL GROUP BY region
-        HAVING customers = (SELECT count(*) FROM people q WHERE instr(q.region, p.region)) ORDER BY region"""
-    )
-    count = row["customers"]
-    return question(
-        {"region": row["region"]},
-        count,
-        way=[*open_menu("Customers", "All Customers"), *filtered(t.type_text("State/Province", row["region"]))],
-        seen=f"Records found: {count}.",
-    )
+customers_of_region = Fact(
+    CUSTOMERS
+    + """SELECT region, count(*) AS customers FROM people p WHERE region IS NOT NULL GROUP BY region
+        HAVING customers = (SELECT count(*) FROM people q WHERE instr(q.region, p.region)) ORDER BY region""",
+    "{customers}",
+    way=[*open_menu("Customers", "All Customers"), *filtered(t.type_text("State/Province", "{region}"))],
+    seen="Records found: {customers}.",
+)
 
 
-@TEMPLATES.define("Is {customer} subscribed to the newsletter? Answer yes or no.")
 def customer_newsletter(world: t.Sampler) -> t.Draw:
     """Ask about a subscription; both answers are as likely."""
     wanted = world.rng.choice(("Yes", "No"))

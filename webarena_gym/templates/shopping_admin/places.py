@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.country.formats import long_date
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.rows import Visit
 from webarena_gym.templates.shopping_admin.routes import (
     KEYWORD,
     STATUSES,
@@ -20,7 +21,6 @@ from webarena_gym.templates.shopping_admin.routes import (
 )
 from webarena_gym.templates.ways import instruction, nth, visit
 
-TEMPLATES = t.Templates("shopping_admin")
 LISTS: dict[str, tuple[str, ...]] = {
     "all invoices": ("Sales", "Invoices", "sales/invoice/"),
     "all shipments": ("Sales", "Shipments", "sales/shipment/"),
@@ -61,7 +61,6 @@ def report_at(path: str, first: date, last: date, period: str) -> str:
     return f"__SHOPPING_ADMIN__/reports/{path}/?{urlencode(query)}"
 
 
-@TEMPLATES.define("Show me {listed}.")
 def list_page(world: t.Sampler) -> t.Draw:
     """Open a page of the menu."""
     listed = world.rng.choice(list(LISTS))
@@ -74,31 +73,24 @@ def list_page(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open the page on which I can edit the product {product}.")
-def product_form(world: t.Sampler) -> t.Draw:
-    """Open a product's form."""
-    row = world.pick("SELECT product_id, name FROM product ORDER BY product_id")
-    return visit(
-        {"product": row["name"]},
-        f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/",
-        way=open_product(row["name"]),
-        seen="This is the product's form.",
-    )
+product_form = Visit(
+    "SELECT product_id, name FROM product ORDER BY product_id",
+    "__SHOPPING_ADMIN__/catalog/product/edit/id/{product_id}/",
+    way=open_product("{name}"),
+    seen="This is the product's form.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define("Bring up the addresses of the customer {customer}.")
-def customer_addresses(world: t.Sampler) -> t.Draw:
-    """Open a tab of a customer's page."""
-    row = world.pick("SELECT customer_id, firstname || ' ' || lastname AS name FROM customer ORDER BY customer_id")
-    return visit(
-        {"customer": row["name"]},
-        f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses",
-        way=open_customer(row["name"], "Addresses"),
-        seen="These are the addresses.",
-    )
+customer_addresses = Visit(
+    "SELECT customer_id, firstname || ' ' || lastname AS name FROM customer ORDER BY customer_id",
+    "__SHOPPING_ADMIN__/customer/index/edit/id/{customer_id}/?tab=addresses",
+    way=open_customer("{name}", "Addresses"),
+    seen="These are the addresses.",
+    slots={"customer": "{name}"},
+)
 
 
-@TEMPLATES.define("Show me only the orders that are {status}, in the list of all orders.")
 def orders_in_status(world: t.Sampler) -> t.Draw:
     """Filter the list of orders; there are as many draws as statuses."""
     status, label = world.rng.choice(list(STATUSES.items()))
@@ -110,7 +102,6 @@ def orders_in_status(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Filter the list of orders: {status} orders with a grand total of at least {amount} dollars.")
 def large_orders(world: t.Sampler) -> t.Draw:
     """Filter the list of orders by status and amount."""
     status, label = world.rng.choice(list(STATUSES.items()))
@@ -124,22 +115,16 @@ def large_orders(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open the invoice of order {number}.")
-def invoice_page(world: t.Sampler) -> t.Draw:
-    """Open an invoice by way of its order."""
-    row = world.pick(
-        """SELECT o.*, max(i.invoice_id) AS invoice_id, max(i.increment_id) AS invoice
-           FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
-    )
-    return instruction(
-        {"number": row["increment_id"]},
-        t.at_url(f"__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{row['invoice_id']}/"),
-        way=[*open_order(row), t.click(f"Invoice #{row['invoice']}")],
-        seen="This is the invoice.",
-    )
+invoice_page = Visit(
+    """SELECT o.*, max(i.invoice_id) AS invoice_id, max(i.increment_id) AS invoice
+           FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id""",
+    "__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{invoice_id}/",
+    way=lambda _, row: [*open_order(row), t.click(f"Invoice #{row['invoice']}")],
+    seen="This is the invoice.",
+    slots={"number": "{increment_id}"},
+)
 
 
-@TEMPLATES.define("Open the {rank} order of the customer {customer}.")
 def customer_order(world: t.Sampler) -> t.Draw:
     """Open one of a customer's newest orders."""
     place = world.rng.randrange(3)
@@ -162,7 +147,6 @@ def customer_order(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Open the order to which shipment {number} belongs.")
 def order_of_shipment(world: t.Sampler) -> t.Draw:
     """Go from a shipment to its order."""
     row = world.pick("SELECT * FROM shipment ORDER BY shipment_id")
@@ -186,7 +170,6 @@ def order_of_shipment(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Create {report} by {period} for the time from {start} to {end}.")
 def report_for_days(world: t.Sampler) -> t.Draw:
     """Show a report for given days."""
     report, period = world.rng.choice(list(REPORTS)), world.rng.choice(("Day", "Month", "Year"))
@@ -201,7 +184,6 @@ def report_for_days(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Today is {today}. Create {report} by day for last month.")
 def report_for_last_month(world: t.Sampler) -> t.Draw:
     """Show a report for days that follow from a date."""
     month, report = a_month(world), world.rng.choice(list(REPORTS))

@@ -4,10 +4,10 @@ from itertools import groupby
 
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping_admin.routes import STATUSES, Month, a_month, filtered, open_menu, show_report
 from webarena_gym.templates.ways import nth, question
 
-TEMPLATES = t.Templates("shopping_admin")
 ORDINALS = ("", "second", "third", "fourth", "fifth")
 _SOLD = "SELECT i.name, sum(qty_ordered) AS pieces FROM order_item i JOIN sales_order o USING (order_id)"
 _TERMS = "SELECT * FROM search_term ORDER BY uses DESC, query_id DESC"
@@ -25,7 +25,6 @@ def best(place: int, word: str) -> str:
     return f"{ORDINALS[place]} {word}".strip()
 
 
-@TEMPLATES.define("How many orders were placed in {month}? Do not count canceled ones.")
 def orders_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about orders."""
     month = a_month(world)
@@ -49,7 +48,6 @@ def orders_of_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many orders from {month} have the status {status} today?")
 def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about orders of one status."""
     month, status = a_month(world), world.rng.choice(("complete", "closed", "canceled"))
@@ -65,7 +63,6 @@ def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What did the orders of {month} come to in total, canceled ones left out?")
 def sales_of_month(world: t.Sampler) -> t.Draw:
     """Ask for the sales total of a month."""
     month = a_month(world)
@@ -83,7 +80,6 @@ def sales_of_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How much money was refunded in {month}, all credit memos together?")
 def refunds_of_month(world: t.Sampler) -> t.Draw:
     """Ask for the total of the report about refunds."""
     month = a_month(world, "creditmemo")
@@ -102,7 +98,6 @@ def refunds_of_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many new customer accounts were opened in {month}?")
 def accounts_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about new accounts."""
     month = a_month(world, "customer")
@@ -115,7 +110,6 @@ def accounts_of_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("In which month from {start} to {end} were the most orders placed, canceled ones left out?")
 def busiest_month(world: t.Sampler) -> t.Draw:
     """Compare the lines of a report."""
     one, other = sorted((a_month(world), a_month(world)))
@@ -141,7 +135,6 @@ def busiest_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which product was our {rank} one in {month}?")
 def bestseller_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a place in the report about bestsellers."""
     month, place = a_month(world), world.rng.randrange(3)
@@ -159,7 +152,6 @@ def bestseller_of_month(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which product is our {rank} one of all time?")
 def bestseller(world: t.Sampler) -> t.Draw:
     """Ask for a place in the dashboard's table of bestsellers, at most five draws in a world."""
     place = world.rng.randrange(len(ORDINALS))
@@ -174,7 +166,6 @@ def bestseller(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which registered customer has placed the {rank} orders of all time? Leave canceled orders out.")
 def busiest_customer(world: t.Sampler) -> t.Draw:
     """Ask for a place in the dashboard's table of customers, at most five draws in a world."""
     place = world.rng.randrange(len(ORDINALS))
@@ -192,7 +183,6 @@ def busiest_customer(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("List the top {count} search terms of the shop.")
 def top_terms(world: t.Sampler) -> t.Draw:
     """Ask for the most used search terms, which the dashboard shows; four draws in a world."""
     count = world.rng.randint(2, 5)
@@ -209,7 +199,6 @@ def top_terms(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How often has the search term {term} been used?")
 def term_uses(world: t.Sampler) -> t.Draw:
     """Ask for the uses of a search term that stands on the report's first page."""
     place = world.rng.randrange(20)
@@ -223,7 +212,6 @@ def term_uses(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which search terms led to exactly {count} results? List them all.")
 def terms_by_results(world: t.Sampler) -> t.Draw:
     """Ask for the search terms with a number of results; a few draws in a world."""
     rows = world.rows("SELECT query_text, num_results AS results FROM search_term ORDER BY results, query_id")
@@ -242,20 +230,17 @@ def terms_by_results(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What is the name of the cart price rule behind the coupon code {code}?")
-def rule_of_coupon(world: t.Sampler) -> t.Draw:
-    """Ask for the rule of a coupon; a world has a handful."""
-    row, other = world.rng.sample(world.rows("SELECT * FROM cart_rule WHERE coupon_code IS NOT NULL ORDER BY rule_id"), 2)
-    return question(
-        {"code": row["coupon_code"]},
-        row["name"],
-        way=open_menu("Marketing", "Cart Price Rules"),
-        seen=f"The rule is called {row['name']}.",
-        wrong=[other["name"]],
-    )
+rule_of_coupon = Fact(
+    "SELECT * FROM cart_rule WHERE coupon_code IS NOT NULL ORDER BY rule_id",
+    "{name}",
+    way=open_menu("Marketing", "Cart Price Rules"),
+    seen="The rule is called {name}.",
+    wrong=["{other[name]}"],
+    pair=True,
+    slots={"code": "{coupon_code}"},
+)
 
 
-@TEMPLATES.define("How many orders from {start} to {end} used the coupon code {code}? Leave canceled orders out.")
 def coupon_uses(world: t.Sampler) -> t.Draw:
     """Ask for the uses of a coupon in a time, by the report about coupons."""
     one, other = sorted((a_month(world), a_month(world)))

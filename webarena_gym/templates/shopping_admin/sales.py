@@ -4,10 +4,10 @@ from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.sites.kit import aggregates
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, sum_of
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, filtered, open_customer, open_menu
 from webarena_gym.templates.ways import nth, question
 
-TEMPLATES = t.Templates("shopping_admin")
 RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")
 SHOWN = 5  # orders that the dashboard shows
 
@@ -25,7 +25,6 @@ def total_of(rows: list[t.Row]) -> int:
     return sum(row["grand_total_cents"] for row in rows)
 
 
-@TEMPLATES.define("Give me the date of the {rank} order with the status {status}.")
 def latest_of_status(world: t.Sampler) -> t.Draw:
     """Ask for the date of one of the newest orders in a status."""
     status, place = world.rng.choice(list(STATUSES)), world.rng.randrange(len(RANKS))
@@ -42,7 +41,6 @@ def latest_of_status(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many items were sold in total in the {count} most recent orders?")
 def latest_pieces(world: t.Sampler) -> t.Draw:
     """Ask for a sum over the orders that the dashboard shows; four draws in a world."""
     if not aggregates.are_shown(world.connection("shopping_admin")):
@@ -62,10 +60,6 @@ def latest_pieces(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "By how much do the grand totals of the {count} most recent {first} orders differ from those of the {count} most recent "
-    "{second} orders, each added up?"
-)
 def payment_difference(world: t.Sampler) -> t.Draw:
     """Compare two sums over the list of orders."""
     count = world.rng.randint(2, 4)
@@ -89,7 +83,6 @@ def payment_difference(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What do the {count} most recent orders of {customer} come to together?")
 def customer_latest_total(world: t.Sampler) -> t.Draw:
     """Ask for the sum of a customer's newest orders."""
     count = world.rng.randint(2, 4)
@@ -110,24 +103,17 @@ def customer_latest_total(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many of the orders of {customer} have been canceled?")
-def customer_canceled(world: t.Sampler) -> t.Draw:
-    """Ask for a count over a customer's list of orders, which fits one page."""
-    row = world.pick(
-        """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders, sum(status = 'canceled') AS canceled
+customer_canceled = Fact(
+    """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders, sum(status = 'canceled') AS canceled
            FROM customer c JOIN sales_order o USING (customer_id)
-           GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id"""
-    )
-    canceled = row["canceled"]
-    return question(
-        {"customer": row["name"]},
-        canceled,
-        way=open_customer(row["name"], "Orders"),
-        seen=f"{canceled} of the {row['orders']} orders are marked Canceled.",
-    )
+           GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id""",
+    "{canceled}",
+    way=open_customer("{name}", "Orders"),
+    seen="{canceled} of the {orders} orders are marked Canceled.",
+    slots={"customer": "{name}"},
+)
 
 
-@TEMPLATES.define("Find the {status} order with the highest grand total, open it, and tell me who placed it.")
 def largest_of_status(world: t.Sampler) -> t.Draw:
     """Ask who placed the largest order of a status, and for its page; there are as many draws as statuses."""
     status = world.rng.choice(list(STATUSES))

@@ -6,11 +6,11 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, filtered, open_menu, open_product
 from webarena_gym.templates.ways import instruction
 
-TEMPLATES = t.Templates("shopping_admin")
 SENTENCES = (
     "Now with a longer warranty.",
     "Our customers love how long it lasts.",
@@ -48,7 +48,6 @@ def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
     ]
 
 
-@TEMPLATES.define("Disable the product {product}; there are complaints about its quality.")
 def disable_product(world: t.Sampler) -> t.Draw:
     """Take a product out of the shop."""
     row = a_product(world, "is_enabled")
@@ -62,25 +61,21 @@ def disable_product(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Set the stock quantity of the product with the SKU {sku} to {quantity}.")
-def set_quantity(world: t.Sampler) -> t.Draw:
-    """Change how many the shop has of a product."""
-    row = a_product(world, "is_in_stock")
-    quantity = row["quantity"] + world.rng.randint(5, 60)
-    return instruction(
-        {"sku": row["sku"], "quantity": quantity},
-        becomes(world, PRODUCTS, row["sku"], quantity=quantity),
-        way=[
-            t.search(EVERYTHING, row["sku"]),
-            t.click(f"Product {row['name']}", "This is the one with that SKU."),
-            t.type_text("Quantity", str(quantity), f"The quantity is {row['quantity']} so far."),
-            t.click("Save"),
-        ],
-        seen=f"The quantity is {quantity} now.",
-    )
+set_quantity = Change(
+    lambda world: a_product(world, "is_in_stock"),
+    lambda world, row: becomes(world, PRODUCTS, row["sku"], quantity=row["new_quantity"]),
+    way=[
+        t.search(EVERYTHING, "{sku}"),
+        t.click("Product {name}", "This is the one with that SKU."),
+        t.type_text("Quantity", "{new_quantity!s}", "The quantity is {quantity} so far."),
+        t.click("Save"),
+    ],
+    seen="The quantity is {new_quantity} now.",
+    also={"new_quantity": lambda world, row: row["quantity"] + world.rng.randint(5, 60)},
+    slots={"quantity": "{new_quantity}"},
+)
 
 
-@TEMPLATES.define("A delivery has arrived: {count} more of the {product}. Update the stock quantity.")
 def add_quantity(world: t.Sampler) -> t.Draw:
     """Add to how many the shop has of a product."""
     row, count = a_product(world, "is_in_stock AND quantity > 0"), world.rng.randint(3, 40)
@@ -95,7 +90,6 @@ def add_quantity(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Set the stock status of the {product} to "Out of Stock" and leave the quantity as it is.')
 def out_of_stock(world: t.Sampler) -> t.Draw:
     """Stop the sale of a product."""
     row = a_product(world, "is_in_stock")
@@ -109,7 +103,6 @@ def out_of_stock(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Change the price of the {product} to {price}.")
 def set_price(world: t.Sampler) -> t.Draw:
     """Set a product's regular price."""
     row = a_product(world, "special_price_cents IS NULL")
@@ -124,7 +117,6 @@ def set_price(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("{change} the price of the {product} by {amount}.")
 def move_price(world: t.Sampler) -> t.Draw:
     """Raise or lower a product's regular price by an amount of money or by some percent."""
     row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
@@ -143,7 +135,6 @@ def move_price(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Put the {product} on sale: give it a special price of {price}.")
 def set_special_price(world: t.Sampler) -> t.Draw:
     """Give a product a sale price."""
     row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
@@ -158,7 +149,6 @@ def set_special_price(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Add the sentence "{sentence}" to the end of the description of the {product}.')
 def extend_description(world: t.Sampler) -> t.Draw:
     """Change a product's text; its form must show the old text and the new one."""
     row, sentence = a_product(world, "length(description) < 300"), world.rng.choice(SENTENCES)
@@ -175,31 +165,20 @@ def extend_description(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('The {product} is now also made in another variant: add the value "{value}" to its option {option}.')
-def add_option_value(world: t.Sampler) -> t.Draw:
-    """Give a product's option a value that other products have."""
-    row = world.pick(
-        """SELECT p.*, o.title, v.label FROM product p JOIN product_option o USING (product_id)
+add_option_value = Change(
+    """SELECT p.*, o.title, v.label FROM product p JOIN product_option o USING (product_id)
            JOIN (SELECT DISTINCT title, label FROM product_option JOIN product_option_value USING (option_id)) v USING (title)
            WHERE NOT EXISTS (SELECT 1 FROM product_option_value own
                              WHERE own.option_id = o.option_id AND lower(own.label) = lower(v.label))
-           ORDER BY product_id, o.title, v.label"""
-    )
-    options = world.value(f"SELECT options FROM {PRODUCTS.table} WHERE sku = ?", row["sku"])
-    return instruction(
-        {"product": row["name"], "value": row["label"], "option": row["title"]},
-        becomes(world, PRODUCTS, row["sku"], options=f"{options}; {row['title']}: {row['label']} +0"),
-        way=[
-            *open_product(row["name"]),
-            t.type_text("Option", row["title"]),
-            t.type_text("Value", row["label"]),
-            t.click("Add Value"),
-        ],
-        seen=f"The option {row['title']} has the value {row['label']}.",
-    )
+           ORDER BY product_id, o.title, v.label""",
+    lambda world, row: becomes(world, PRODUCTS, row["sku"], options=f"{row['options']}; {row['title']}: {row['label']} +0"),
+    way=[*open_product("{name}"), t.type_text("Option", "{title}"), t.type_text("Value", "{label}"), t.click("Add Value")],
+    seen="The option {title} has the value {label}.",
+    also={"options": lambda world, row: world.value(f"SELECT options FROM {PRODUCTS.table} WHERE sku = ?", row["sku"])},
+    slots={"product": "{name}", "value": "{label}", "option": "{title}"},
+)
 
 
-@TEMPLATES.define("Disable all products of the brand {brand}.")
 def disable_brand(world: t.Sampler) -> t.Draw:
     """Take all products of a brand out of the shop at once."""
     brand = world.pick(
@@ -216,7 +195,6 @@ def disable_brand(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('Set the stock status of every variant of the {product} to "Out of Stock"; the quantities stay as they are.')
 def variants_out_of_stock(world: t.Sampler) -> t.Draw:
     """Stop the sale of products that differ in what stands behind the comma of their names alone."""
     name = world.pick(
@@ -234,23 +212,21 @@ def variants_out_of_stock(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Disable the product {product}, then show me the list of all products that are disabled.")
-def disable_and_list(world: t.Sampler) -> t.Draw:
-    """Take a product out of the shop, and open a filtered list."""
-    row = a_product(world, "is_enabled")
-    return instruction(
-        {"product": row["name"]},
-        t.all_of(becomes(world, PRODUCTS, row["sku"], is_enabled=0), t.at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")),
-        way=[
-            *change_form(row, t.click("Enable Product", "It is still enabled."), seen="")[:-1],
-            *open_menu("Catalog", "Products"),
-            *filtered(t.choose("Status", "Disabled")),
-        ],
-        seen="The list shows the disabled products.",
-    )
+disable_and_list = Change(
+    lambda world: a_product(world, "is_enabled"),
+    lambda world, row: t.all_of(
+        becomes(world, PRODUCTS, row["sku"], is_enabled=0), t.at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")
+    ),
+    way=lambda _, row: [
+        *change_form(row, t.click("Enable Product", "It is still enabled."), seen="")[:-1],
+        *open_menu("Catalog", "Products"),
+        *filtered(t.choose("Status", "Disabled")),
+    ],
+    seen="The list shows the disabled products.",
+    slots={"product": "{name}"},
+)
 
 
-@TEMPLATES.define('Add a product "{name}" with the SKU {sku}, a price of {price} and a quantity of {quantity}.')
 def add_product(world: t.Sampler) -> t.Draw:
     """Put something new into the catalog."""
     name, number = world.rng.choice(NEW_GOODS), world.rng.randint(10000, 99999)

@@ -4,6 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.shopping_admin.handling import STREETS, an_address, enter_address
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.templates.shopping_admin.people import GROUPS
@@ -11,7 +12,6 @@ from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
 from webarena_gym.templates.shopping_admin.routes import filtered, open_customer, open_menu
 from webarena_gym.templates.ways import instruction, nth
 
-TEMPLATES = t.Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
 TITLES = (
     "Welcome",
@@ -51,7 +51,6 @@ def edited(row: t.Row, slots: dict[str, Any], check: dict[str, Any], change: Ste
     return instruction({"customer": row["name"], **slots}, check, way=edit_customer(row, change), seen="The customer is saved.")
 
 
-@TEMPLATES.define("Change the e-mail address of the customer {customer} to {email}.")
 def change_email(world: t.Sampler) -> t.Draw:
     """Give a customer another e-mail address."""
     row = a_customer(world)
@@ -61,7 +60,6 @@ def change_email(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("{customer} has married. Change the customer's last name to {lastname}.")
 def change_lastname(world: t.Sampler) -> t.Draw:
     """Give a customer another name."""
     row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
@@ -73,7 +71,6 @@ def change_lastname(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Move the customer {customer} to the group {group}.")
 def change_group(world: t.Sampler) -> t.Draw:
     """Put a customer into another group."""
     row, group = customer_and_group(world)
@@ -82,7 +79,6 @@ def change_group(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Move {customer} to the group {group}, and then show me a list of all customers of that group.")
 def change_group_and_list(world: t.Sampler) -> t.Draw:
     """Put a customer into another group, and open a filtered list."""
     row, group = customer_and_group(world)
@@ -101,9 +97,6 @@ def change_group_and_list(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "{customer} has moved: the only address in the account is now {street}, {city}, {region}, {postcode}. Update it."
-)
 def move_customer(world: t.Sampler) -> t.Draw:
     """Change a customer's only address."""
     row = world.pick(
@@ -127,41 +120,36 @@ def page_form(world: t.Sampler) -> tuple[t.Row, str]:
     return rows[place], nth("Edit", place)
 
 
-@TEMPLATES.define('Change the title of the page "{page}" to "{title}".')
-def change_title(world: t.Sampler) -> t.Draw:
-    """Rename one of the shop's own pages."""
-    (row, label), title = page_form(world), world.rng.choice(TITLES)
-    return instruction(
-        {"page": row["title"], "title": title},
-        becomes(world, PAGES, row["page_id"], title=title),
-        way=[
-            *open_menu("Content", "Pages"),
-            t.click(label, f"This is the page {row['title']}."),
-            t.type_text("Page Title", title),
-            t.click("Save"),
-        ],
-        seen=f"The page is called {title} now.",
-    )
+change_title = Change(
+    page_form,
+    lambda world, row: becomes(world, PAGES, row["page_id"], title=row["new_title"]),
+    way=lambda _, row: [
+        *open_menu("Content", "Pages"),
+        t.click(row["other"], f"This is the page {row['title']}."),
+        t.type_text("Page Title", row["new_title"]),
+        t.click("Save"),
+    ],
+    seen="The page is called {new_title} now.",
+    also={"new_title": lambda world, _row: world.rng.choice(TITLES)},
+    slots={"page": "{title}", "title": "{new_title}"},
+)
 
 
-@TEMPLATES.define('Put the heading "{heading}" over the content of the page "{page}".')
-def change_heading(world: t.Sampler) -> t.Draw:
-    """Give one of the shop's own pages another heading."""
-    (row, label), heading = page_form(world), world.rng.choice(TITLES)
-    return instruction(
-        {"heading": heading, "page": row["title"]},
-        becomes(world, PAGES, row["page_id"], content_heading=heading),
-        way=[
-            *open_menu("Content", "Pages"),
-            t.click(label, f"This is the page {row['title']}."),
-            t.type_text("Content Heading", heading),
-            t.click("Save"),
-        ],
-        seen="The page is saved.",
-    )
+change_heading = Change(
+    page_form,
+    lambda world, row: becomes(world, PAGES, row["page_id"], content_heading=row["heading"]),
+    way=lambda _, row: [
+        *open_menu("Content", "Pages"),
+        t.click(row["other"], f"This is the page {row['title']}."),
+        t.type_text("Content Heading", row["heading"]),
+        t.click("Save"),
+    ],
+    seen="The page is saved.",
+    also={"heading": lambda world, _row: world.rng.choice(TITLES)},
+    slots={"page": "{title}"},
+)
 
 
-@TEMPLATES.define("Apply the theme {theme} to the shop.")
 def apply_theme(world: t.Sampler) -> t.Draw:
     """Give the shop another look; a world has as many draws as themes but one."""
     rows = world.rows("SELECT * FROM theme ORDER BY title COLLATE NOCASE, theme_id")
@@ -174,7 +162,6 @@ def apply_theme(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define('In the configuration of the store, set "{setting}" to {value}.')
 def change_setting(world: t.Sampler) -> t.Draw:
     """Change one of the store's settings."""
     wanted = {

@@ -2,10 +2,9 @@
 
 from webarena_gym.sites.wikipedia.markup import sections, whole
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 from webarena_gym.templates.wikipedia.routes import FACTS, ME, draw_extreme, open_article, url
-
-TEMPLATES = t.Templates("wikipedia")
 
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
 _NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
@@ -30,21 +29,14 @@ def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[li
     return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
 
 
-@TEMPLATES.define("Add the article on {title} to my watchlist.")
-def watch_add(world: t.Sampler) -> t.Draw:
-    """Watch an article."""
-    title = world.pick(f"SELECT title FROM article WHERE kind != 'list' AND title NOT IN ({WATCHED}) ORDER BY article_id")[
-        "title"
-    ]
-    return instruction(
-        {"title": title},
-        t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
-        way=[*open_article(title), t.click("Add to watchlist")],
-        seen=f"{title} is on the watchlist.",
-    )
+watch_add = Change(
+    f"SELECT title FROM article WHERE kind != 'list' AND title NOT IN ({WATCHED}) ORDER BY article_id",
+    lambda world, row: t.state(WATCHED, expected=watchlist(world, plus=[row["title"]], minus=[])),
+    way=[*open_article("{title}"), t.click("Add to watchlist")],
+    seen="{title} is on the watchlist.",
+)
 
 
-@TEMPLATES.define("Put {extreme} on my watchlist.")
 def watch_extreme(world: t.Sampler) -> t.Draw:
     """Find the landmark at one end of a measure and watch its article."""
     end = draw_extreme(world)
@@ -56,18 +48,13 @@ def watch_extreme(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("I no longer care about {title}. Take it off my watchlist.")
-def watch_remove(world: t.Sampler) -> t.Draw:
-    """Stop watching an article."""
-    title = world.pick(WATCHED)["title"]
-    return instruction(
-        {"title": title},
-        t.state(WATCHED, expected=watchlist(world, plus=[], minus=[title])),
-        way=[t.click("Watchlist"), t.click(f"Stop watching {title}")],
-    )
+watch_remove = Change(
+    WATCHED,
+    lambda world, row: t.state(WATCHED, expected=watchlist(world, plus=[], minus=[row["title"]])),
+    way=[t.click("Watchlist"), t.click("Stop watching {title}")],
+)
 
 
-@TEMPLATES.define("I want to follow the films of {director}. Add the articles on all of them to my watchlist.")
 def watch_films(world: t.Sampler) -> t.Draw:
     """Watch every film of a director."""
     director = world.pick(
@@ -91,9 +78,6 @@ def watch_films(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    'Replace the text of the section {heading} in the article on {title} by "{text}", with the summary "{summary}".'
-)
 def edit_section(world: t.Sampler) -> t.Draw:
     """Write a section of an article anew."""
     page = world.pick("SELECT title, text FROM page WHERE kind IN ('museum', 'university', 'town', 'film') ORDER BY article_id")
@@ -124,25 +108,23 @@ def edit_section(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Change the email address of my encyclopedia account to {email} and have me notified by email when a page on my watchlist changes."
+preferences = Change(
+    f"SELECT username, real_name FROM user WHERE user_id = {ME}",
+    lambda _, row: t.state(
+        "SELECT username, real_name, email, wants_mail FROM user WHERE user_id = ?",
+        ME,
+        expected=[[row["username"], row["real_name"], row["email"], 1]],
+    ),
+    way=[
+        t.click("Preferences"),
+        t.type_text("Email", "{email}"),
+        t.click("Email me when a page on my watchlist changes"),
+        t.click("Save preferences"),
+    ],
+    seen="The preferences were saved.",
+    also={
+        "email": lambda world, row: (
+            f"{row['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
+        )
+    },
 )
-def preferences(world: t.Sampler) -> t.Draw:
-    """Change two preferences."""
-    user = world.pick(f"SELECT username, real_name FROM user WHERE user_id = {ME}")
-    email = f"{user['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
-    return instruction(
-        {"email": email},
-        t.state(
-            "SELECT username, real_name, email, wants_mail FROM user WHERE user_id = ?",
-            ME,
-            expected=[[user["username"], user["real_name"], email, 1]],
-        ),
-        way=[
-            t.click("Preferences"),
-            t.type_text("Email", email),
-            t.click("Email me when a page on my watchlist changes"),
-            t.click("Save preferences"),
-        ],
-        seen="The preferences were saved.",
-    )

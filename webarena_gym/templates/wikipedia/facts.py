@@ -2,10 +2,9 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.ways import impossible, question
 from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
-
-TEMPLATES = t.Templates("wikipedia")
 
 QUESTIONS = {
     ("town", "Founded"): "in which year was {} founded?",
@@ -29,7 +28,6 @@ QUESTIONS = {
 """What can be asked of an article, by its kind and the label of the fact."""
 
 
-@TEMPLATES.define("Look it up in the encyclopedia: {question} Answer with the number.")
 def fact_number(world: t.Sampler) -> t.Draw:
     """Ask for a number in an infobox."""
     kind, label = world.rng.choice(list(QUESTIONS))
@@ -44,20 +42,16 @@ def fact_number(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("On what date was {person} born?")
-def birthday(world: t.Sampler) -> t.Draw:
-    """Ask for a date of birth."""
-    row = world.pick(FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id")
-    return question(
-        {"person": row["title"]},
-        row["text"],
-        way=open_article(row["title"]),
-        seen=f"Born: {row['text']}.",
-        wrong=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
-    )
+birthday = Fact(
+    FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id",
+    "{text}",
+    way=open_article("{title}"),
+    seen="Born: {text}.",
+    wrong=lambda _, row: [row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
+    slots={"person": "{title}"},
+)
 
 
-@TEMPLATES.define("In which town was the {maker} of the {kind} {title} born?")
 def birthplace_of_maker(world: t.Sampler) -> t.Draw:
     """Ask for a fact of the person whom the article of a work names."""
     label, maker, kind = world.rng.choice(
@@ -82,7 +76,6 @@ def birthplace_of_maker(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Who was born first, {one} or {other}?")
 def older_person(world: t.Sampler) -> t.Draw:
     """Compare two dates of birth."""
     row = world.pick(
@@ -101,25 +94,22 @@ def older_person(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Who won the {prize} in {year}?")
-def prize_winner(world: t.Sampler) -> t.Draw:
-    """Ask for the winner of a prize in a year."""
-    row = world.pick(
-        FACTS
-        + """SELECT target AS prize, CAST(number AS INTEGER) AS year, title FROM facts
-        WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2"""
-    )
-    other = world.value("SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"])
-    return question(
-        {"prize": row["prize"], "year": row["year"]},
-        row["title"],
-        way=open_article(row["prize"]),
-        seen=f"In {row['year']} it went to {row['title']}.",
-        wrong=[other],
-    )
+prize_winner = Fact(
+    FACTS
+    + """SELECT target AS prize, CAST(number AS INTEGER) AS year, title FROM facts
+        WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2""",
+    "{title}",
+    way=open_article("{prize}"),
+    seen="In {year} it went to {title}.",
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"]
+        )
+    },
+)
 
 
-@TEMPLATES.define("Who was given the {prize} in {year}?")
 def prize_without_winner(world: t.Sampler) -> t.Draw:
     """Ask for a winner in a year in which there was none."""
     prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
@@ -140,29 +130,21 @@ def prize_without_winner(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("At which stadium did the {team} play at home in the {decade}s?")
-def home_in_decade(world: t.Sampler) -> t.Draw:
-    """Ask for the home of a team in a decade of the past."""
-    row = world.pick(
-        FACTS
-        + """, homes AS (SELECT title, target, number AS since, lead(number) OVER (PARTITION BY title ORDER BY number) AS until
+home_in_decade = Fact(
+    FACTS
+    + """, homes AS (SELECT title, target, number AS since, lead(number) OVER (PARTITION BY title ORDER BY number) AS until
         FROM facts WHERE label IN ('Home stadium', 'Former stadium'))
         SELECT *, (SELECT h.target FROM homes h WHERE h.title = o.title AND h.until IS NULL) AS now FROM homes o
-        WHERE until IS NOT NULL AND target != now ORDER BY title, since"""
-    )
-    decade = world.rng.choice(range(int(row["since"]), int(row["until"]), 10))
-    return question(
-        {"team": row["title"], "decade": decade},
-        row["target"],
-        way=open_article(row["title"]),
-        seen=f"From {decade} on they played at {row['target']}.",
-        wrong=[row["now"]],
-    )
-
-
-@TEMPLATES.define(
-    "Which user made the latest change to the article on {title}, and how many times was the article edited in all? Answer with the name and the number, separated by a comma."
+        WHERE until IS NOT NULL AND target != now ORDER BY title, since""",
+    "{target}",
+    way=open_article("{title}"),
+    seen="From {decade} on they played at {target}.",
+    wrong=["{now}"],
+    also={"decade": lambda world, row: world.rng.choice(range(int(row["since"]), int(row["until"]), 10))},
+    slots={"team": "{title}"},
 )
+
+
 def latest_editor(world: t.Sampler) -> t.Draw:
     """Ask for the last line of a page's history, and its length."""
     row = world.pick(
@@ -179,7 +161,6 @@ def latest_editor(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which of these was opened or founded first: {places}?")
 def first_of_several(world: t.Sampler) -> t.Draw:
     """Compare the first years of landmarks of different kinds, each on a page of its own."""
     rows = world.rows(
@@ -201,41 +182,31 @@ def first_of_several(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define(
-    "Who is the {office} of {place}, and where did this person study? Answer with the name and the university, separated by a semicolon."
-)
-def office_holder(world: t.Sampler) -> t.Draw:
-    """Ask for the holder of an office and one fact about this person."""
-    row = world.pick(
-        FACTS
-        + """SELECT o.title, o.label, o.target AS holder, s.target AS university FROM facts o
+office_holder = Fact(
+    FACTS
+    + """SELECT o.title, o.label, o.target AS holder, s.target AS university FROM facts o
         JOIN facts s ON s.title = o.target AND s.label = 'Alma mater'
-        WHERE o.label IN ('President', 'Governor', 'Mayor') ORDER BY o.article_id"""
-    )
-    other = world.value("SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"])
-    shown = f"{row['holder']}; {row['university']}"
-    return question(
-        {"office": row["label"].lower(), "place": row["title"]},
-        shown,
-        way=[*open_article(row["title"]), t.click(row["holder"])],
-        seen=f"{row['holder']} studied at {row['university']}.",
-        wrong=[f"{row['holder']}; {other}", row["holder"]],
-    )
+        WHERE o.label IN ('President', 'Governor', 'Mayor') ORDER BY o.article_id""",
+    "{holder}; {university}",
+    way=[*open_article("{title}"), t.click("{holder}")],
+    seen="{holder} studied at {university}.",
+    wrong=["{holder}; {other}", "{holder}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"]
+        )
+    },
+    slots={"office": "{label:lower}", "place": "{title}"},
+)
 
 
-@TEMPLATES.define("How many of the {people} in the encyclopedia studied at {university}?")
-def alumni_count(world: t.Sampler) -> t.Draw:
-    """Count people of one calling in the list of their calling, or on the page of the university."""
-    row = world.pick(
-        FACTS
-        + """SELECT target AS university, kind, count(*) AS found FROM facts WHERE label = 'Alma mater'
-        GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2"""
-    )
-    people = f"{row['kind']}s"
-    return question(
-        {"people": people, "university": row["university"]},
-        str(row["found"]),
-        way=open_list(world, people),
-        seen=f"{row['university']} stands in {row['found']} rows.",
-        wrong=[str(row["found"] + 1), str(row["found"] - 1)],
-    )
+alumni_count = Fact(
+    FACTS
+    + """SELECT target AS university, kind, count(*) AS found FROM facts WHERE label = 'Alma mater'
+        GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2""",
+    "{found!s}",
+    way=lambda world, row: open_list(world, f"{row['kind']}s"),
+    seen="{university} stands in {found} rows.",
+    wrong=lambda _, row: [str(row["found"] + 1), str(row["found"] - 1)],
+    slots={"people": "{kind}s"},
+)

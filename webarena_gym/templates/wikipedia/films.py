@@ -2,27 +2,25 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
-TEMPLATES = t.Templates("wikipedia")
+film_director = Fact(
+    FILMS + "SELECT * FROM films ORDER BY article_id",
+    "{director}",
+    way=open_article("{title}"),
+    seen="Directed by: {director}.",
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            FILMS + "SELECT director FROM films WHERE director != ? ORDER BY article_id", row["director"]
+        )
+    },
+    slots={"film": "{title}"},
+)
 
 
-@TEMPLATES.define("Who directed the film {film}?")
-def film_director(world: t.Sampler) -> t.Draw:
-    """Ask for the director of a film."""
-    row = world.pick(FILMS + "SELECT * FROM films ORDER BY article_id")
-    other = world.value(FILMS + "SELECT director FROM films WHERE director != ? ORDER BY article_id", row["director"])
-    return question(
-        {"film": row["title"]},
-        row["director"],
-        way=open_article(row["title"]),
-        seen=f"Directed by: {row['director']}.",
-        wrong=[other],
-    )
-
-
-@TEMPLATES.define("Which came out first, the film {one} or the film {other}?")
 def first_film(world: t.Sampler) -> t.Draw:
     """Compare the years of two films."""
     row = world.pick(
@@ -41,7 +39,6 @@ def first_film(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many films did {director} direct {when} {year}?")
 def films_before_year(world: t.Sampler) -> t.Draw:
     """Count the films of a director before or after a year in which none came out."""
     director = world.pick(FILMS + "SELECT director FROM films GROUP BY director HAVING count(*) > 2 ORDER BY director")[
@@ -60,25 +57,23 @@ def films_before_year(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which films directed by {director} have won a prize? List their titles, separated by commas.")
-def prized_films(world: t.Sampler) -> t.Draw:
-    """List those films of a director that won something, some but not all."""
-    director = world.pick(
-        FILMS
-        + "SELECT director FROM films GROUP BY director HAVING sum(is_awarded) BETWEEN 2 AND count(*) - 1 ORDER BY director"
-    )["director"]
-    films = world.rows(FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", director)
-    shown = ", ".join(row["title"] for row in films if row["is_awarded"])
-    return question(
-        {"director": director},
-        shown,
-        way=open_article(f"List of films directed by {director}"),
-        seen="The last column of the table names the prizes.",
-        wrong=[", ".join(row["title"] for row in films), next(row["title"] for row in films if not row["is_awarded"])],
-    )
+prized_films = Fact(
+    FILMS + "SELECT director FROM films GROUP BY director HAVING sum(is_awarded) BETWEEN 2 AND count(*) - 1 ORDER BY director",
+    lambda _, row: ", ".join(row["title"] for row in row["films"] if row["is_awarded"]),
+    way=open_article("List of films directed by {director}"),
+    seen="The last column of the table names the prizes.",
+    wrong=lambda _, row: [
+        ", ".join(row["title"] for row in row["films"]),
+        next(row["title"] for row in row["films"] if not row["is_awarded"]),
+    ],
+    also={
+        "films": lambda world, row: world.rows(
+            FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", row["director"]
+        )
+    },
+)
 
 
-@TEMPLATES.define("Which actor appears both in {one} and in {other}?")
 def common_actor(world: t.Sampler) -> t.Draw:
     """Find the one actor whom two films have in common."""
     row = world.pick(
@@ -106,7 +101,6 @@ def common_actor(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How old did the director of {film} turn in the year in which that film came out?")
 def age_of_director(world: t.Sampler) -> t.Draw:
     """Compute an age from the facts of two articles."""
     row = world.pick(

@@ -2,10 +2,9 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, sum_of
+from webarena_gym.templates.rows import Fact
 from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_category, open_list
-
-TEMPLATES = t.Templates("wikipedia")
 
 TOWNS = (
     FACTS.rstrip()
@@ -17,7 +16,6 @@ TOWNS = (
 """The towns with their people and states."""
 
 
-@TEMPLATES.define("According to the encyclopedia, which is {extreme} in {country}?")
 def extreme_landmark(world: t.Sampler) -> t.Draw:
     """Ask for the landmark at one end of a measure."""
     end = draw_extreme(world)
@@ -30,7 +28,6 @@ def extreme_landmark(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("Which town in {state} has the {place} population?")
 def extreme_town(world: t.Sampler) -> t.Draw:
     """Ask for the town of a state at one end, or next to it."""
     place, index = world.rng.choice((("largest", 0), ("second largest", 1), ("smallest", -1)))
@@ -50,7 +47,6 @@ def extreme_town(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many people live in {one} and {other} together?")
 def population_sum(world: t.Sampler) -> t.Draw:
     """Add the populations of two towns."""
     one, other = world.rng.sample(world.rows(TOWNS + "SELECT * FROM towns ORDER BY title"), 2)
@@ -67,7 +63,6 @@ def population_sum(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many towns in {country} have more than {limit} inhabitants?")
 def towns_above(world: t.Sampler) -> t.Draw:
     """Count the towns above a number of people."""
     limit = world.rng.choice((3_000, 5_000, 10_000, 20_000, 40_000, 60_000, 80_000, 150_000))
@@ -81,21 +76,20 @@ def towns_above(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("How many articles belong to the category {category}?")
-def category_size(world: t.Sampler) -> t.Draw:
-    """Ask for the size of a category."""
-    row = world.pick("SELECT name, count(*) AS size FROM category GROUP BY name HAVING size > 1 ORDER BY name")
-    member = world.pick("SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title", row["name"])
-    return question(
-        {"category": row["name"]},
-        str(row["size"]),
-        way=open_category(world, row["name"]),
-        seen=f"{member['title']} and others, {row['size']} in all.",
-        wrong=[str(row["size"] + 1), str(row["size"] - 1)],
-    )
+category_size = Fact(
+    "SELECT name, count(*) AS size FROM category GROUP BY name HAVING size > 1 ORDER BY name",
+    "{size!s}",
+    way=lambda world, row: open_category(world, row["name"]),
+    seen="{other[title]} and others, {size} in all.",
+    wrong=lambda _, row: [str(row["size"] + 1), str(row["size"] - 1)],
+    other=(
+        "SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title",
+        "name",
+    ),
+    slots={"category": "{name}"},
+)
 
 
-@TEMPLATES.define("Which university in {place} has brought forth the most prize winners?")
 def prized_university(world: t.Sampler) -> t.Draw:
     """Ask for the university with the most prize winners, in a state or in the whole country."""
     rows = world.rows(
@@ -117,7 +111,6 @@ def prized_university(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.define("What are the names of the {kinds} in {state}? Separate them by commas; answer N/A if there are none.")
 def landmarks_of_state(world: t.Sampler) -> t.Draw:
     """List the landmarks of one kind in a state, or find that there are none."""
     kind, kinds = world.rng.choice(
