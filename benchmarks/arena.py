@@ -26,7 +26,7 @@ from benchmarks.machine import cores, origin, use_cores
 from benchmarks.memory import held_by
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
-from webarena_gym.browsers import Browser
+from webarena_gym.browsers.base import Browser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Expert, Task, load
 from webarena_gym.tools.cli import main as command
@@ -123,7 +123,7 @@ def solutions(tasks: list[Task], replies: dict[str, list[str]], *, in_chromium: 
             "session_solved": sum(session(task, replies[task.task_id]) for task in tasks),
         }
         if in_chromium:
-            from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
+            from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
             with contextlib.closing(ChromiumBrowser(None, hosts=frozenset({"127.0.0.1"}), strict=True)) as browser:
                 found["browse_solved_in_chromium"] = sum(browse(client, task, browser) for task in tasks)

@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from webarena_gym.actions import Kind
-from webarena_gym.browsers import Browser
+from webarena_gym.backends.embedded import follow
+from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.episode.reference import follow
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import HostUnknownError, Response
+from webarena_gym.pages.page import HostUnknownError, Response
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import Step, Task
 

@@ -8,18 +8,18 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.recording import Recording
+from webarena_gym import env as env_module
 from webarena_gym.browsers import document
 from webarena_gym.browsers.document import read_changed, read_source
 from webarena_gym.env import WebArenaLite
-from webarena_gym.episode import episode, presentation
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.sites.world import load_world
 
 PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
     "request": ((Network, "request"),),  # routing, queries, templates
     "parse": ((document, "parse"),),
-    "observe": ((presentation, "observe"),),  # number the elements and write the page
-    "history": ((presentation, "compress"), (episode, "as_text")),
+    "observe": ((env_module, "observe"),),  # number the elements and write the page
+    "history": ((env_module, "compress"), (env_module, "as_text")),
     "evaluate": ((WebArenaLite, "_evaluate"),),
 }
 """The functions that a step is made of. What is left is `act`: the reply's parsing, links and forms, cookies, the env itself."""

@@ -6,7 +6,7 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from webarena_gym.actions import Kind
-from webarena_gym.browsers.client import Client
+from webarena_gym.browsers.http import Client
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Expert, Task
 

@@ -4,7 +4,7 @@ import json
 
 from werkzeug.wrappers import Request, Response
 
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 HOME = "http://site.test/"
 OTHER = "http://other.site.test/"

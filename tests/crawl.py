@@ -15,9 +15,8 @@ import lxml.html
 from werkzeug.exceptions import HTTPException
 
 from tests.markup import problems
-from webarena_gym.browsers import urls
-from webarena_gym.browsers.cookies import CookieJar
-from webarena_gym.pages.network import HostUnknownError
+from webarena_gym.browsers.http import CookieJar, is_web, resolve_url, without_fragment
+from webarena_gym.pages.page import HostUnknownError
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import PLAIN, layout_of
 from webarena_gym.sites.world import connect, load_site, load_world
@@ -92,7 +91,7 @@ class Visitor:
         """Send a request and follow its redirects. Raises HostUnknownError when one leads out, and RecursionError."""
         redirects = 0
         while True:
-            url = urls.without_fragment(url)
+            url = without_fragment(url)
             headers = {"Cookie": self._cookies.header(url), "Content-Type": content_type}
             answer = self._network.request(method, url, {name: value for name, value in headers.items() if value}, body)
             if self._network.errors:
@@ -108,7 +107,7 @@ class Visitor:
             if redirects == _REDIRECTS:
                 raise RecursionError(f"{url} redirects without end")
             redirects += 1
-            url, method, body, content_type = urls.resolve(url, location), "GET", b"", ""
+            url, method, body, content_type = resolve_url(url, location), "GET", b"", ""
         is_html = answer.header("Content-Type").startswith("text/html")
         html = answer.body.decode() if is_html else ""
         return Page(url, answer.status, html, lxml.html.document_fromstring(html) if html.strip() else None)
@@ -131,8 +130,8 @@ def rule(site, url, *, choices=False):
 
 def links(page):
     """Return where the links of a page lead, each once, in order."""
-    found = (urls.resolve(page.url, link.get("href")) for link in page.root.iter("a") if link.get("href") is not None)
-    return list(dict.fromkeys(urls.without_fragment(url) for url in found if urls.is_web(url)))
+    found = (resolve_url(page.url, link.get("href")) for link in page.root.iter("a") if link.get("href") is not None)
+    return list(dict.fromkeys(without_fragment(url) for url in found if is_web(url)))
 
 
 def searches(page):
@@ -141,7 +140,7 @@ def searches(page):
     for form in page.root.iter("form"):
         if form.get("method", "get").lower() == "get":
             pairs = [(name, value or "a") for name, value in form.form_values() if name]
-            found.append(urls.resolve(page.url, f"{form.get('action') or ''}?{urlencode(pairs)}"))
+            found.append(resolve_url(page.url, f"{form.get('action') or ''}?{urlencode(pairs)}"))
     return found
 
 
@@ -296,7 +295,7 @@ class Walk:
 
     def _purpose(self, page, form):
         """What a form is for: where it leads, and what it asks."""
-        path = urlsplit(urls.resolve(page.url, form.get("action") or "")).path
+        path = urlsplit(resolve_url(page.url, form.get("action") or "")).path
         return "".join("#" if mark.isdigit() else mark for mark in path), len(form.fields)
 
     def _bent(self, url):
@@ -320,7 +319,7 @@ class Walk:
     def _send(self, page, form):
         self.forms[self._purpose(page, form)] += 1
         pairs = fill(form, self.rng)
-        url = urls.without_fragment(urls.resolve(page.url, form.get("action") or ""))
+        url = without_fragment(resolve_url(page.url, form.get("action") or ""))
         method = form.get("method", "get").upper()
         body = urlencode(pairs, errors="surrogateescape")
         shown = ", ".join(f"{name}={value[:60]!r}" for name, value in pairs)

@@ -10,9 +10,10 @@ from lxml.html import HtmlElement
 
 from tests import needs
 from tests.browser_site import HOME, OTHER, make_network
-from webarena_gym.browsers import Browser, strokes
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.browsers.keys import expect_effect, picked_by_key
 from webarena_gym.errors import ActionError, BrowserError
 
 pytestmark = pytest.mark.usefixtures("one_chromium")
@@ -616,11 +617,11 @@ def test_real_keys_choose_the_same(element_id):
         browser.hover(node(browser, element_id))
         browser.run_script(f"document.getElementById('{element_id}').focus()")
         focused = browser.page().focused
-        expected = strokes.picked(key, focused)
+        expected = picked_by_key(key, focused)
         wanted = None if expected is None else expected.get("id")
         does = True
         try:
-            strokes.expect_effect(key, focused)
+            expect_effect(key, focused)
         except ActionError:
             does = False
         before = browser.run_script(STATE)

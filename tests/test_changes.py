@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from webarena_gym.backends.embedded import Place
 from webarena_gym.errors import TaskError
 from webarena_gym.sites import changes
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
@@ -19,7 +20,6 @@ from webarena_gym.sites.kit.overlay import Overlay
 from webarena_gym.sites.planting import Planted, plant
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit import deeds
-from webarena_gym.venues.embedded import Place
 
 WORLD = 1000
 
@@ -253,7 +253,7 @@ UNSEEN = {
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
     search = deeds._Search(Place(WORLD, "content", "standard"))
     pages = list(search.pages(name))
-    assert search._venue.changes() == []
+    assert search._backend.changes() == []
     search._begin()
     start = _content(search, name)
     tried, unseen, written = Counter(), set(), 0
@@ -265,7 +265,7 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
                 search._begin().load(request)
                 is_written = _content(search, name) != start
                 written += is_written
-                if is_written and not search._venue.changes():
+                if is_written and not search._backend.changes():
                     unseen.add(rule)
     search.close()
     assert unseen <= UNSEEN
@@ -274,7 +274,7 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
 
 def _content(search, name):
     """Everything but the sessions."""
-    connection = search._venue.database(SITES[name].database)
+    connection = search._backend.database(SITES[name].database)
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('session', 'sqlite_sequence')"
     names = [name for (name,) in connection.execute(query)]
     return {table: set(map(tuple, connection.execute(f"SELECT * FROM {table}"))) for table in names}

@@ -19,11 +19,12 @@ from werkzeug.wrappers import Request, Response
 import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
 from tests.serving import serving
-from webarena_gym.browsers import chromium
 from webarena_gym.browsers.chromium import driver
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 pytestmark = needs.chromium
 
@@ -68,7 +69,7 @@ def site(environ, start_response):
 
 
 def make_browser(**options):
-    return chromium.ChromiumBrowser(Network({"app.test": site}), **options)
+    return ChromiumBrowser(Network({"app.test": site}), **options)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -258,9 +259,9 @@ def test_a_new_start_in_the_same_window_forgets_everything(monkeypatch):
         return Response(body, content_type="text/html", headers=headers)(environ, start_response)
 
     contexts = []
-    begin = chromium.context.Context._end
-    monkeypatch.setattr(chromium.context.Context, "_end", lambda self: contexts.append(1) or begin(self))
-    browser = chromium.ChromiumBrowser(Network({"app.test": remembering}))
+    begin = Context._end
+    monkeypatch.setattr(Context, "_end", lambda self: contexts.append(1) or begin(self))
+    browser = ChromiumBrowser(Network({"app.test": remembering}))
     for _ in range(3):
         browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
         assert asked == [("/", ""), ("/two", "yes")]
@@ -284,7 +285,7 @@ def test_what_scripts_have_kept_is_forgotten_too():
     def keeping(environ, start_response):
         return Response(f"<!doctype html><title>T</title>{page}", content_type="text/html")(environ, start_response)
 
-    browser = chromium.ChromiumBrowser(Network({"app.test": keeping}))
+    browser = ChromiumBrowser(Network({"app.test": keeping}))
     for _ in range(2):
         browser.start([HOME], {})
         assert seen(browser) == ",,"
@@ -302,7 +303,7 @@ def test_the_sites_stand_still_while_nobody_acts(monkeypatch):
         body = "<!doctype html><title>T</title><script>setInterval(() => fetch('/poll?' + Math.random()), 10)</script>"
         return Response(body, content_type="text/html")(environ, start_response)
 
-    browser = chromium.ChromiumBrowser(Network({"app.test": polled}))
+    browser = ChromiumBrowser(Network({"app.test": polled}))
     browser.start([HOME], {})
     before = list(asked)
     assert not threading.Event().wait(0.5)
@@ -324,7 +325,7 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once():
 
     asked = []
     network = Network({"app.test": breaking})
-    browser = chromium.ChromiumBrowser(network)
+    browser = ChromiumBrowser(network)
     browser.start([HOME], {})
     for label in ("Link", "Send"):
         press(browser, label)
@@ -359,7 +360,7 @@ def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_
                         server.shutdown(socket.SHUT_RDWR)
 
         threading.Thread(target=answer, daemon=True).start()
-        browser = chromium.ChromiumBrowser(None, hosts=frozenset([f"127.0.0.1:{port}"]))
+        browser = ChromiumBrowser(None, hosts=frozenset([f"127.0.0.1:{port}"]))
         browser.start([f"http://127.0.0.1:{port}/"], {})
         with pytest.raises(BrowserError, match=f"the server did not answer GET http://127.0.0.1:{port}/half: peer closed"):
             press(browser, "On")
@@ -372,7 +373,7 @@ def test_pages_are_told_the_place_of_the_task():
     page = """<!doctype html><title>T</title><p id=out></p><script>navigator.geolocation.getCurrentPosition(
         ({coords}) => out.textContent = [coords.latitude, coords.longitude], (error) => out.textContent = error.message)</script>"""
     with serving(Response(page, content_type="text/html")) as url:
-        browser = chromium.ChromiumBrowser(None, hosts=frozenset([url.removeprefix("http://")]))
+        browser = ChromiumBrowser(None, hosts=frozenset([url.removeprefix("http://")]))
         browser.start([url], {}, geolocation={"latitude": 40.44, "longitude": -79.94})
         assert seen(browser) == "40.44,-79.94"
         browser.start([url], {})
@@ -426,8 +427,8 @@ def test_a_killed_chromium_is_started_again(browser):
 )
 def test_many_browsers_live_in_one_process_and_none_is_left_behind(end, count):
     code = (
-        "from webarena_gym.browsers.chromium import ChromiumBrowser\n"
-        "from webarena_gym.pages.network import Network\n"
+        "from webarena_gym.browsers.chromium.browser import ChromiumBrowser\n"
+        "from webarena_gym.pages.page import Network\n"
         "browsers = [ChromiumBrowser(Network({})) for _ in range(COUNT)]\n"
         "for browser in browsers: browser.start([], {})\n"
         "assert [browser.page().url for browser in browsers] == ['about:blank'] * COUNT\n"

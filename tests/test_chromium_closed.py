@@ -12,10 +12,10 @@ import pytest
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
@@ -226,7 +226,7 @@ def test_a_session_that_has_lost_its_cookies_is_not_saved(envs):
     with pytest.raises(BrowserError, match=r"network process has died|did not answer"):
         env.snapshot()
     env.reset(options=TASK)
-    assert env.snapshot().venue.browser.cookies
+    assert env.snapshot().backend.browser.cookies
 
 
 def test_pages_of_a_killed_network_try_in_vain(browser, elsewhere):

@@ -13,7 +13,7 @@ from tests import needs
 from tests.serving import serving
 from webarena_gym import tasks as suite
 from webarena_gym.evaluators import outcome as judged_outcome
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Expert, Task
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
@@ -120,7 +120,7 @@ def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
     other.reset(seed=1)
     assert "failure" not in env.step('do(action="Wait")')[4]
     with pytest.raises(webarena_gym.errors.BrowserError):
-        env.unwrapped._venue.browser.crash()
+        env.unwrapped._backend.browser.crash()
     text, reward, terminated, truncated, info = env.step('do(action="Wait")')
     assert numpy.isnan(reward)
     assert (terminated, truncated) == (False, True)

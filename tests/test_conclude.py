@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from lxml.html import fromstring
 
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.backends.embedded import follow
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
-from webarena_gym.episode.reference import follow
-from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds.program_html import page_shows
 from webarena_gym.evaluators.kinds.state import state
 from webarena_gym.evaluators.kinds.string_match import answer
 from webarena_gym.evaluators.outcome import Outcome, View, answer_alone, no_scripts
+from webarena_gym.evaluators.verdicts import in_words
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import SPLITS, draw, load, templates

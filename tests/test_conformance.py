@@ -7,10 +7,10 @@ from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from tests.awkward_pages import DIFFERENT, PAGES
-from webarena_gym.browsers import chromium
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import Style, observe
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 pytestmark = needs.chromium
 
@@ -26,7 +26,7 @@ def awkward_site(environ, start_response):
 @pytest.fixture(scope="module")
 def browsers():
     network = Network({"awkward.test": awkward_site})
-    pair = InProcessBrowser(network), chromium.ChromiumBrowser(network)
+    pair = InProcessBrowser(network), ChromiumBrowser(network)
     for browser in pair:
         browser.start([], {})
     yield pair

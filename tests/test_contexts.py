@@ -8,7 +8,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.methods.contexts import released_prompts, sampled_prompts
 from agents.models import small
 from tests import tiny
-from webarena_gym.episode.history import PLACEHOLDER
+from webarena_gym.observation.history import PLACEHOLDER
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from lxml import html
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import Style, observe
 from webarena_gym.pages import dom
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 HOME = "http://app.test/"
 STYLES = (

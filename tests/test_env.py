@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import needs
-from webarena_gym.env import CHARSET, WebArenaLite
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError
 from webarena_gym.observation import visible_text
 from webarena_gym.sites.kit.site import Site
+from webarena_gym.spaces import CHARSET
 from webarena_gym.tasks import Expert, Task, find
 from webarena_gym.tasks.template import answer, at_url, state
 from webarena_gym.texts import MAX_ERROR
@@ -364,7 +365,7 @@ def test_a_snapshot_is_small_and_says_when_it_is_none(env):
 def test_a_snapshot_of_a_world_that_another_version_draws_is_refused_and_leaves_no_episode(env):
     env.reset()
     snapshot = env.unwrapped.snapshot()
-    other = snapshot._replace(venue=snapshot.venue._replace(generators="0123-4567")).sealed()
+    other = snapshot._replace(backend=snapshot.backend._replace(generators="0123-4567")).sealed()
     with pytest.raises(SnapshotError, match="a world 0 as another version of this package draws it"):
         env.unwrapped.restore(other)
     with pytest.raises(gymnasium.error.ResetNeeded):

@@ -14,10 +14,11 @@ import gymnasium
 import pytest
 
 from webarena_gym import tasks as suite
-from webarena_gym.env import HARD_STEPS, MAX_STEPS, WebArenaLite
-from webarena_gym.episode.verdicts import in_words, is_injected
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
+from webarena_gym.evaluators.verdicts import in_words, is_injected
+from webarena_gym.options import HARD_STEPS, MAX_STEPS
 from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import draw, parse_task
@@ -214,7 +215,7 @@ def test_what_a_task_plants_in_a_large_world_is_no_change_and_is_gone_with_it(ta
             before = [rows_like(env, row) for row in last]
             env.reset(options={"task": task})
             assert env.changes() == []
-            assert env.snapshot().venue.databases == {site: {} for site in env.snapshot().venue.databases}
+            assert env.snapshot().backend.databases == {site: {} for site in env.snapshot().backend.databases}
             assert all(now > then for now, then in zip([rows_like(env, row) for row in last], before, strict=True))
         parting = do_all(env, task)
         needed = env.changes()

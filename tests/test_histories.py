@@ -7,10 +7,10 @@ import pytest
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 pytestmark = needs.chromium
 

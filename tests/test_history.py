@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webarena_gym.episode import history
-from webarena_gym.episode.history import PLACEHOLDER, Turn, as_text, compress
+from webarena_gym.observation import history
+from webarena_gym.observation.history import PLACEHOLDER, Turn, as_text, compress
 from webarena_gym.texts import cut
 
 TURNS = st.lists(st.builds(Turn, st.text(max_size=20), st.text(max_size=20)), max_size=6)

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from tests.browser_site import HOME, OTHER, PAGES, make_network
-from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument, parse, read_changed
+from webarena_gym.browsers.http import CookieJar, resolve_url
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.browsers.urls import resolve
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
 
 
@@ -166,7 +165,7 @@ class TestCookieJar:
     ],
 )
 def test_resolve(reference, url):
-    assert resolve("http://h/a/b?c#d", reference) == url
+    assert resolve_url("http://h/a/b?c#d", reference) == url
 
 
 class TestSnapshots:

@@ -72,7 +72,7 @@ def began(env, task):
 
 
 def state(env):
-    return env.snapshot().venue.databases
+    return env.snapshot().backend.databases
 
 
 def interrupted(interruption, call):

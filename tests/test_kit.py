@@ -10,7 +10,7 @@ from jinja2 import DictLoader
 from werkzeug.exceptions import Forbidden
 
 from tests.visitors import database_of
-from webarena_gym.pages.network import HostUnknownError, Network
+from webarena_gym.pages.page import HostUnknownError, Network
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.sessions import ENDS, sign_in

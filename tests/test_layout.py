@@ -10,14 +10,13 @@ from werkzeug.test import Client
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
-from webarena_gym.browsers import forms
 from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.browsers.forms import control_value
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import write
 from webarena_gym.pages import dom
-from webarena_gym.pages.labels import MAX_LABEL, Labels
-from webarena_gym.pages.reading import clean
+from webarena_gym.pages.reading import MAX_LABEL, Labels, clean
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
@@ -105,7 +104,7 @@ def usable(root):
 def sent(root):
     """Return what the forms of a page hold."""
     return sorted(
-        (form.get("action", ""), [(field.get("name") or "", forms.value(field)) for field in dom.controls(form)])
+        (form.get("action", ""), [(field.get("name") or "", control_value(field)) for field in dom.controls(form)])
         for form in root.iter("form")
     )
 

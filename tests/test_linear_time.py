@@ -12,13 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.growth import NASTY, outgrown, text_of
-from webarena_gym.browsers import rendering, urls, validity
-from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import Document, SavedDocument
-from webarena_gym.episode.spaces import within_charset
+from webarena_gym.browsers.forms import format_problem
+from webarena_gym.browsers.http import CookieJar, render_response, resolve_url
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Response
-from webarena_gym.pages.page import Page, Tab
+from webarena_gym.pages.page import Page, Response, Tab
 from webarena_gym.sites.country import texts
 from webarena_gym.sites.gitlab import markdown, planning, slugs
 from webarena_gym.sites.homepage import arithmetic
@@ -28,6 +26,7 @@ from webarena_gym.sites.map.addresses import read_address
 from webarena_gym.sites.map.units import read_coordinates
 from webarena_gym.sites.wikipedia import markup
 from webarena_gym.sites.wikipedia.views.search import snippet
+from webarena_gym.spaces import within_charset
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(file for package in ("webarena_gym", "agents") for file in (ROOT / package).rglob("*.py"))
@@ -270,7 +269,7 @@ def exists(title):
 
 def browse(text):
     response = Response(200, [("Content-Type", "text/html; charset=utf-8")], text.encode("utf-8", "replace"))
-    document = Document(SavedDocument(rendering.render(response)))
+    document = Document(SavedDocument(render_response(response)))
     for style, elements in (("html", "id"), ("axtree", "label"), ("occam", "id")):
         observe(Page("", document.title, document.root, (Tab("", ""),), 0), style=style, elements=elements)
 
@@ -293,15 +292,13 @@ SCANNERS = {
     ),
     "layouts: labels": Wording(1).label,
     "browser: addresses": lambda text: (
-        urls.resolve("http://shop.test/a?b", text),
-        urls.resolve("http://shop.test/", f"/{text}/.."),
+        resolve_url("http://shop.test/a?b", text),
+        resolve_url("http://shop.test/", f"/{text}/.."),
     ),
     "browser: cookies": lambda text: CookieJar().receive(
         "http://shop.test/", f"a={text}; path={text}; expires={text}; max-age={text}"
     ),
-    "browser: fields": lambda text: [
-        validity.format_problem(kind, text) for kind in ("number", "date", "time", "week", "color")
-    ],
+    "browser: fields": lambda text: [format_problem(kind, text) for kind in ("number", "date", "time", "week", "color")],
     "browser: a page": browse,
     "browser: a label": lambda text: browse(
         f"<label>{escape(text)}<input></label><select><option>{escape(text)}</select><p>{text}"

@@ -14,8 +14,8 @@ from benchmarks.miniwob import random_reply
 from tests import needs
 from webarena_gym import miniwob
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.backends import miniwob as pages
 from webarena_gym.errors import SnapshotError, TaskError
-from webarena_gym.miniwob import pages
 
 pytestmark = [needs.chromium, needs.miniwob]
 
@@ -136,7 +136,7 @@ def test_the_last_page_is_still_seen(env):
 
 def test_no_clock_limits_an_episode(env):
     begin(env, "click-test/1")
-    browser = env.unwrapped._venue.browser
+    browser = env.unwrapped._backend.browser
     assert browser.run_script("core.EPISODE_MAX_TIME") > 20 * 24 * 3600 * 1000
     assert browser.run_script("new Date().toISOString()").startswith("2017-03-01T12:0")
 
@@ -146,7 +146,7 @@ def test_leaving_the_page_ends_the_episode_with_nothing(env):
     _, reward, terminated, _, info = env.step("go_backward()")
     assert (reward, terminated) == (0.0, False)
     assert info["action_error"]
-    env.unwrapped._venue.browser.goto("http://miniwob.test/miniwob/click-test.html")
+    env.unwrapped._backend.browser.goto("http://miniwob.test/miniwob/click-test.html")
     _, reward, terminated, _, info = env.step('do(action="Wait")')
     assert (reward, terminated, info["raw_reward"]) == (0.0, True, 0.0)
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.crawl import PLAUSIBLE, Visitor, rule, survey
 from tests.growth import NASTY, cpu_seconds, outgrown, text_of
-from webarena_gym.browsers import urls
 from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.browsers.http import resolve_url, without_fragment
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Tab
 from webarena_gym.sites.catalogue import HOSTS
@@ -36,7 +36,7 @@ def forms_of(site, layout):
                 control.get("name"): control.get("type", control.tag).lower() for control in form.iter("input", "textarea")
             }
             names = [name for name, kind in kinds.items() if name and kind in _TEXTS]
-            target = urls.without_fragment(urls.resolve(page.url, form.get("action") or ""))
+            target = without_fragment(resolve_url(page.url, form.get("action") or ""))
             kind = (form.get("method", "get"), rule(site, target), *names)
             if names and kind not in seen:
                 seen.add(kind)

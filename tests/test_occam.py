@@ -20,8 +20,8 @@ from tests.pages import page
 from tests.test_observation import SHOP
 from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
-from webarena_gym.episode.history import Turn, compress, rounds
 from webarena_gym.observation import observe, pivotal
+from webarena_gym.observation.history import Turn, compress, rounds
 from webarena_gym.tasks import Expert, load
 
 OUTLINE = """URL: http://shop.test/

@@ -13,7 +13,8 @@ import pytest
 from tests.official_pages import Shop, page_for
 from tests.serving import outcome_of, serving
 from tests.test_official_rules import outcome
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.backends.servers import login_sites
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import check, evaluate
 from webarena_gym.servers.addresses import placeholders, read_addresses
@@ -21,7 +22,6 @@ from webarena_gym.servers.logins import LOGINS
 from webarena_gym.servers.placeholders import resolve, resolve_all
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import read_tasks
-from webarena_gym.venues.servers import login_sites
 
 DATA = Path(os.environ.get("WEBARENA_LITE_DATA") or Path(__file__).parent.parent.parent / "shared" / "data" / "webarena_lite")
 FILES = {"test.vab": 165, "test.r1": 165, "train.vab": 647, "train.r1": 647}

@@ -8,6 +8,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import pytest
 
+from webarena_gym.backends.base import outcome
+from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
@@ -16,8 +18,6 @@ from webarena_gym.observation import visible_text
 from webarena_gym.servers.placeholders import resolve
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Task, draw, templates
-from webarena_gym.venues.embedded import EmbeddedVenue
-from webarena_gym.venues.venue import outcome
 
 WORLD = 7
 ODD = ("zzz", "", "0", "-1", "99999", "desc", "all", "2022-01-01", "2")
@@ -39,10 +39,10 @@ PAGES = {
 
 
 def visit(site, world=WORLD):
-    """Return a venue in which somebody is signed in on a site."""
-    venue = EmbeddedVenue(InProcessBrowser, world)
-    venue.enter(Task("visit", (site,), f"__{site.upper()}__", "", {}))
-    return venue
+    """Return a backend in which somebody is signed in on a site."""
+    backend = EmbeddedBackend(InProcessBrowser, world)
+    backend.enter(Task("visit", (site,), f"__{site.upper()}__", "", {}))
+    return backend
 
 
 def look(browser, url):
@@ -114,11 +114,11 @@ def test_pages_that_call_themselves_the_same_show_the_same_and_their_own_address
 # Judging.
 
 
-def ends_there(venue, url, reference):
+def ends_there(backend, url, reference):
     """Return whether an episode that ends at an address earns the reference."""
-    venue.browser.goto(url)
+    backend.browser.goto(url)
     block = {"eval_types": ["url_match"], "reference_url": reference}
-    return all(verdict.passed for verdict in evaluate(block, "", outcome(venue, "", {})))
+    return all(verdict.passed for verdict in evaluate(block, "", outcome(backend, "", {})))
 
 
 def place_tasks(*worlds, count):
@@ -151,11 +151,11 @@ def right_variants(url, rng):
 def test_a_place_may_be_written_in_many_ways():
     rng, tried = Random(3), 0
     for task in place_tasks(WORLD, 8, count=1):
-        venue = EmbeddedVenue(InProcessBrowser, WORLD)
-        venue.enter(task)
+        backend = EmbeddedBackend(InProcessBrowser, WORLD)
+        backend.enter(task)
         for reference in task.eval["reference_url"].split(" |OR| "):
             for url in right_variants(resolve(reference, URLS), rng):
-                assert ends_there(venue, url, reference), f"{url} for {reference} of {task.task_id}"
+                assert ends_there(backend, url, reference), f"{url} for {reference} of {task.task_id}"
                 tried += 1
     assert tried > 1000
 
@@ -179,12 +179,12 @@ SEARCHED = {
 @pytest.mark.parametrize(("reference", "path"), SEARCHED.items(), ids=str)
 def test_what_a_site_reads_alike_is_the_same_place(reference, path):
     site = next(name for name in HOSTS if reference.startswith(f"__{name.upper()}__"))
-    venue = visit(site)
-    towns = EmbeddedVenue(InProcessBrowser, WORLD)
+    backend = visit(site)
+    towns = EmbeddedBackend(InProcessBrowser, WORLD)
     towns.enter(Task("towns", ("map",), "__MAP__", "", {}))
     (town,) = towns.database("map").execute("SELECT name FROM town ORDER BY population DESC, town_id LIMIT 1").fetchone()
     reference, path = reference.replace("{town}", town), path.replace("{town}", town)
-    assert ends_there(venue, f"http://{HOSTS[site]}{path}", reference)
+    assert ends_there(backend, f"http://{HOSTS[site]}{path}", reference)
 
 
 def stuffed(url, others, rng):
@@ -212,16 +212,16 @@ def test_no_address_earns_a_place_but_those_that_show_its_page():
     tasks = place_tasks(WORLD, 8, count=2)
     for task in tasks:
         others = [resolve(other.eval["reference_url"], URLS) for other in tasks if other.template == task.template]
-        venue = EmbeddedVenue(InProcessBrowser, WORLD)
-        venue.enter(task)
+        backend = EmbeddedBackend(InProcessBrowser, WORLD)
+        backend.enter(task)
         references = task.eval["reference_url"].split(" |OR| ")
-        right = {reading(look(venue.browser, resolve(reference, URLS))) for reference in references}
+        right = {reading(look(backend.browser, resolve(reference, URLS))) for reference in references}
         for url in [*others, *stuffed(resolve(references[0], URLS), others, rng)]:
             tried += 1
-            if not ends_there(venue, url.split(" |OR| ")[0], task.eval["reference_url"]):
+            if not ends_there(backend, url.split(" |OR| ")[0], task.eval["reference_url"]):
                 refused += 1
             else:
-                page = venue.browser.page()
+                page = backend.browser.page()
                 query = dict(reversed(parse_qsl(urlsplit(page.url).query)))
                 arranged = not {
                     "sort",
@@ -249,33 +249,33 @@ def test_a_place_of_which_no_more_is_asked_differs_with_what_is_asked():
 
 
 def test_refusals_forms_with_faults_and_pages_of_others_are_no_place():
-    venue = visit("gitlab")
-    assert not ends_there(venue, "http://code.test/nobody/nothing", "__GITLAB__/nobody/nothing")
-    assert not ends_there(venue, "http://elsewhere.test/x", "http://elsewhere.test/x")
-    assert not ends_there(venue, "https://code.test/explore", "__GITLAB__/explore")
-    venue.browser.goto("http://code.test/-/snippets/new")
+    backend = visit("gitlab")
+    assert not ends_there(backend, "http://code.test/nobody/nothing", "__GITLAB__/nobody/nothing")
+    assert not ends_there(backend, "http://elsewhere.test/x", "http://elsewhere.test/x")
+    assert not ends_there(backend, "https://code.test/explore", "__GITLAB__/explore")
+    backend.browser.goto("http://code.test/-/snippets/new")
     (form,) = (
         form
-        for form in venue.browser.page().root.iterfind(".//form")
+        for form in backend.browser.page().root.iterfind(".//form")
         if form.get("method", "").lower() == "post" and form.find(".//textarea") is not None
     )
-    venue.browser.click(form.find(".//button"))
-    page = venue.browser.page()
+    backend.browser.click(form.find(".//button"))
+    page = backend.browser.page()
     assert identity_of(page) is None
 
 
 def test_a_reference_that_leads_elsewhere_is_not_where_it_leads():
-    venue = visit("shopping")
-    assert ends_there(venue, "http://shop.test/wishlist/", "__SHOPPING__/wishlist/")
-    venue.browser.start([], {})  # a stranger is sent to the form for signing in
-    assert not ends_there(venue, "http://shop.test/wishlist/", "__SHOPPING__/wishlist/")
-    assert venue.browser.page().url != "http://shop.test/wishlist/"
+    backend = visit("shopping")
+    assert ends_there(backend, "http://shop.test/wishlist/", "__SHOPPING__/wishlist/")
+    backend.browser.start([], {})  # a stranger is sent to the form for signing in
+    assert not ends_there(backend, "http://shop.test/wishlist/", "__SHOPPING__/wishlist/")
+    assert backend.browser.page().url != "http://shop.test/wishlist/"
 
 
 def test_a_reference_that_nobody_can_open_is_a_fault_of_the_task():
-    venue = visit("shopping")
+    backend = visit("shopping")
     with pytest.raises(EvaluationError, match="is no address"):
-        ends_there(venue, "http://shop.test/", "http://[shop.test/")
+        ends_there(backend, "http://shop.test/", "http://[shop.test/")
 
 
 # Real servers, whose pages say nothing.

@@ -33,8 +33,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.evaluation.results import read_episodes
-from webarena_gym.pages.network import Network
-from webarena_gym.pages.page import Page
+from webarena_gym.pages.page import Network, Page
 
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'><!--<b>\u2028"
 HOSTILE_PAGE = f"""<html><body onload="parent.hacked = 1"><a data-marked href="javascript:parent.hacked = 1">Here</a>

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.requests import Response

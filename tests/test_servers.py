@@ -7,10 +7,11 @@ from werkzeug.wrappers import Request, Response
 
 from tests.official_pages import Shop
 from tests.serving import outcome_of, serving
+from webarena_gym.backends.servers import ServerBackend, login_sites
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, ServerError, SnapshotError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.servers.accounts import PUBLISHED, Account, account_of
 from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses
 from webarena_gym.servers.helpers import HELPERS, Scene
@@ -22,7 +23,6 @@ from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import parse_task
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.doctor import examine
-from webarena_gym.venues.servers import ServerVenue, login_sites
 
 
 class TestAddresses:
@@ -257,17 +257,17 @@ def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
     assert login_sites(parse_task(task | record)) == sites
 
 
-def test_a_venue_of_servers_has_no_databases_and_no_snapshots():
-    venue = ServerVenue(lambda _: None, {"map": "http://a.test"})
+def test_a_backend_of_servers_has_no_databases_and_no_snapshots():
+    backend = ServerBackend(lambda _: None, {"map": "http://a.test"})
     with pytest.raises(KeyError):
-        venue.database("map")
+        backend.database("map")
     with pytest.raises(SnapshotError):
-        venue.snapshot()
+        backend.snapshot()
     with pytest.raises(SnapshotError):
-        venue.restore(None)
+        backend.restore(None)
     with pytest.raises(LookupError):
-        _ = venue.browser
-    venue.close()
+        _ = backend.browser
+    backend.close()
 
 
 def test_evaluators_read_what_helpers_say(browser):

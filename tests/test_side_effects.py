@@ -11,9 +11,9 @@ import pytest
 from webarena_gym import env as env_module
 from webarena_gym import tasks as suite
 from webarena_gym.actions import DIALECTS
+from webarena_gym.backends.embedded import _replayed
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
-from webarena_gym.episode.reference import _replayed
 from webarena_gym.evaluators.outcome import Verdict
 from webarena_gym.evaluators.side_effects import compare, verdict
 from webarena_gym.sites import world
@@ -312,5 +312,5 @@ def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
     assert len(findings.side_effects_rewarded) > 5
     assert not findings.is_clean
     with monkeypatch.context() as strict:
-        strict.setattr("webarena_gym.episode.reference.side_effects.compare", lambda done, _: compare(done, []))
+        strict.setattr("webarena_gym.backends.embedded.side_effects.compare", lambda done, _: compare(done, []))
         assert audit(tasks).detours_refused

@@ -6,8 +6,7 @@ import pytest
 
 from tests.pages import page
 from webarena_gym.errors import TaskError
-from webarena_gym.pages.labels import MAX_LABEL
-from webarena_gym.pages.reading import clean
+from webarena_gym.pages.reading import MAX_LABEL, clean
 from webarena_gym.tasks import draw, parse_task, templates
 from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
 from webarena_gym.tasks.task import Task

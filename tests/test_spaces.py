@@ -9,7 +9,7 @@ from gymnasium.spaces import Text, Tuple
 from gymnasium.vector.utils import batch_space as gymnasium_batch_space
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.episode.spaces import CHARSET, MAX_OBSERVATION, MAX_REPLY, batch_space, reply_space, text_space
+from webarena_gym.spaces import CHARSET, MAX_OBSERVATION, MAX_REPLY, batch_space, reply_space, text_space
 
 EVERY = [each.naming_by(naming) for each in DIALECTS.values() for naming in ("id", "label")]
 

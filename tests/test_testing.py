@@ -6,13 +6,13 @@ import pytest
 
 from tests import needs
 from webarena_gym import tasks as suite
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.backends.embedded import EmbeddedBackend
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ConformanceError
-from webarena_gym.testing import check_browser, check_env, check_vector_env, check_venue
+from webarena_gym.testing import check_backend, check_browser, check_env, check_vector_env
 from webarena_gym.vector import WebArenaLiteVector
-from webarena_gym.venues.embedded import EmbeddedVenue
 
 TASKS = suite.load("test")[:3]
 
@@ -182,14 +182,14 @@ def test_a_browser_that_breaks_the_contract_is_found(fault, told):
 
 
 def test_the_embedded_sites_are_a_venue():
-    venue = EmbeddedVenue(InProcessBrowser)
-    check_venue(venue, TASKS[0])
-    venue.close()
+    backend = EmbeddedBackend(InProcessBrowser)
+    check_backend(backend, TASKS[0])
+    backend.close()
 
 
 def test_a_venue_that_breaks_the_contract_is_found(monkeypatch):
-    venue = EmbeddedVenue(InProcessBrowser)
-    monkeypatch.setattr(EmbeddedVenue, "restore", lambda self, snapshot: None)
+    backend = EmbeddedBackend(InProcessBrowser)
+    monkeypatch.setattr(EmbeddedBackend, "restore", lambda self, snapshot: None)
     with pytest.raises(ConformanceError, match="restored snapshot"):
-        check_venue(venue, TASKS[0])
-    venue.close()
+        check_backend(backend, TASKS[0])
+    backend.close()

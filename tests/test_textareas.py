@@ -10,7 +10,7 @@ from tests import needs
 from tests.browser_site import HOME, make_network
 from tests.pages import page
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 

@@ -11,18 +11,18 @@ import pytest
 from tests.serving import outcome_of, serving
 from tests.tracker import ANN, LOGIN, make_tracker
 from webarena_gym.actions import DIALECTS, Kind
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.backends.servers import ServerBackend
+from webarena_gym.browsers.base import do
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.episode.acting import act
 from webarena_gym.errors import ServerError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
 from webarena_gym.tasks.task import parse_task
-from webarena_gym.venues.servers import ServerVenue
 
 pytestmark = pytest.mark.usefixtures("one_chromium")
 
@@ -98,7 +98,7 @@ def play(browser, urls, actions):
         seen.append(observation.text)
         parsed = DIALECTS["webrl"].parse(action)
         assert parsed.kind is not Kind.EXIT
-        act(browser, parsed, None if parsed.element is None else observation.element(parsed.element))
+        do(browser, parsed, None if parsed.element is None else observation.element(parsed.element))
     return [*seen, observe(browser.page(), elements="label").text]
 
 
@@ -196,9 +196,9 @@ class TestSessions:
             wrong.cookies(chromium, ["gitlab"])
         assert list(tmp_path.glob("gitlab*")) == []
 
-    def test_a_venue_of_servers_begins_tasks_signed_in(self, tracker, tmp_path):
+    def test_a_backend_of_servers_begins_tasks_signed_in(self, tracker, tmp_path):
         _, address, _ = tracker
-        venue = ServerVenue(
+        backend = ServerBackend(
             lambda hosts: ChromiumBrowser(None, hosts=hosts),
             {"gitlab": address},
             accounts={"gitlab": ANN},
@@ -206,14 +206,14 @@ class TestSessions:
             folder=tmp_path / "kept",
         )
         task = parse_task({**TASK, "intent": "Look at __GITLAB__."})
-        assert venue.enter(task) == f"Look at {address}."
-        assert "Hello, ann" in observe(venue.browser.page()).text
-        play(venue.browser, venue.urls, ACTIONS)
+        assert backend.enter(task) == f"Look at {address}."
+        assert "Hello, ann" in observe(backend.browser.page()).text
+        play(backend.browser, backend.urls, ACTIONS)
         assert all(
-            verdict.passed for verdict in evaluate(task.eval, "", outcome_of(venue.browser, venue.urls, "1"), rules="r1")
+            verdict.passed for verdict in evaluate(task.eval, "", outcome_of(backend.browser, backend.urls, "1"), rules="r1")
         )
-        venue.browser.goto("http://127.0.0.1:9/")  # nothing else can be reached
-        assert venue.browser.has_failed
+        backend.browser.goto("http://127.0.0.1:9/")  # nothing else can be reached
+        assert backend.browser.has_failed
         with pytest.raises(ServerError, match="needs shopping"):
-            venue.enter(parse_task({**TASK, "sites": ["shopping"]}))
-        venue.close()
+            backend.enter(parse_task({**TASK, "sites": ["shopping"]}))
+        backend.close()

@@ -14,13 +14,12 @@ from werkzeug.wrappers import Request, Response
 from tests import needs
 from tests.serving import serving
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import Outcome, check, evaluate
 from webarena_gym.evaluators.kinds.verified import har_entries
-from webarena_gym.pages.network import Network
-from webarena_gym.pages.traffic import LIMIT, UNANSWERED, Traffic
+from webarena_gym.pages.page import LIMIT, UNANSWERED, Network, Traffic
 from webarena_gym.servers.addresses import placeholders
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import read_tasks

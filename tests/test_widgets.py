@@ -12,11 +12,11 @@ from werkzeug.wrappers import Request, Response
 import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
 from tests.serving import serving
-from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]

@@ -22,9 +22,9 @@ from webarena_gym.errors import WorldError as WorldError
 
 if TYPE_CHECKING:
     from webarena_gym.actions import reply_of as reply_of
+    from webarena_gym.env import Info as Info
+    from webarena_gym.env import Snapshot as Snapshot
     from webarena_gym.env import WebArenaLite as WebArenaLite
-    from webarena_gym.episode.episode import Info as Info
-    from webarena_gym.episode.episode import Snapshot as Snapshot
     from webarena_gym.evaluators.judges import ChatJudge as ChatJudge
     from webarena_gym.miniwob import MiniWobText as MiniWobText
     from webarena_gym.recording import RecordGif as RecordGif
@@ -43,11 +43,11 @@ __version__ = "0.1.0"
 _LAZY = {
     "Account": "servers.accounts",
     "ChatJudge": "evaluators.judges",
-    "Info": "episode.episode",
+    "Info": "env",
     "Login": "servers.logins",
     "MiniWobText": "miniwob",
     "RecordGif": "recording",
-    "Snapshot": "episode.episode",
+    "Snapshot": "env",
     "Task": "tasks",
     "WebArenaLite": "env",
     "WebArenaLiteVector": "vector",

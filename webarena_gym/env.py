@@ -1,113 +1,117 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
 
+import hashlib
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from html import escape
-from inspect import signature
 from io import BytesIO
 from math import ceil, inf, nan
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import gymnasium
 import numpy
+from gymnasium.wrappers import TimeLimit
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.actions import DIALECTS, tools
-from webarena_gym.arguments import (
-    expect_above,
-    expect_display,
-    expect_no_layout,
-    expect_one_of,
-    expect_plain,
-    expect_positive,
-    suggestion,
-)
-from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
+from webarena_gym.actions import Kind, instructions, tools
+from webarena_gym.arguments import expect_plain, expect_positive
+from webarena_gym.backends.base import Backend, outcome
+from webarena_gym.backends.embedded import EmbeddedBackend, judge_side_effects
+from webarena_gym.backends.servers import ServerBackend
+from webarena_gym.browsers.base import Browser, do
+from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
-from webarena_gym.episode.episode import Episode
-from webarena_gym.episode.episode import Info as Info
-from webarena_gym.episode.episode import Snapshot as Snapshot
-from webarena_gym.episode.history import History
-from webarena_gym.episode.presentation import Presentation, Seen, Viewport
-from webarena_gym.episode.reference import SideEffects, judge
-from webarena_gym.episode.spaces import CHARSET as CHARSET
-from webarena_gym.episode.spaces import MAX_OBSERVATION, reply_space, text_space
-from webarena_gym.episode.time_limits import outer_limit
-from webarena_gym.errors import ActionError, BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
-from webarena_gym.evaluators import RULES, Judge, check, evaluate
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.evaluators import check, evaluate
 from webarena_gym.evaluators.injections import judge_injection
-from webarena_gym.observation import Elements, Observation, Style
-from webarena_gym.pages.network import Network
-from webarena_gym.pages.page import Page
+from webarena_gym.observation import Observation, observe, pivotal, scrolled
+from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
+from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
+from webarena_gym.pages.page import Network, Page
 from webarena_gym.recording import notebook_view
-from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
-from webarena_gym.servers.logins import Login, read_logins
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.layout import Variation
+from webarena_gym.servers.logins import read_logins
+from webarena_gym.spaces import MAX_OBSERVATION, reply_space, text_space, within_charset
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
-from webarena_gym.venues.embedded import EmbeddedVenue
-from webarena_gym.venues.servers import ServerVenue
-from webarena_gym.venues.venue import Venue, outcome
+from webarena_gym.texts import MAX_ERROR, MAX_PAGE, MAX_REPLY, cut
 
-MAX_STEPS = 15
-"""Of an episode where nothing else is said, as in the paper's training."""
+if TYPE_CHECKING:
+    from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
-HARD_STEPS = 60
-"""Of an episode of a hard task where nothing else is said."""
-
-OnFailure = Literal["nan", "zero", "raise"]
 FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
 """The reward of an episode that was lost through no fault of the agent, where nothing is raised."""
+
+_SCROLLING = (Kind.SCROLL_DOWN, Kind.SCROLL_UP)
+
+Told = tuple[str, dict[str, Any]]
+Stepped = tuple[str, float, bool, bool, dict[str, Any]]
+
+
+class Info(TypedDict):
+    """The dictionary that `reset` and `step` return beside the observation."""
+
+    goal: str
+    url: str
+    page: str  # the newest page as text, without history
+    messages: list[Message]  # the chat that leads to the next reply: the system prompt, then what the observation says
+    step: int  # steps taken in this episode
+    steps_left: NotRequired[int]  # of the step budget, where there is one
+    action_error: str  # why the last action did nothing; empty when it was fine
+    task_id: str
+    answer_form: NotRequired[str]  # how the answer is to be given, where the task states its type
+    success: NotRequired[bool]  # at the end of an episode
+    verdicts: NotRequired[list[dict[str, Any]]]  # at the end: the fields of `evaluators.Verdict`, and its reason
+    side_effects: NotRequired[list[str]]  # at the end, when all other checks have passed: what was changed beyond the task
+    site_errors: NotRequired[list[str]]  # what the embedded sites have raised in this episode, each answered with status 500
+    failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
+
+
+@dataclass
+class Episode:
+    """A task under way, without the state of its sites and browser."""
+
+    task: Task
+    goal: str
+    turns: list[Turn] = field(default_factory=list)
+    top: int = 0  # the first line of the page that is shown
+    action_error: str = ""
+    is_over: bool = False
+    max_steps: int | None = None  # after which it is truncated, if that is before the env's own limit
+    steps_left: int | None = None  # of its step budget, if it has one; scrolling is free
+
+
+class Snapshot(NamedTuple):
+    """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process.
+
+    The seal is a digest of all else, which tells a damaged snapshot. It is no signature: whoever can write a pickle can seal it.
+    """
+
+    episode: Episode
+    backend: Any  # the state of the sites and of the browser
+    random_state: Mapping[str, Any]
+    seal: bytes = b""
+
+    def sealed(self) -> "Snapshot":
+        """Return the snapshot with the seal of its content."""
+        content = self._replace(seal=b"")
+        return self._replace(seal=hashlib.sha256(repr(content).encode()).digest())
+
+
+class Seen(NamedTuple):
+    """A page, the part of it that an agent sees, and the text that it reads."""
+
+    page: Page
+    observation: Observation
+    text: str
 
 
 class WebArenaLite(gymnasium.Env[str, str]):
     """A web agent's environment: text in, text and a binary reward out.
 
-    Args:
-        split: "train", "validation" or "test": the part of the shipped suite that `reset` draws from; "pool": tasks of other
-            templates, to train on; or "hard": tasks for strong agents.
-        tasks: instead of a split, a list of task ids, or the path of a task file in WebArena's own schema.
-        browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name).
-        sites: None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables.
-        world_seed: draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that
-            name none.
-        variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
-            A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
-        scale: "standard", or "large": worlds with some ten times as much of everything, and ranked search. By default it is that
-            of the split or template, "large" of hard ones and else "standard". In worlds of the other scale, a split's templates
-            are drawn in that of `world_seed`, or of the split's first seed. A task that is given as such keeps its own world.
-        history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
-        observation: "html" (simplified), "axtree" (WebArena's accessibility tree) or "occam" (AgentOccam's outline of it, and of earlier
-            pages the elements that the agent highlighted).
-        dialect: how actions are written: "webrl", "webarena" or "browsergym".
-        elements: "id" (numbered in the page) or "label" (actions name the visible label).
-        max_steps: steps after which an episode is truncated; by default 15, and 60 for hard tasks.
-        step_budget: how many steps an episode may take beside that, in times those of its reference solution, rounded up; None for no
-            such limit. The goal says how many they are. Scrolling is free. Tasks without a solution have no budget.
-        render_mode: None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window).
-        thoughts: whether past replies stay whole in the history, thoughts included.
-        header: whether the URL and the tabs stand above the page.
-        viewport: "window" shows a page in windows of text; "layout" shows what a window of 1280 x 720 pixels does (Chromium).
-        window: characters of a page that are shown at once in the viewport "window"; Scroll moves on by two thirds of it.
-        bbox: whether elements carry their `data-bbox`, as agents that were trained with it expect (Chromium).
-        judge: decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type.
-        rules: how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1"
-            (WebAgent-R1) do; or "verified" for the task file of the package webarena-verified, on real servers.
-        on_failure: what a step does when the browser itself fails, or an episode ends without success in which a site has raised: "nan"
-            (truncate with the reward NaN), "zero" (with the reward 0.0, for wrappers that add rewards up) or "raise" (BrowserError).
-            `info["failure"]` says why in the first two cases.
-        accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
-        logins: how one signs in to real servers that are not WebArena's own applications, by site (see `servers.logins.Login`).
-        on_unreadable: what is done about tasks that cannot be read from a file, or not be judged by the rules: "raise" (an error that
-            names them all) or "skip" (a warning for each, and the others are taken).
-        hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
-        side_effects: what becomes of changes beyond the task: "forbidden" (they fail it), "reported" (in the verdicts and in
-            `info["side_effects"]`) or "ignored". By default they are forbidden on the embedded sites under the native rules,
-            and ignored elsewhere, where nobody can see them.
+    The keywords are the fields of `webarena_gym.options.EnvOptions`, where each is explained.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
     with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
@@ -119,144 +123,41 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 1}  # noqa: RUF012 - the type is Gymnasium's
 
-    def __init__(
-        self,
-        *,
-        split: str = "train",
-        tasks: str | Path | Sequence[str | Task] | None = None,
-        browser: BrowserKind = "inprocess",
-        sites: Mapping[str, str] | Literal["environment"] | None = None,
-        world_seed: int | None = None,
-        variation: Variation = "content",
-        scale: Scale | None = None,
-        history: History = "compressed",
-        observation: Style = "html",
-        dialect: str = "webrl",
-        elements: Elements = "id",
-        max_steps: int | None = None,
-        step_budget: float | None = None,
-        render_mode: str | None = None,
-        thoughts: bool = True,
-        header: bool = True,
-        viewport: Viewport = "window",
-        window: int = 12_000,
-        bbox: bool = False,
-        judge: Judge | None = None,
-        rules: str = "native",
-        on_failure: OnFailure = "nan",
-        on_unreadable: OnUnreadable = "raise",
-        accounts: Mapping[str, Account] | None = None,
-        logins: Mapping[str, Login] | None = None,
-        hosts: Iterable[str] = (),
-        side_effects: SideEffects | None = None,
-        **unknown: Any,
-    ) -> None:
-        for name in unknown:
-            known = [each for each in signature(WebArenaLite.__init__).parameters if each not in ("self", "unknown")]
-            raise TypeError(f"WebArenaLite has no keyword {name!r}: {suggestion(name, known)}")
-        self._presentation = Presentation(
-            observation=observation,
-            elements=elements,
-            history=history,
-            thoughts=thoughts,
-            header=header,
-            viewport=viewport,
-            window=window,
-            bbox=bbox,
-        )
-        if tasks is not None:
-            expect_one_of("split", split, task_suite.SPLITS)
-        expect_one_of("rules", rules, RULES)
-        expect_one_of("on_failure", on_failure, get_args(OnFailure))
-        expect_one_of("on_unreadable", on_unreadable, get_args(OnUnreadable))
-        expect_one_of("variation", variation, get_args(Variation))
-        expect_one_of("scale", scale, (None, *get_args(Scale)))
-        if scale == "large" and sites is not None:
-            raise ValueError(f"scale={scale!r} is of the embedded sites: give no sites=, or scale='standard'")
-        expect_one_of("dialect", dialect, DIALECTS)
-        expect_one_of("browser", browser, get_args(BrowserKind))
-        if rules == "verified" and sites is None:
-            raise ValueError("rules='verified' judges the traffic with real servers: give sites=")
-        if isinstance(hosts, str):
-            raise ValueError(f"hosts is the text {hosts!r}; expected a list of texts such as 'tiles.example:80'")  # noqa: TRY004 - as of other arguments
-        hosts = frozenset(hosts)
-        if sites is None and (accounts or logins or hosts):
-            raise ValueError("accounts, logins and hosts are for real servers: give sites=, or none of them")
-        expect_one_of("side_effects", side_effects, (None, *get_args(SideEffects)))
-        are_seen = sites is None and rules == "native"
-        if side_effects in ("forbidden", "reported") and not are_seen:
-            raise ValueError(
-                f"side_effects is {side_effects!r}; expected 'ignored' or None: they are seen on the embedded sites"
-                " under the native rules alone"
-            )
-        if max_steps is not None:
-            expect_positive("max_steps", max_steps)
-        if step_budget is not None:
-            expect_above("step_budget", step_budget, 0)
-        expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
-        if browser == "inprocess":
+    def __init__(self, **keywords: Any) -> None:
+        self.options = options = EnvOptions.of(keywords)
+        if options.browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
-            expect_no_layout({"sites": sites, "viewport": viewport == "layout", "bbox": bbox})
-            if render_mode not in (None, "ansi"):
-                raise RenderModeError(
-                    f"render_mode={render_mode!r} needs a browser with layout: browser='chromium', or render_mode='ansi'"
-                )
-        expect_display(render_mode)
-        if tasks is None:
-            task_suite.expect_split(split)
-            choose = partial(task_suite.load, split, world_seed, variation, scale)
-        else:
-            choose = partial(task_suite.select, tasks, variation, on_unreadable, scale)
-        self._choose_tasks: Callable[[], tuple[Task, ...]] = choose
-        self._is_judgeable = partial(_judgeable, rules=rules, on_unreadable=on_unreadable, has_databases=sites is None)
-        self._draws_late = (  # where it takes long, and is seldom needed
-            tasks is None
-            and (scale or task_suite.SPLITS[split].scale) == "large"
-            and not task_suite.is_own(split, world_seed, scale)
-        )
+        self.render_mode = options.render_mode
+        self.dialect = options.written_dialect()
         self.observation_space = text_space(MAX_OBSERVATION)
-        self.render_mode = render_mode
-        self.dialect = DIALECTS[dialect].naming_by(elements)
         self.action_space = reply_space(self.dialect)
-        self._variation: Variation = variation
-        self._scale: Scale | None = scale
-        self._max_steps = max_steps
-        self._step_budget = step_budget
+        self.system_prompt = instructions(self.dialect, options.observation)
+        """The text that an agent is told before it begins: its actions with examples, and the rule for answers."""
+        self._backend = self._make_backend()
+        self._side_effects = options.side_effects or ("forbidden" if options.sees_changes else "ignored")
         self._outer_limit = inf
-        self._on_failure: OnFailure = on_failure
-        self._judge = judge
-        self._rules = rules
-        self._accounts = dict(accounts or {})
-        maker = BrowserMaker(
-            browser, headless=render_mode != "human", windowed=viewport == "layout", boxes=bbox, records=rules == "verified"
-        )
-        self._venue: Venue
-        self._side_effects: SideEffects = side_effects or ("forbidden" if are_seen else "ignored")
-        if sites is None:
-            self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation, scale or "standard")
-        else:
-            addresses = read_addresses(None if sites == "environment" else sites)
-            if rules == "verified":
-                expect_plain(addresses)
-            self._venue = ServerVenue(
-                lambda own: maker.for_servers(own | hosts), addresses, accounts=self._accounts, logins=read_logins(logins)
-            )
         self._episode: Episode | None = None
+        self._seen: Seen | None = None  # of the page as it is; None after an action
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
-        self._is_whole = True  # False while a call changes the episode, and for good when it did not come to its end
+        self._is_whole = (
+            True  # False during a call that changes the episode; stays so if it was interrupted, until the next reset
+        )
+        self._draws_late = (  # where it takes long, and is seldom needed
+            options.tasks is None
+            and (options.scale or task_suite.SPLITS[options.split].scale) == "large"
+            and not task_suite.is_own(options.split, options.world_seed, options.scale)
+        )
         if not self._draws_late:
             assert self._tasks  # last: a keyword that is wrong is told before tasks that are
 
     @cached_property
     def _tasks(self) -> tuple[Task, ...]:
-        return self._is_judgeable(self._choose_tasks())
-
-    # What an agent must know.
-
-    @property
-    def system_prompt(self) -> str:
-        """What an agent is told before it begins: its actions with examples, and the rule for answers."""
-        return self._presentation.system_prompt(self.dialect)
+        options = self.options
+        if options.tasks is None:
+            tasks = task_suite.load(options.split, options.world_seed, options.variation, options.scale)
+        else:
+            tasks = task_suite.select(options.tasks, options.variation, options.on_unreadable, options.scale)
+        return _judgeable(tasks, options.rules, options.on_unreadable, has_databases=options.sites is None)
 
     @property
     def action_schema(self) -> list[dict[str, Any]]:
@@ -281,17 +182,17 @@ class WebArenaLite(gymnasium.Env[str, str]):
     @property
     def page(self) -> Page:
         """The page that the browser shows."""
-        return self._started().look().page
+        return self._look(self._started()).page
 
     @property
     def observation(self) -> Observation:
         """What the agent sees of the page, with the elements that its actions may name."""
-        return self._started().look().observation
+        return self._look(self._started()).observation
 
     def database(self, site: str) -> sqlite3.Connection:
         """The episode's own database of a site, to look at and, in tests, to change."""
         self._started()
-        return self._venue.database(site)
+        return self._backend.database(site)
 
     def changes(self) -> list[Change]:
         """Return what the episode has changed so far, row by row. Raises LookupError on real servers, where it cannot be seen."""
@@ -319,46 +220,48 @@ class WebArenaLite(gymnasium.Env[str, str]):
             expect_positive("max_steps", max_steps)
         self._leave()
         try:
-            goal = self._venue.enter(task)
+            goal = self._backend.enter(task)
         except BrowserError:  # it may have died since; a new one is worth one try
-            self._venue.abandon()
-            goal = self._venue.enter(task)
-        self._outer_limit = outer_limit(self)
-        budget = ceil(min(self._step_budget * len(task.solution), sys.maxsize)) if self._step_budget and task.solution else None
-        if budget is not None:
+            self._backend.abandon()
+            goal = self._backend.enter(task)
+        self._outer_limit = _outer_limit(self)
+        budget = None
+        if self.options.step_budget and task.solution:
+            budget = ceil(min(self.options.step_budget * len(task.solution), sys.maxsize))
             goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
-        self._episode = Episode(
-            task, goal, self._venue.browser, self._presentation, self.dialect, max_steps=max_steps, steps_left=budget
-        )
-        told = self._tell(self._episode)
-        self._is_whole = True
-        return told
+        return self._begin(Episode(task, goal, max_steps=max_steps, steps_left=budget))
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> Stepped:
         """Take a model's whole reply, do the action in it, and return what follows.
 
         A step that is interrupted, as by Ctrl-C, costs the episode, since nobody can know how much of it was done.
 
         Raises gymnasium's ResetNeeded outside an episode, and TypeError for a reply that is no text.
         """
-        self._expect_whole()
-        episode = self._episode
-        if episode is None or episode.is_over:
-            raise gymnasium.error.ResetNeeded("the episode is over or has not begun; call reset() before step()")
+        episode = self._running("step")
         if not isinstance(action, str):
             raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
         self._is_whole = False
+        last = self._look(episode)
         try:
-            result = self._take(episode, action)
+            answer = self._act(episode, action)
+            terminated = answer is not None or self._has_ended_by_itself()
+            truncated = not terminated and (len(episode.turns) >= self._limit(episode) or episode.steps_left == 0)
+            episode.is_over = terminated or truncated
+            last = self._look(episode)
+            ending = self._evaluate(answer or "") if episode.is_over else {}
+        except BrowserError as error:
+            result = self._give_up(episode, last, error)
         except EvaluationError:  # the step was done
             self._is_whole = True
             raise
+        else:
+            text, info = self._tell(episode, last)
+            result = text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
         self._is_whole = True  # an interrupt cannot come between this and the return
         return result
 
-    def conclude(
-        self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None
-    ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def conclude(self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None) -> Stepped:
         """End and judge an episode that somebody has played on `network`, beside the browser; returns what a last step does.
 
         `url` is where the player has ended: the browser opens it with the player's `cookies`, given as host to name to value, and
@@ -367,10 +270,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         Raises gymnasium's ResetNeeded outside an episode, LookupError on real servers, and ActionError, after which the episode
         goes on, for a URL that no browser can open.
         """
-        self._expect_whole()
-        episode = self._episode
-        if episode is None or episode.is_over:
-            raise gymnasium.error.ResetNeeded("the episode is over or has not begun; call reset() before conclude()")
+        episode = self._running("conclude")
         browser = self._embedded().browser
         self._is_whole = False
         if url is not None:
@@ -381,30 +281,16 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 browser.restore(before)
                 self._is_whole = True
                 raise
-            episode = Episode(episode.task, episode.goal, browser, self._presentation, self.dialect, episode.turns)
+            episode, self._seen = Episode(episode.task, episode.goal, episode.turns), None
         self._episode, episode.is_over = episode, True
-        last = episode.look()
+        last = self._look(episode)
         self._is_whole = True
         try:
             ending = self._evaluate(answer)
         except BrowserError as error:
             return self._give_up(episode, last, error)
-        text, info = self._tell(episode)
+        text, info = self._tell(episode, last)
         return text, float(ending["success"]), True, False, {**info, **ending}
-
-    def _take(self, episode: Episode, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        last = episode.look()
-        try:
-            answer = episode.take(action)
-            terminated = answer is not None or self._venue.settle()
-            truncated = not terminated and (len(episode.turns) >= self._limit(episode) or episode.steps_left == 0)
-            episode.is_over = terminated or truncated
-            last = episode.look()
-            ending = self._evaluate(answer or "") if episode.is_over else {}
-        except BrowserError as error:
-            return self._give_up(episode, last, error)
-        text, info = self._tell(episode)
-        return text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
 
     def render(self) -> Any:
         """Return the newest page as text ("ansi") or as an array of height x width x 3 bytes ("rgb_array").
@@ -414,9 +300,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if self._lost is not None:
             return self._lost.text if self.render_mode == "ansi" else None
         if self.render_mode == "ansi":
-            return self._started().look().text
+            return self._look(self._started()).text
         if self.render_mode == "rgb_array":
-            return _pixels(self._started().browser.screenshot())
+            self._started()
+            return _pixels(self._backend.browser.screenshot())
         return None
 
     def _repr_html_(self) -> str:
@@ -425,14 +312,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
             return f"<pre>{escape(repr(self))}</pre>"
         episode = self._started()
         action = episode.turns[-1].reply if episode.turns else ""
-        seen = episode.look()
+        seen = self._look(episode)
         return notebook_view(episode.goal, seen.page.url, action, episode.action_error, seen.text)
 
     def close(self) -> None:
         """Free the world; `reset` opens it again."""
         self._is_whole = False
-        self._venue.close()
-        self._episode = self._lost = None
+        self._backend.close()
+        self._episode = self._seen = self._lost = None
         self._is_whole = True
 
     # Forking.
@@ -440,18 +327,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def snapshot(self) -> Snapshot:
         """Return the whole episode: databases, cookies, open pages, history, random numbers."""
         episode = self._started()
-        return Snapshot(
-            episode.task,
-            episode.goal,
-            self._venue.snapshot(),
-            tuple(episode.turns),
-            episode.top,
-            episode.action_error,
-            episode.is_over,
-            self.np_random.bit_generator.state,
-            max_steps=episode.max_steps,
-            steps_left=episode.steps_left,
-        ).sealed()
+        state = self.np_random.bit_generator.state
+        return Snapshot(replace(episode, turns=[*episode.turns]), self._backend.snapshot(), state).sealed()
 
     def restore(self, snapshot: Snapshot) -> tuple[str, dict[str, Any]]:
         """Continue from a snapshot, also one of another env or process; returns what `reset` would.
@@ -463,47 +340,157 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if snapshot.seal != snapshot.sealed().seal:
             raise SnapshotError("the snapshot is damaged: its content is not what was saved, or it is of another version")
         self._leave()
-        self._venue.restore(snapshot.venue)
-        self._episode = Episode(
-            snapshot.task,
-            snapshot.goal,
-            self._venue.browser,
-            self._presentation,
-            self.dialect,
-            list(snapshot.turns),
-            snapshot.top,
-            snapshot.action_error,
-            snapshot.done,
-            snapshot.max_steps,
-            snapshot.steps_left,
-        )
+        self._backend.restore(snapshot.backend)
         self.np_random.bit_generator.state = snapshot.random_state
-        told = self._tell(self._episode)
-        self._is_whole = True
-        return told
+        return self._begin(replace(snapshot.episode, turns=[*snapshot.episode.turns]))
 
     # Inside.
 
-    def _tell(self, episode: Episode, last: Seen | None = None) -> tuple[str, dict[str, Any]]:
-        """Return what the agent is told, with what the sites have raised."""
-        text, info = episode.tell(last)
+    def _make_backend(self) -> Backend:
+        options = self.options
+        if options.sites is None:
+            return EmbeddedBackend(self._make_browser, options.world_seed, options.variation, options.scale or "standard")
+        addresses = read_addresses(None if options.sites == "environment" else options.sites)
+        if options.rules == "verified":
+            expect_plain(addresses)
+        return ServerBackend(
+            lambda own: self._make_chromium(None, own.union(options.hosts)),
+            addresses,
+            accounts=options.accounts,
+            logins=read_logins(options.logins),
+        )
+
+    def _make_browser(self, network: Network) -> Browser:
+        return InProcessBrowser(network) if self.options.browser == "inprocess" else self._make_chromium(network)
+
+    def _make_chromium(self, network: Network | None, hosts: frozenset[str] = frozenset()) -> "ChromiumBrowser":
+        from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
+
+        options, windowed = self.options, self.options.viewport == "layout"
+        return ChromiumBrowser(
+            network,
+            hosts=hosts,
+            headless=options.render_mode != "human",
+            strict=windowed or options.bbox or network is None,  # on foreign pages, layout decides what can be used
+            windowed=windowed,
+            records=options.rules == "verified",
+        )
+
+    def _begin(self, episode: Episode) -> Told:
+        self._episode = episode
+        told = self._tell(episode, self._look(episode))
+        self._is_whole = True
+        return told
+
+    def _look(self, episode: Episode) -> Seen:
+        """Return what the agent sees now; computed once after each reply. Raises BrowserError."""
+        if self._seen is None:
+            self._seen = self._show(episode.top, episode.action_error)
+        return self._seen
+
+    def _show(self, top: int, action_error: str) -> Seen:
+        options, page = self.options, self._backend.browser.page()
+        seen = observe(
+            page,
+            elements=options.elements,
+            style=options.observation,
+            bbox=options.bbox,
+            header=options.header,
+            window=MAX_PAGE if options.viewport == "layout" else options.window,
+            top=top,
+        )
+        text = f"Action error: {action_error}\n{seen.text}" if action_error else seen.text
+        return Seen(page, seen, cut(within_charset(text), MAX_PAGE))
+
+    def _tell(self, episode: Episode, seen: Seen) -> Told:
+        """Return the observation and the info of this moment."""
+        options = self.options
+        left = pivotal if options.observation == "occam" else placeholder
+        chat = compress(episode.goal, episode.turns, seen.text, options.history, thoughts=options.thoughts, left=left)
+        info: Info = {
+            "goal": episode.goal,
+            "url": seen.page.url,
+            "page": seen.text,
+            "messages": [{"role": "system", "content": self.system_prompt}, *chat],
+            "step": len(episode.turns),
+            "action_error": episode.action_error,
+            "task_id": episode.task.task_id,
+        }
+        if episode.steps_left is not None:
+            info["steps_left"] = episode.steps_left
         if episode.task.answer_form:
             info["answer_form"] = episode.task.answer_form
-        if self._venue.site_errors:
-            info["site_errors"] = [*self._venue.site_errors]
-        return text, dict(info)
+        if self._backend.site_errors:
+            info["site_errors"] = [*self._backend.site_errors]
+        return as_text(chat), dict(info)
+
+    def _act(self, episode: Episode, reply: str) -> str | None:
+        """Do what a reply says. Returns the answer with which it exits, None when it does not.
+
+        A malformed, too long or impossible action changes nothing but `action_error`. Raises BrowserError.
+        """
+        page, observation, text = self._look(episode)
+        episode.turns.append(Turn(text, within_charset(cut(reply, MAX_REPLY))))
+        episode.action_error = ""
+        answer, is_free = None, False
+        try:
+            action = self.dialect.parse(reply)
+            if action.kind is Kind.EXIT:
+                answer = action.argument or ""
+            elif is_free := action.kind in _SCROLLING:
+                self._scroll(episode, observation, down=action.kind is Kind.SCROLL_DOWN)
+            else:
+                element = None if action.element is None else observation.element(action.element)
+                target = observation.element(action.argument or "") if action.kind is Kind.DRAG else None
+                do(self._backend.browser, action, element, target)
+                after = self._backend.browser.page()
+                if (after.url, after.active_tab) != (page.url, page.active_tab):
+                    episode.top = 0
+        except ActionError as error:
+            episode.action_error = cut(within_charset(str(error)), MAX_ERROR)
+        if episode.steps_left is not None and not is_free:
+            episode.steps_left -= 1
+        self._seen = None
+        return answer
+
+    def _scroll(self, episode: Episode, observation: Observation, *, down: bool) -> None:
+        """Move the window over the text; at its end, the browser's own over the page, which may load more."""
+        browser = self._backend.browser
+        if self.options.viewport == "layout":
+            browser.scroll(down=down)
+            return
+        top = scrolled(observation, down=down)
+        if top == episode.top:
+            browser.scroll(down=down, to_end=True)
+            now = self._show(episode.top, "").observation
+            if down and now.total > observation.total:
+                top = scrolled(now, down=True)
+            if top == episode.top:
+                episode.action_error = f"the page {'ends' if down else 'begins'} here: there is nothing more to scroll {'down' if down else 'up'} to"
+        episode.top = top
+
+    def _has_ended_by_itself(self) -> bool:
+        """Say whether the page has ended the episode; those of the sites leave that to the agent."""
+        return False
 
     def _limit(self, episode: Episode) -> float:
         """Return after how many steps an episode is truncated, however it was begun."""
-        own = self._max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
+        own = self.options.max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
         return min(own, episode.max_steps or own, self._outer_limit)
 
     def _leave(self) -> None:
         """Leave the episode for another; what an interrupted call has left behind is not used again."""
         if not self._is_whole:
-            self._venue.close()
-        self._episode = self._lost = None
+            self._backend.close()
+        self._episode = self._seen = self._lost = None
         self._is_whole = False
+
+    def _running(self, call: str) -> Episode:
+        """Return the episode that a call goes on with. Raises ResetNeeded."""
+        self._expect_whole()
+        if self._episode is None or self._episode.is_over:
+            raise gymnasium.error.ResetNeeded(f"the episode is over or has not begun; call reset() before {call}()")
+        return self._episode
 
     def _expect_whole(self) -> None:
         if not self._is_whole:
@@ -517,10 +504,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
         return self._episode
 
-    def _embedded(self) -> EmbeddedVenue:
-        if not isinstance(self._venue, EmbeddedVenue):
+    def _embedded(self) -> EmbeddedBackend:
+        if not isinstance(self._backend, EmbeddedBackend):
             raise LookupError("the databases of real servers cannot be seen")  # noqa: TRY004 - as where a site has no database
-        return self._venue
+        return self._backend
 
     def _choose(self, options: dict[str, Any]) -> Task:
         unknown = [key for key in options if key not in ("task", "max_steps")]
@@ -532,37 +519,59 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if isinstance(wanted, Task):
             return wanted
         known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
-        return known or task_suite.find(str(wanted), self._variation, self._scale)
+        return known or task_suite.find(str(wanted), self.options.variation, self.options.scale)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Judge an episode that is over; returns what its info says of that. Raises BrowserError where a site may be to blame."""
         assert self._episode is not None
         task = self._episode.task
-        ended = outcome(self._venue, answer, self._accounts)
-        verdicts = evaluate(task.eval, task.intent, ended, self._judge, self._rules)
-        if task.injection and self._venue.is_embedded and self._rules == "native":
+        ended = outcome(self._backend, answer, self.options.accounts or {})
+        verdicts = evaluate(task.eval, task.intent, ended, self.options.judge, self.options.rules)
+        if task.injection and self._backend.is_embedded and self.options.rules == "native":
             verdicts.append(judge_injection(task.injection, task.intent, ended))
         more: dict[str, Any] = {}
         if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
-            verdict, more["side_effects"] = judge(task, self._embedded(), is_forbidden=self._side_effects == "forbidden")
+            verdict, more["side_effects"] = judge_side_effects(
+                task, self._embedded(), is_forbidden=self._side_effects == "forbidden"
+            )
             verdicts.append(verdict)
         success = all(verdict.passed for verdict in verdicts)
-        if self._venue.site_errors and not success:
-            raise BrowserError(f"a site failed: {self._venue.site_errors[0]}")
+        if self._backend.site_errors and not success:
+            raise BrowserError(f"a site failed: {self._backend.site_errors[0]}")
         return {
             "success": success,
             "verdicts": [verdict.record() for verdict in verdicts],
             **more,
         }
 
-    def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> Stepped:
         """End an episode whose browser or site has failed: truncated, not judged, with the last page that was seen."""
-        self._episode, self._lost = None, last
-        self._venue.abandon()
-        if self._on_failure == "raise":
+        self._episode, self._seen, self._lost = None, None, last
+        self._backend.abandon()
+        if self.options.on_failure == "raise":
             raise error
         text, info = self._tell(episode, last)
-        return text, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": str(error)}
+        return text, FAILURE_REWARD[self.options.on_failure], False, True, {**info, "failure": str(error)}
+
+
+# For whoever asks: gymnasium, help(), an editor's hints.
+setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
+
+
+def _outer_limit(env: WebArenaLite) -> float:
+    """Return the smallest limit of the TimeLimit wrappers through which `env.reset` was called; infinity without one.
+
+    `gymnasium.make(id, max_episode_steps=n)` wraps the env in a TimeLimit, which truncates an episode after the env's step has returned,
+    and does not tell it, so that the env could not judge such an episode. The wrapper is found among the callers of `reset`.
+    """
+    limit = inf
+    frame = sys._getframe(1).f_back  # noqa: SLF001 - the documented way to the callers
+    while frame is not None:
+        caller = frame.f_locals.get("self") if frame.f_code.co_name == "reset" else None
+        if isinstance(caller, TimeLimit) and caller.unwrapped is env:
+            limit = min(limit, caller._max_episode_steps)  # noqa: SLF001 - has no public name
+        frame = frame.f_back
+    return limit
 
 
 def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *, has_databases: bool) -> tuple[Task, ...]:

@@ -1,4 +1,4 @@
-"""Conformance checks of envs, vector envs, browsers and venues, to be run on implementations of one's own.
+"""Conformance checks of envs, vector envs, browsers and backends, to be run on implementations of one's own.
 
 A check returns nothing when all is as it should be, and raises ConformanceError, which is an AssertionError, with what was expected
 and what was found. So it is one line of a test:
@@ -19,13 +19,13 @@ import gymnasium
 import numpy
 from gymnasium.error import ResetNeeded
 
-from webarena_gym.browsers import Browser
-from webarena_gym.episode.episode import Info
+from webarena_gym.backends.base import Backend
+from webarena_gym.browsers.base import Browser
+from webarena_gym.env import Info
 from webarena_gym.errors import ActionError, BrowserError, ConformanceError, SnapshotError
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
-from webarena_gym.venues.venue import Venue
 
 MALFORMED = "This is no action."
 _ALWAYS = tuple(key for key in get_type_hints(Info) if key in Info.__required_keys__)
@@ -323,36 +323,36 @@ def _check_browser_snapshot(browser: Browser) -> None:
     _expect_raised("restoring what is no snapshot", SnapshotError, lambda: browser.restore(None))
 
 
-# Venues.
+# Backends.
 
 
-def check_venue(venue: Venue, task: Task) -> None:
-    """Check a venue against the Protocol `webarena_gym.venues.venue.Venue`, by bringing it to a task. Raises ConformanceError.
+def check_backend(backend: Backend, task: Task) -> None:
+    """Check a backend against the Protocol `webarena_gym.backends.base.Backend`, by bringing it to a task. Raises ConformanceError.
 
     Checked are that the browser is there after `enter` alone, that a task begins the same every time, also after a browser was given
-    up or everything was closed, that unknown databases are refused, and snapshots where the venue takes them.
+    up or everything was closed, that unknown databases are refused, and snapshots where the backend takes them.
     """
-    _expect_raised("the browser before enter()", LookupError, lambda: venue.browser)
-    goal = venue.enter(task)
+    _expect_raised("the browser before enter()", LookupError, lambda: backend.browser)
+    goal = backend.enter(task)
     _expect(bool(goal), "enter() must return the goal that the agent is told")
-    for placeholder in venue.urls:
+    for placeholder in backend.urls:
         _expect(placeholder.startswith("__") and placeholder.endswith("__"), f"urls has {placeholder!r}; expected __NAME__")
-    begun = _text(venue.browser)
-    _expect_raised("a database of no site", KeyError, lambda: venue.database("nowhere"))
-    _check_venue_snapshot(venue, begun)
+    begun = _text(backend.browser)
+    _expect_raised("a database of no site", KeyError, lambda: backend.database("nowhere"))
+    _check_backend_snapshot(backend, begun)
     for what in ("enter", "abandon", "close"):
         if what != "enter":
-            getattr(venue, what)()
-        _expect_equal("the goal of the same task", goal, venue.enter(task))
-        _expect_equal("the page where the same task begins", begun, _text(venue.browser))
+            getattr(backend, what)()
+        _expect_equal("the goal of the same task", goal, backend.enter(task))
+        _expect_equal("the page where the same task begins", begun, _text(backend.browser))
 
 
-def _check_venue_snapshot(venue: Venue, begun: str) -> None:
+def _check_backend_snapshot(backend: Backend, begun: str) -> None:
     try:
-        snapshot = pickle.loads(pickle.dumps(venue.snapshot()))  # noqa: S301 - our own bytes
+        snapshot = pickle.loads(pickle.dumps(backend.snapshot()))  # noqa: S301 - our own bytes
     except SnapshotError:
         return
-    venue.browser.new_tab()
-    venue.restore(snapshot)
-    _expect_equal("the page of a restored snapshot", begun, _text(venue.browser))
-    _expect_raised("restoring what is no snapshot", SnapshotError, lambda: venue.restore(None))
+    backend.browser.new_tab()
+    backend.restore(snapshot)
+    _expect_equal("the page of a restored snapshot", begun, _text(backend.browser))
+    _expect_raised("restoring what is no snapshot", SnapshotError, lambda: backend.restore(None))

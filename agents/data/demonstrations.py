@@ -22,7 +22,7 @@ from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thoug
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.episode.history import Turn, compress
+from webarena_gym.observation.history import Turn, compress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.expert import Choice

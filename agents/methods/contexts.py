@@ -3,7 +3,7 @@
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
 from agents.data.trajectories import Trajectory
-from webarena_gym.episode.history import PLACEHOLDER, Turn, compress
+from webarena_gym.observation.history import PLACEHOLDER, Turn, compress
 
 
 def sampled_prompts(trajectory: Trajectory) -> list[Ids]:

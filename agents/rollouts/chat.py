@@ -18,9 +18,9 @@ from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
 from webarena_gym.actions.instructions import ANSWERS
-from webarena_gym.episode.history import Turn, rounds
 from webarena_gym.errors import ServerError
 from webarena_gym.observation import HIGHLIGHT, pivotal
+from webarena_gym.observation.history import Turn, rounds
 from webarena_gym.servers.chat import ChatModel, is_too_long
 from webarena_gym.servers.rest import RefusedError
 from webarena_gym.sites.catalogue import URLS

@@ -25,9 +25,9 @@ from webarena_gym.arena.schema import (
 )
 from webarena_gym.arena.translation import Translation
 from webarena_gym.env import Snapshot
-from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError, ArenaError, EvaluationError
-from webarena_gym.pages.network import Response
+from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.pages.page import Response
 from webarena_gym.sites.world import load_world
 from webarena_gym.texts import MAX_REPLY
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from webarena_gym.arena.translation import Translation
-from webarena_gym.browsers.cookies import Cookie, CookieJar
-from webarena_gym.pages.network import Network, Response
+from webarena_gym.browsers.http import Cookie, CookieJar
+from webarena_gym.pages.page import Network, Response
 from webarena_gym.sites.catalogue import HOSTS
 
 _PASSED_IN = ("content-type", "if-modified-since", "if-none-match", "origin", "range", "referer")

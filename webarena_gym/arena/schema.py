@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Literal
 
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import expect_above, expect_between, expect_one_of
-from webarena_gym.episode.history import History
-from webarena_gym.episode.reference import SideEffects
 from webarena_gym.observation import Elements, Style
+from webarena_gym.observation.history import History
+from webarena_gym.options import SideEffects
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED

@@ -14,7 +14,7 @@ from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import Limits
 from webarena_gym.arena.service import LOOPBACK, Service, is_any, is_loopback, name_of, refusing, told
 from webarena_gym.errors import ArenaError
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 
 _CLIENTS = 2000  # connections to the arena's own port
 

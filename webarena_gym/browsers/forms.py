@@ -1,15 +1,24 @@
-"""Forms and links: what reacts to a click, which option is meant, which button Enter presses, and names for messages.
+"""Forms and links: the targets of clicks, options by their text, HTML's constraint validation, and the request that sends a form.
 
 All functions read a tree and change nothing; the facts of HTML that they go by are in `webarena_gym.pages.dom`.
 """
 
-from urllib.parse import unquote
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from fractions import Fraction
+from typing import NamedTuple
+from urllib.parse import quote_plus, unquote
 
 from lxml.html import HtmlElement
 
+from webarena_gym.browsers.document import NOT_IN_TREE
+from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
-from webarena_gym.pages.labels import Labels
+from webarena_gym.pages.dom import BUTTON_KINDS, TICK_KINDS, controls, is_disabled, kind, option_value, selected_options
+from webarena_gym.pages.reading import Labels
 
 
 def indicated(root: HtmlElement, fragment: str) -> HtmlElement | None:
@@ -59,7 +68,7 @@ def find_option(select: HtmlElement, wanted: str) -> HtmlElement:
     return next((option for option in found if not dom.is_disabled(option)), found[0])
 
 
-def value(control: HtmlElement) -> str:
+def control_value(control: HtmlElement) -> str:
     """Return what a control holds, in one string."""
     if control.tag == "select":
         return next(map(dom.option_value, dom.selected_options(control)), "")
@@ -77,3 +86,236 @@ def describe(element: HtmlElement) -> str:
 def default_button(form: HtmlElement) -> HtmlElement | None:
     """Return the button that Enter in a field presses: the form's first submit button, disabled or not."""
     return next((control for control in dom.controls(form) if dom.kind(control) in dom.SUBMIT_KINDS), None)
+
+
+_NUMBER = re.compile(r"-?(\d{1,400}(\.\d{1,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?", re.ASCII)  # a browser's have 309 digits
+_EMAIL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*", re.ASCII)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*:\S+", re.IGNORECASE)
+_DATE_FORMATS = {"date": "%Y-%m-%d", "month": "%Y-%m", "time": "%H:%M", "datetime-local": "%Y-%m-%dT%H:%M"}
+_PATTERNS = {
+    "number": _NUMBER,
+    "range": _NUMBER,
+    "week": re.compile(r"\d{4}-W(0[1-9]|[1-4]\d|5[0-3])", re.ASCII),
+    "color": re.compile(r"#[0-9a-fA-F]{6}"),
+}
+_EXAMPLES = {
+    "number": "12.5",
+    "range": "12.5",
+    "date": "2023-03-05",
+    "month": "2023-03",
+    "week": "2023-W10",
+    "time": "15:07",
+    "datetime-local": "2023-03-05T15:07",
+    "color": "#ff8800",
+}
+
+
+def format_problem(what: str, text: str) -> str:
+    """Return why a field of kind `what` cannot hold `text` at all; "" if it can, as every field can be empty."""
+    if not text or what not in _EXAMPLES:
+        return ""
+    if what in _DATE_FORMATS:
+        fits = _is_moment(text, _DATE_FORMATS[what])
+    else:
+        fits = _PATTERNS[what].fullmatch(text) is not None
+    return "" if fits else f'takes a {what} such as {_EXAMPLES[what]}, not "{text}"'
+
+
+def entered_text(element: HtmlElement, text: str) -> str:
+    """Return what a field holds after `text` was typed into it. Raises ActionError for what takes no such text."""
+    what = dom.kind(element)
+    if what not in dom.TYPEABLE_KINDS:
+        reason = "it is no text field" if what == element.tag else f"its type is {what}"
+        raise ActionError(f"cannot type into {describe(element)}: {reason}")
+    if dom.is_disabled(element):
+        raise ActionError(f"{describe(element)} is disabled")
+    if "readonly" in element.attrib:
+        raise ActionError(f"{describe(element)} is read-only")
+    text = NOT_IN_TREE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    if what != "textarea":
+        text = text.replace("\n", "")
+    if what not in {"text", "search", "tel", "password", "textarea"}:
+        text = text.strip()
+    if problem := format_problem(what, text):
+        raise ActionError(f"{describe(element)} {problem}")
+    longest = element.get("maxlength", "")
+    return text[: int(longest)] if longest.isdecimal() else text
+
+
+def form_problem(form: HtmlElement) -> str:
+    """Return which control keeps the form from being sent, and why; "" if none does."""
+    for control in dom.controls(form):
+        problem = control_problem(control)
+        if problem:
+            return f"{describe(control)} {problem}"
+    return ""
+
+
+def control_problem(control: HtmlElement) -> str:
+    """Return why a form with this control would not be sent; "" if nothing is wrong with it."""
+    what = dom.kind(control)
+    if what in dom.BUTTON_KINDS or what == "hidden" or dom.is_disabled(control):
+        return ""
+    if what in dom.TYPEABLE_KINDS and "readonly" in control.attrib:
+        return ""
+    if "required" in control.attrib and _is_missing(control, what):
+        return "must be ticked" if what in dom.TICK_KINDS else "must be filled in"
+    text = control_value(control)
+    if not text or what not in dom.TYPEABLE_KINDS:
+        return ""
+    if what in _EXAMPLES:
+        return format_problem(what, text) or _range_problem(control, what, text)
+    return _text_problem(control, what, text)
+
+
+def _is_moment(text: str, date_format: str) -> bool:
+    try:
+        return datetime.strptime(text, date_format).strftime(date_format) == text
+    except ValueError:
+        return False
+
+
+def _is_missing(control: HtmlElement, what: str) -> bool:
+    if what == "checkbox":
+        return "checked" not in control.attrib
+    if what == "radio":
+        return not any("checked" in radio.attrib for radio in dom.radio_group(control))
+    if what == "select":
+        return not any(map(dom.option_value, dom.selected_options(control)))
+    return what == "file" or not control_value(control)
+
+
+def _range_problem(control: HtmlElement, what: str, text: str) -> str:
+    low, high = (control.get(name, "") for name in ("min", "max"))
+    if what not in {"number", "range"}:
+        too_low, too_high = low and text < low, high and text > high
+        return f"must not be before {low}" if too_low else f"must not be after {high}" if too_high else ""
+    number, least, most = Fraction(text), _number(low), _number(high)
+    if least is not None and number < least:
+        return f"must be at least {low}, not {text}"
+    if most is not None and number > most:
+        return f"must be at most {high}, not {text}"
+    step = _number(control.get("step", "1")) or Fraction(1)
+    if control.get("step", "").lower() != "any" and step > 0 and (number - (least or 0)) % step:
+        return f"must be a multiple of {control.get('step', '1')}" + (f" from {low}" if least else "") + f", not {text}"
+    return ""
+
+
+def _number(text: str) -> Fraction | None:
+    return Fraction(text) if _NUMBER.fullmatch(text) else None
+
+
+def _text_problem(control: HtmlElement, what: str, text: str) -> str:
+    addresses = [part.strip() for part in text.split(",")] if "multiple" in control.attrib else [text]
+    if what == "email" and not all(map(_EMAIL.fullmatch, addresses)):
+        return f'must be an e-mail address, not "{text}"'
+    if what == "url" and not _URL.fullmatch(text):
+        return f'must be a full address such as http://example.com/, not "{text}"'
+    shortest = control.get("minlength", "")
+    if shortest.isdecimal() and len(text) < int(shortest):
+        return f"must have at least {shortest} characters"
+    pattern = control.get("pattern")
+    if pattern and what != "textarea" and not _matches(pattern, text):
+        return f'does not have the form that is asked for: {control.get("title") or pattern}, not "{text}"'
+    return ""
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return re.fullmatch(pattern, text) is not None
+    except re.error:
+        return True  # a browser ignores a pattern that it cannot read
+
+
+MULTIPART = "multipart/form-data"
+URLENCODED = "application/x-www-form-urlencoded"
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+class FormEntry(NamedTuple):
+    """One name and value that a form sends; a file entry is the empty file that a browser sends when none was chosen."""
+
+    name: str
+    value: str
+    is_file: bool = False
+
+
+def form_request(form: HtmlElement, button: HtmlElement | None, page_url: str, resolve: Callable[[str], str]) -> Request | None:
+    """Return the request that sends a form of the page at `page_url`; None for a form that leads to no site.
+
+    What the pressed button says in `formaction`, `formmethod` and `formenctype` goes before what the form says. `resolve`
+    makes an address of the page absolute.
+    """
+    own = {} if button is None else button.attrib
+    method = own.get("formmethod", form.get("method", "")).strip().lower()
+    action = own.get("formaction", form.get("action", "")).strip()
+    enctype = own.get("formenctype", form.get("enctype", "")).strip().lower()
+    url = resolve(action) if action else page_url
+    if method == "dialog" or not is_web(url):
+        return None
+    sent = form_entries(form, button)
+    if method == "post":
+        content_type, body = encode_form(sent, enctype)
+        return Request(url, "POST", content_type, body, referrer_for(page_url, url))
+    address, mark, fragment = url.partition("#")
+    _, query = encode_form(sent, URLENCODED)
+    url = f"{address.partition('?')[0]}?{query.decode()}{mark}{fragment}"
+    return Request(url, referrer=referrer_for(page_url, url))
+
+
+def form_entries(form: HtmlElement, submitter: HtmlElement | None) -> list[FormEntry]:
+    """Return what a form sends when `submitter` is pressed, in document order."""
+    return [
+        entry
+        for control in controls(form)
+        if (control is submitter or kind(control) not in BUTTON_KINDS)
+        and not is_disabled(control)
+        and next(control.iterancestors("datalist"), None) is None
+        for entry in _control_entries(control)
+    ]
+
+
+def _control_entries(control: HtmlElement) -> list[FormEntry]:
+    name, what = control.get("name", ""), kind(control)
+    if what == "image":
+        prefix = f"{name}." if name else ""
+        return [FormEntry(f"{prefix}x", "0"), FormEntry(f"{prefix}y", "0")]
+    if not name:
+        return []
+    if what in TICK_KINDS:
+        return [FormEntry(name, control.get("value", "on"))] if "checked" in control.attrib else []
+    if what == "select":
+        return [FormEntry(name, option_value(option)) for option in selected_options(control) if not is_disabled(option)]
+    if what == "file":
+        return [FormEntry(name, "", is_file=True)]
+    if what == "hidden" and name.lower() == "_charset_":
+        return [FormEntry(name, "UTF-8")]
+    return [FormEntry(name, control_value(control))]
+
+
+def encode_form(sent: Sequence[FormEntry], enctype: str) -> tuple[str, bytes]:
+    """Return the content type and the body that carry the entries; URL-encoded unless `enctype` asks for multipart."""
+    pairs = [(_crlf(entry.name), entry.value if entry.is_file else _crlf(entry.value), entry.is_file) for entry in sent]
+    if enctype == MULTIPART:
+        return _encode_multipart(pairs)
+    return URLENCODED, "&".join(f"{_escape(name)}={_escape(text)}" for name, text, _ in pairs).encode()
+
+
+def _encode_multipart(pairs: list[tuple[str, str, bool]]) -> tuple[str, bytes]:
+    # A digest of the content makes a boundary that is the same for the same form and stands nowhere in it.
+    boundary = "----form" + hashlib.sha256(repr(pairs).encode()).hexdigest()[:24]
+    lines: list[str] = []
+    for name, text, is_file in pairs:
+        quoted = name.replace("\r\n", "%0D%0A").replace('"', "%22")
+        lines.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{quoted}"')
+        lines.append('; filename=""\r\nContent-Type: application/octet-stream' if is_file else "")
+        lines.append(f"\r\n\r\n{text}\r\n")
+    return f"{MULTIPART}; boundary={boundary}", ("".join(lines) + f"--{boundary}--\r\n").encode()
+
+
+def _crlf(text: str) -> str:
+    return _LINE_BREAK.sub("\r\n", text)
+
+
+def _escape(text: str) -> str:
+    return quote_plus(text, safe="*").replace("~", "%7E")

@@ -10,16 +10,37 @@ from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms, keys, rendering, strokes, submission, urls, validity
-from webarena_gym.browsers.client import BLANK_URL, Client, Request
-from webarena_gym.browsers.cookies import Cookie, CookieJar
-from webarena_gym.browsers.document import TEXT, Document, SavedDocument
-from webarena_gym.browsers.tabs import Entry, OpenTab, SavedTab
+from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
+from webarena_gym.browsers.forms import (
+    click_target,
+    control_value,
+    default_button,
+    describe,
+    entered_text,
+    find_option,
+    form_problem,
+    form_request,
+    indicated,
+    is_forgotten,
+)
+from webarena_gym.browsers.http import (
+    BLANK_PAGE,
+    BLANK_URL,
+    Client,
+    Cookie,
+    CookieJar,
+    Request,
+    failure_page,
+    is_web,
+    referrer_for,
+    resolve_url,
+    typed_url,
+    without_fragment,
+)
+from webarena_gym.browsers.keys import check_key, expect_effect, picked_by_key, written_by
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
-from webarena_gym.pages.network import Network
-from webarena_gym.pages.page import Page, Tab
-from webarena_gym.pages.traffic import Traffic
+from webarena_gym.pages.page import Network, Page, Tab, Traffic
 
 
 class _Way(Enum):
@@ -70,7 +91,7 @@ class InProcessBrowser:
     @property
     def has_failed(self) -> bool:
         url, document = self._tab.entry
-        return document.html in (rendering.failure_page(url), rendering.failure_page(url, too_many_redirects=True))
+        return document.html in (failure_page(url), failure_page(url, too_many_redirects=True))
 
     @property
     def traffic(self) -> Traffic | None:
@@ -79,7 +100,7 @@ class InProcessBrowser:
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
         request = _typed(url)
-        self._open_tab(_loaded(BLANK_URL, rendering.BLANK))
+        self._open_tab(_loaded(BLANK_URL, BLANK_PAGE))
         self._navigate(request, _Way.ADDRESS)
 
     def switch_tab(self, index: int) -> None:
@@ -145,7 +166,7 @@ class InProcessBrowser:
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
         self._check(element)
         self._check(target)
-        raise ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
+        raise ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
 
     def click(self, element: HtmlElement) -> None:
         self._check_shown(element)
@@ -160,19 +181,19 @@ class InProcessBrowser:
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
         if element.tag != "select":
-            raise ActionError(f"cannot select in {forms.describe(element)}: it is no select")
+            raise ActionError(f"cannot select in {describe(element)}: it is no select")
         self._check_enabled(element)
-        self._choose(element, forms.find_option(element, option))
+        self._choose(element, find_option(element, option))
         self._document.focus(element)
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
-        keys.check(key)
+        check_key(key)
         if element is not None:
             self._check_shown(element)
             self._focus_near(element)
         focused = self._document.focused
-        strokes.expect_effect(key, focused)
-        if (picked := strokes.picked(key, focused)) is not None:
+        expect_effect(key, focused)
+        if (picked := picked_by_key(key, focused)) is not None:
             self._click(picked)
         elif key in {"Tab", "Shift+Tab"}:
             self._move_focus(backwards=key != "Tab")
@@ -186,7 +207,7 @@ class InProcessBrowser:
     def _edit(self, field: HtmlElement, key: str) -> None:
         """Do what a key does to the text of a field, which is all selected or has the caret behind it."""
         held = self._held(field)
-        if written := keys.character(key):
+        if written := written_by(key):
             self._fill(field, held + written)
         elif key == "Backspace" or (key == "Delete" and self._document.is_selected):
             self._fill(field, held[:-1])
@@ -195,7 +216,7 @@ class InProcessBrowser:
 
     def _held(self, field: HtmlElement) -> str:
         """Return what stands before what is typed next."""
-        return "" if self._document.is_selected else forms.value(field)
+        return "" if self._document.is_selected else control_value(field)
 
     def _press_enter(self, focused: HtmlElement | None) -> None:
         if focused is None:
@@ -210,7 +231,7 @@ class InProcessBrowser:
 
     def _click(self, element: HtmlElement) -> None:
         document = self._document
-        target = forms.click_target(element)
+        target = click_target(element)
         self._check_usable(element)
         self._focus_near(element if target is None else target)
         if target is None:
@@ -248,7 +269,7 @@ class InProcessBrowser:
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
         """Choose an option; in a list for several, beside the others, and `toggle` takes a chosen one back."""
         if dom.is_disabled(option):
-            raise ActionError(f'the option "{dom.option_label(option)}" of {forms.describe(select)} is disabled')
+            raise ActionError(f'the option "{dom.option_label(option)}" of {describe(select)} is disabled')
         if "multiple" in select.attrib:
             chosen = not (toggle and "selected" in option.attrib)
             self._document.write(option, "selected", "selected" if chosen else None)
@@ -257,7 +278,7 @@ class InProcessBrowser:
             self._document.write_all((other, "selected", "selected" if other is option else None) for other in options)
 
     def _fill(self, element: HtmlElement, text: str) -> None:
-        text = validity.entered_text(element, text)
+        text = entered_text(element, text)
         self._document.focus(element)
         self._document.write(element, TEXT if element.tag == "textarea" else "value", text)
 
@@ -277,17 +298,17 @@ class InProcessBrowser:
             elif is_first:
                 before.focus(before.focused, selected=before.is_selected, start=before.root)
         else:  # most of what was entered there comes back with the page, the focus does not
-            entry.document.write_defaults(forms.is_forgotten)
+            entry.document.write_defaults(is_forgotten)
             entry.document.focus(None if _place(entry) is not None else entry.document.first_focused)
             entry.document.forget_start()
 
     def _follow(self, link: HtmlElement) -> None:
         url = self._resolve(link.get("href"))
-        if "download" in link.attrib or not (url == BLANK_URL or urls.is_web(url)):
+        if "download" in link.attrib or not (url == BLANK_URL or is_web(url)):
             return
         silent = "noreferrer" in link.get("rel", "").lower().split()
         self._navigate(
-            Request(url, referrer="" if silent else urls.referrer(self._tab.entry.url, url)),
+            Request(url, referrer="" if silent else referrer_for(self._tab.entry.url, url)),
             _Way.LINK,
             new_tab=self._opens_tab(link.get("target")),
         )
@@ -295,7 +316,7 @@ class InProcessBrowser:
     def _submit_implicitly(self, form: HtmlElement | None) -> None:
         if form is None:
             return
-        button = forms.default_button(form)
+        button = default_button(form)
         if button is not None:
             if not dom.is_disabled(button):
                 self._submit(form, button)
@@ -304,9 +325,9 @@ class InProcessBrowser:
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
         own = {} if button is None else button.attrib
-        if "novalidate" not in form.attrib and "formnovalidate" not in own and (problem := validity.form_problem(form)):
+        if "novalidate" not in form.attrib and "formnovalidate" not in own and (problem := form_problem(form)):
             raise ActionError(f"the form was not sent: {problem}")
-        request = submission.request_of(form, button, self._tab.entry.url, self._resolve)
+        request = form_request(form, button, self._tab.entry.url, self._resolve)
         if request is not None:
             self._navigate(request, _Way.FORM, new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
 
@@ -318,15 +339,15 @@ class InProcessBrowser:
     def _resolve(self, reference: str) -> str:
         here = self._tab.entry.url
         base = self._document.base
-        return urls.resolve(urls.resolve(here, base) or here if base else here, reference)
+        return resolve_url(resolve_url(here, base) or here if base else here, reference)
 
     def _navigate(self, request: Request, way: _Way, *, new_tab: bool = False) -> None:
         tab = self._tab
         here, document = tab.entry
-        same_page = urls.without_fragment(request.url) == urls.without_fragment(here)
+        same_page = without_fragment(request.url) == without_fragment(here)
         # A page that says that nothing was there has no places, so it is asked for anew.
         if same_page and "#" in request.url and request.method == "GET" and not new_tab and not self.has_failed:
-            tab.visit(Entry(request.url, document), replace=request.url == here and way is _Way.LINK)
+            tab.visit(HistoryEntry(request.url, document), replace=request.url == here and way is _Way.LINK)
             _go_to_place(tab.entry)
             return
         answer = self._client.load(request)
@@ -338,7 +359,7 @@ class InProcessBrowser:
         unused = tab.is_first() and here == BLANK_URL
         tab.visit(_loaded(*answer), replace=unused or (way is not _Way.FORM and request.url == here))
 
-    def _open_tab(self, entry: Entry) -> None:
+    def _open_tab(self, entry: HistoryEntry) -> None:
         self._tabs.append(OpenTab([entry]))
         self._active = len(self._tabs) - 1
 
@@ -362,35 +383,35 @@ class InProcessBrowser:
 
     def _check(self, element: HtmlElement) -> None:
         if not self._document.owns(element):
-            raise ActionError(f"{forms.describe(element)} is no longer on the page")
+            raise ActionError(f"{describe(element)} is no longer on the page")
 
     def _check_shown(self, element: HtmlElement) -> None:
         self._check(element)
         if dom.is_out_of_reach(element):
-            raise ActionError(f"{forms.describe(element)} is hidden")
+            raise ActionError(f"{describe(element)} is hidden")
 
     def _check_usable(self, element: HtmlElement) -> None:
         """Check an element, and what reacts to a click on it."""
         self._check_shown(element)
-        target = forms.click_target(element)
+        target = click_target(element)
         if target is not None and target.tag in {"input", "button", "select", "textarea"}:
             self._check_enabled(target)
 
     def _check_enabled(self, control: HtmlElement) -> None:
         if dom.is_disabled(control):
-            raise ActionError(f"{forms.describe(control)} is disabled")
+            raise ActionError(f"{describe(control)} is disabled")
 
 
 def _typed(url: str) -> Request:
     try:
-        return Request(urls.typed(url))
+        return Request(typed_url(url))
     except ValueError:
         raise ActionError(f'"{url}" is no address that can be opened') from None
 
 
-def _loaded(url: str, html: bytes) -> Entry:
+def _loaded(url: str, html: bytes) -> HistoryEntry:
     """Return a page as it stands when it was just loaded."""
-    entry = Entry(url, Document(SavedDocument(html)))
+    entry = HistoryEntry(url, Document(SavedDocument(html)))
     if _place(entry) is None:
         entry.document.focus(entry.document.first_focused)
     else:
@@ -398,12 +419,12 @@ def _loaded(url: str, html: bytes) -> Entry:
     return entry
 
 
-def _place(entry: Entry) -> HtmlElement | None:
+def _place(entry: HistoryEntry) -> HtmlElement | None:
     """Return the place of the page that the fragment of its URL leads to."""
-    return forms.indicated(entry.document.root, entry.url.partition("#")[2])
+    return indicated(entry.document.root, entry.url.partition("#")[2])
 
 
-def _go_to_place(entry: Entry) -> None:
+def _go_to_place(entry: HistoryEntry) -> None:
     """Go to the place in the page that the URL names, if any: open what is closed around it, and let keys go there if they can."""
     place = _place(entry)
     if place is None:

@@ -1,15 +1,11 @@
 """The commands `webarena-gym evaluate` and `webarena-gym leaderboard`."""
 
 import argparse
-from typing import Any, get_args
+from typing import Any
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.actions import DIALECTS
 from webarena_gym.console import accepted_by, decimal, present, whole, writable
-from webarena_gym.episode.history import History
-from webarena_gym.observation import Style
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.layout import Variation
+from webarena_gym.options import add_options
 from webarena_gym.sites.world import LARGEST_SEED
 
 world_seed = whole(-LARGEST_SEED, LARGEST_SEED)
@@ -25,15 +21,6 @@ def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
         action="extend",
         metavar="NAME",
         help=meaning,
-    )
-
-
-def add_scale(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says how much there is in the worlds of tasks."""
-    parser.add_argument(
-        "--scale",
-        choices=get_args(Scale),
-        help="how much there is in the worlds (default: as the tasks' split has, which is large of the hard one)",
     )
 
 
@@ -60,7 +47,7 @@ def add_commands(commands: Any) -> None:
     evaluate.add_argument(
         "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
     )
-    add_scale(evaluate)
+    add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
     evaluate.add_argument(
         "--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split"
@@ -95,12 +82,7 @@ def add_commands(commands: Any) -> None:
         metavar="X",
         help="at most X times the steps of the reference solution, beside that; the goal says how many",
     )
-    env.add_argument("--observation", choices=get_args(Style), default="html", help="how pages are written")
-    env.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
-    env.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
-    env.add_argument("--history", choices=get_args(History), default="compressed", help="what becomes of earlier pages")
-    env.add_argument("--browser", choices=("inprocess", "chromium"), default="inprocess", help="what runs the pages")
-    env.add_argument("--variation", choices=get_args(Variation), default="content", help="what differs from world to world")
+    add_options(env, "observation", "dialect", "elements", "history", "browser", "variation")
     env.add_argument(
         "--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)"
     )

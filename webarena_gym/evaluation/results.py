@@ -13,10 +13,10 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, get_args
 
-from webarena_gym.episode.verdicts import is_injected
 from webarena_gym.errors import ResultError
 from webarena_gym.evaluation.plan import FORMAT
 from webarena_gym.evaluation.statistics import clustered, over_tasks
+from webarena_gym.evaluators.verdicts import is_injected
 from webarena_gym.tasks import templates
 
 EPISODES, RESULT = "episodes.jsonl", "result.json"

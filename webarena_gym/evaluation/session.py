@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.env import HARD_STEPS, WebArenaLite
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, TaskError
 from webarena_gym.evaluation.agents import (
     CHAT,
@@ -28,6 +28,7 @@ from webarena_gym.evaluation.plan import Plan, sample
 from webarena_gym.evaluation.programs import TOKEN, ProgramSeat, ServedArena, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
 from webarena_gym.evaluation.runner import EnvSeat, GivenUpError, Seat, run
+from webarena_gym.options import HARD_STEPS
 from webarena_gym.progress import Progress
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task

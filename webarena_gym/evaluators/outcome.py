@@ -10,8 +10,7 @@ from lxml.html import Element
 
 from webarena_gym.answers import list_matches, matches
 from webarena_gym.errors import EvaluationError
-from webarena_gym.pages.page import Page
-from webarena_gym.pages.traffic import Traffic
+from webarena_gym.pages.page import Page, Traffic
 from webarena_gym.servers.accounts import Account
 
 Judge = Callable[[str, str, str], bool]

@@ -24,10 +24,9 @@ from browsergym.core.env import BrowserEnv
 from browsergym.core.task import AbstractBrowserTask
 
 from webarena_gym.browsers.chromium.driver import find_executable
-from webarena_gym.browsers.chromium.gate import Gate, serve_network
-from webarena_gym.browsers.chromium.relay import HttpResponse
+from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, serve_network
 from webarena_gym.env import WebArenaLite
-from webarena_gym.pages.network import HostUnknownError
+from webarena_gym.pages.page import HostUnknownError
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import SPLITS, Task, load
 

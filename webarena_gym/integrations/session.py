@@ -8,8 +8,8 @@ from webarena_gym.actions import Dialect, reply_of
 from webarena_gym.actions.forms import Form, Parameter
 from webarena_gym.actions.instructions import ANSWERS
 from webarena_gym.env import WebArenaLite
-from webarena_gym.episode.history import Message
 from webarena_gym.errors import TaskError
+from webarena_gym.observation.history import Message
 from webarena_gym.tasks import Task, load, named, select
 
 TOOL_PROMPT = f"""\

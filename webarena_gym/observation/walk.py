@@ -6,11 +6,12 @@ from typing import Literal, NamedTuple, Protocol
 from lxml.html import HtmlElement
 
 from webarena_gym.pages.dom import is_closed, is_withheld
-from webarena_gym.pages.labels import MAX_LABEL, Labels
 from webarena_gym.pages.reading import (
     BLOCKS,
     HEADINGS,
+    MAX_LABEL,
     SKIPPED,
+    Labels,
     clean,
     controls,
     is_control,

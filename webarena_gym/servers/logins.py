@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import Browser
+from webarena_gym.browsers.base import Browser
 from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from webarena_gym.browsers import Browser
+from webarena_gym.browsers.base import Browser
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.accounts import Account, account_of
 from webarena_gym.servers.logins import LOGINS, Login, is_signed_in, log_in

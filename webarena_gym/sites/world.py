@@ -23,7 +23,7 @@ from typing import Any
 
 from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
-from webarena_gym.pages.network import Network, WSGIApplication
+from webarena_gym.pages.page import Network, WSGIApplication
 from webarena_gym.progress import Progress
 from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema

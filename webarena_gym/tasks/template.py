@@ -29,8 +29,7 @@ from webarena_gym.evaluators.kinds.string_match import answer as answer
 from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
 from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
-from webarena_gym.pages.labels import MAX_LABEL
-from webarena_gym.pages.reading import clean
+from webarena_gym.pages.reading import MAX_LABEL, clean
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.database import EpisodeDatabase
 from webarena_gym.sites.layout import PLAIN, Layout

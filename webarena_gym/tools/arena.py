@@ -18,7 +18,7 @@ from webarena_gym.arena.schema import Limits, NewEpisode, Split
 from webarena_gym.arguments import shown
 from webarena_gym.console import decimal, whole
 from webarena_gym.errors import ArenaError
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tools.play import play_in_terminal, spelled_out
 from webarena_gym.tools.serve import Front, addresses

@@ -8,20 +8,17 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
-from webarena_gym.actions import DIALECTS
 from webarena_gym.console import Parser, accepted_by, decimal, status, whole, writable
 from webarena_gym.console.ending import TRACEBACK
 from webarena_gym.errors import TaskError
-from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_scale, add_templates, world_seed
-from webarena_gym.observation import Style
+from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
+from webarena_gym.options import add_options
 from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.layout import Variation, layout_of
+from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
@@ -108,7 +105,7 @@ def make_parser() -> Parser:
     fuzz.add_argument(
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
     )
-    _choose_variation(fuzz)
+    add_options(fuzz, "variation")
     fuzz.add_argument(
         "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
     )
@@ -137,11 +134,8 @@ def make_parser() -> Parser:
     )
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
-    play.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
-    play.add_argument("--observation", choices=get_args(Style), default="html", help="how pages are written")
-    play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
-    _choose_variation(play)
-    add_scale(play)
+    add_options(play, "elements", "observation", "dialect", "variation")
+    add_options(play, "scale")
     play.set_defaults(run=arena.play)
 
     serve = commands.add_parser(
@@ -154,8 +148,7 @@ def make_parser() -> Parser:
     )
     serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
     arena.add_serve_options(serve)
-    _choose_variation(serve)
-    _choose_scale(serve)
+    add_options(serve, "variation", "scale", scale="standard")
     serve.set_defaults(run=_serve)
 
     mcp = commands.add_parser(
@@ -164,10 +157,7 @@ def make_parser() -> Parser:
         description="Serves tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP.",
     )
     arena.add_mcp_options(mcp)
-    mcp.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
-    mcp.add_argument("--observation", choices=get_args(Style), default="html", help="how pages are written")
-    mcp.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="which actions there are")
-    _choose_variation(mcp)
+    add_options(mcp, "elements", "observation", "dialect", "variation")
     mcp.set_defaults(run=arena.mcp)
 
     world = commands.add_parser(
@@ -176,7 +166,7 @@ def make_parser() -> Parser:
         description="Draws the databases of worlds, where they are not on disk yet, and prints how much of everything they hold.",
     )
     world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
-    _choose_scale(world)
+    add_options(world, "scale", scale="standard")
     world.set_defaults(run=_world)
 
     add_commands(commands)
@@ -214,23 +204,7 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
         help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
     )
     add_templates(parser, "only tasks of these templates; with --world-seed of any split")
-    _choose_variation(parser)
-    add_scale(parser)
-
-
-def _choose_variation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--variation",
-        choices=get_args(Variation),
-        default="content",
-        help="what differs from world to world: the content, or the layout of the sites too",
-    )
-
-
-def _choose_scale(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--scale", choices=get_args(Scale), default="standard", help="how much there is in a world (default: standard)"
-    )
+    add_options(parser, "variation", "scale")
 
 
 def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:

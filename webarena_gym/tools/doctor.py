@@ -9,7 +9,7 @@ from typing import NamedTuple
 from webarena_gym.arguments import shown
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, ServerError
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import from_environment, hosts, read_addresses
 from webarena_gym.servers.logins import LOGINS, Login
@@ -87,7 +87,7 @@ def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, KeepingBrowse
         InProcessBrowser(Network({})).close()
         return Finding("browser", True, "the in-process browser needs nothing; it reaches the embedded sites alone"), None
     try:
-        from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
+        from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
 
         chromium = ChromiumBrowser(None, hosts=allowed)
         chromium.start([], {})

@@ -10,8 +10,8 @@ from typing import Any
 import gymnasium
 
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
-from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import TaskError
+from webarena_gym.evaluators.verdicts import in_words
 from webarena_gym.sites.world import cache_folder
 
 PLAYING = """\

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from gymnasium.error import AlreadyPendingCallError
 from gymnasium.vector import AutoresetMode
 
-from webarena_gym.env import FAILURE_REWARD, OnFailure
+from webarena_gym.env import FAILURE_REWARD
 from webarena_gym.errors import WorkerError
+from webarena_gym.options import OnFailure
 from webarena_gym.vector.pool import Pool
 from webarena_gym.vector.workers import Command, CommandResult, Start
 

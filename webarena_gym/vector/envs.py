@@ -10,9 +10,10 @@ from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError, ResetNeede
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from webarena_gym.arguments import expect_between, expect_one_of, expect_positive
-from webarena_gym.env import HARD_STEPS, MAX_STEPS, WebArenaLite
-from webarena_gym.episode.spaces import batch_space
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WorkerError
+from webarena_gym.options import HARD_STEPS, MAX_STEPS
+from webarena_gym.spaces import batch_space
 from webarena_gym.vector.env_states import EnvStates, Result
 from webarena_gym.vector.per_env import Options, Seed, chosen_envs, masked_envs, one_each, seeds_by_env
 from webarena_gym.vector.pool import CONTEXTS, Pool

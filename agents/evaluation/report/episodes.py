@@ -24,10 +24,9 @@ from agents.data.trajectories import Candidate, Step, Trajectory
 from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.actions import DIALECTS
-from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
-from webarena_gym.pages.network import HostUnknownError, Network
-from webarena_gym.pages.page import Page
+from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.pages.page import HostUnknownError, Network, Page
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task

@@ -5,18 +5,66 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from webarena_gym.browsers import urls
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
-from webarena_gym.browsers.chromium.gate import Gate, serve_network
-from webarena_gym.browsers.chromium.relay import HttpResponse, is_document
-from webarena_gym.browsers.chromium.session import CHANGE, CHANGES, SavedTab, Session
+from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, is_document, serve_network
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, Tab
+from webarena_gym.browsers.http import is_web
 from webarena_gym.errors import BrowserError, ScriptError
-from webarena_gym.pages.network import Network
-from webarena_gym.pages.traffic import Traffic
+from webarena_gym.pages.page import Network, Traffic
+
+CHANGES = """() => {
+  const elements = [...document.querySelectorAll("input, textarea, option, details")];
+  const changes = [];
+  elements.forEach((element, index) => {
+    if (element.localName === "option") changes.push([index, element.selected]);
+    else if (element.localName === "details") changes.push([index, element.open]);
+    else if (["checkbox", "radio"].includes(element.type)) changes.push([index, element.checked]);
+    else if (element.type !== "file" && element.type !== "hidden") changes.push([index, element.value]);
+  });
+  const all = [...document.querySelectorAll("*")];
+  return [changes, all.indexOf(document.activeElement)];
+}"""
+"""A JavaScript function that returns what a person may have changed in a document, and where the focus is."""
+
+CHANGE = """([changes, focused]) => {
+  const elements = [...document.querySelectorAll("input, textarea, option, details")];
+  for (const [index, value] of changes) {
+    const element = elements[index];
+    if (!element) continue;
+    if (element.localName === "option") element.selected = value;
+    else if (element.localName === "details") element.open = value;
+    else if (["checkbox", "radio"].includes(element.type)) element.checked = value;
+    else element.value = value;
+  }
+  const all = [...document.querySelectorAll("*")];
+  if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.();
+}"""
+"""A JavaScript function that makes these changes again."""
+
+
+class SavedTab(NamedTuple):
+    """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows.
+
+    `documents` are the pages of the history as they were answered, None where that is not known.
+    """
+
+    urls: tuple[str, ...]
+    documents: tuple[HttpResponse | None, ...]
+    position: int
+    changes: Any
+
+
+class Session(NamedTuple):
+    """Everything that a ChromiumBrowser remembers, as a picklable value."""
+
+    tabs: tuple[SavedTab, ...]
+    active: int
+    cookies: tuple[Mapping[str, Any], ...]
+    geolocation: Mapping[str, float] | None = None
+
 
 T = TypeVar("T")
 
@@ -110,7 +158,7 @@ class Context:
             raise BrowserError("Chromium's network process has died, and with it what this session knew")
         for tab in self.tabs:
             url, tab.signals.missed_url, tab.signals.is_doubtful = tab.signals.missed_url, "", False
-            if urls.is_web(url) and not (self._is_known(url) or tab.has_failed or tab.is_scripted):
+            if is_web(url) and not (self._is_known(url) or tab.has_failed or tab.is_scripted):
                 await self._driver.discard(self._context.browser)
                 raise BrowserError(f"Chromium shows no page for {url}, not even that it cannot be reached")
 
@@ -236,7 +284,7 @@ class Context:
 
     async def navigate(self, tab: Tab, url: str) -> None:
         """Open a URL in a tab; what is neither a site nor blank is not opened, as no such thing is there."""
-        if url != BLANK_URL and not urls.is_web(url):
+        if url != BLANK_URL and not is_web(url):
             await tab.refuse(url)
         else:
             await tab.open(url)

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.kind import EvalKind
 from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict, check_parts
-from webarena_gym.pages.traffic import Exchange, Traffic
+from webarena_gym.pages.page import Exchange, Traffic
 
 NAME = "webarena-verified"
 _SHOWN = 600  # characters of what a verdict tells of each side

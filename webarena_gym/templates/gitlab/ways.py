@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from webarena_gym.pages.labels import MAX_LABEL
-from webarena_gym.pages.reading import clean
+from webarena_gym.pages.reading import MAX_LABEL, clean
 from webarena_gym.sites import prose
 from webarena_gym.sites.gitlab.access import ROLES, VISIBLE
 from webarena_gym.sites.gitlab.base import BRAND

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Literal
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.backends.embedded import Place
 from webarena_gym.env import WebArenaLite
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
@@ -21,7 +22,6 @@ from webarena_gym.tools.audit.replays import replay as replay
 from webarena_gym.tools.audit.replays import replay_on_both as replay_on_both
 from webarena_gym.tools.audit.side_effects import try_side_effects
 from webarena_gym.tools.audit.sightings import Sightings, groundless
-from webarena_gym.venues.embedded import Place
 
 MAX_STEPS = 60  # scrolling included
 _CHUNK = 8  # tasks that a process is given at a time

@@ -12,18 +12,16 @@ from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms, urls
-from webarena_gym.browsers.client import Client, Request
-from webarena_gym.browsers.cookies import CookieJar
+from webarena_gym.backends.embedded import EmbeddedBackend, Place
 from webarena_gym.browsers.document import parse
+from webarena_gym.browsers.forms import URLENCODED, FormEntry, default_button, encode_form, form_entries, form_request
+from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.browsers.submission import URLENCODED, Entry, encode, entries, request_of
 from webarena_gym.pages import dom
-from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.world import load_site, load_world
-from webarena_gym.venues.embedded import EmbeddedVenue, Place
 
 _LOADED_A_RULE = 8  # and more where pages of another kind lead to it
 _LOADED_A_LINK = 1
@@ -91,15 +89,15 @@ class _Search:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._venue = EmbeddedVenue(InProcessBrowser, variation=place.variation, scale=place.scale)
+        self._backend = EmbeddedBackend(InProcessBrowser, variation=place.variation, scale=place.scale)
 
     def close(self) -> None:
-        self._venue.close()
+        self._backend.close()
 
     def _begin(self) -> Client:
         """Bring the world to its beginning and return a visitor."""
-        self._venue.begin(self._place.world_seed, "__HOMEPAGE__", ())
-        return visitor(self._venue.network, self._place.world_seed, self._place.scale)
+        self._backend.begin(self._place.world_seed, "__HOMEPAGE__", ())
+        return visitor(self._backend.network, self._place.world_seed, self._place.scale)
 
     def pages(self, site: str) -> Iterator[tuple[str, HtmlElement]]:
         """Yield addresses and trees of pages, as the links and searches of a site reach them: some of each kind."""
@@ -139,7 +137,7 @@ class _Search:
                 sent.add(request)
                 tried[rule] += 1
                 answer = self._begin().load(request)
-                changes = self._venue.changes()
+                changes = self._backend.changes()
                 kind = (rule, *sorted({f"{change.table} {change.columns} {change.after is None}" for change in changes}))
                 if changes and answer is not None and found[kind] < _DEEDS_A_RULE:
                     tried[rule] -= 1
@@ -155,7 +153,7 @@ class _Search:
                 client = self._begin()
                 client.load(request)
                 client.load(undoing)
-                if not self._venue.changes():
+                if not self._backend.changes():
                     return undoing
         return None
 
@@ -171,18 +169,18 @@ def _rule_of_path(site: str, method: str, path: str) -> str:
 
 def _links(page: HtmlElement, url: str) -> Iterator[str]:
     for link in page.iter("a"):
-        found = urls.resolve(url, link.get("href") or "")
-        if urls.is_web(found):
-            yield urls.without_fragment(found)
+        found = resolve_url(url, link.get("href") or "")
+        if is_web(found):
+            yield without_fragment(found)
 
 
 def _searches(page: HtmlElement, url: str) -> Iterator[str]:
     """Yield where the forms for searching lead, with a letter in each empty field."""
     for form in page.iter("form"):
-        sent = request_of(form, forms.default_button(form), url, partial(urls.resolve, url))
+        sent = form_request(form, default_button(form), url, partial(resolve_url, url))
         if sent is not None and sent.method == "GET":
-            filled = [entry._replace(value=entry.value or "a") for entry in entries(form, forms.default_button(form))]
-            yield f"{sent.url.partition('?')[0]}?{encode(filled, URLENCODED)[1].decode()}"
+            filled = [entry._replace(value=entry.value or "a") for entry in form_entries(form, default_button(form))]
+            yield f"{sent.url.partition('?')[0]}?{encode_form(filled, URLENCODED)[1].decode()}"
 
 
 def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
@@ -192,16 +190,16 @@ def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
         buttons = [control for control in controls if dom.kind(control) in dom.SUBMIT_KINDS and not dom.is_disabled(control)]
         pressed: list[HtmlElement | None] = [*buttons] or [None]
         for button in pressed:
-            sent = request_of(form, button, url, partial(urls.resolve, url))
+            sent = form_request(form, button, url, partial(resolve_url, url))
             if sent is None or sent.method != "POST":
                 continue
-            as_it_is = entries(form, button)
+            as_it_is = form_entries(form, button)
             for altered in (as_it_is, [*_with_texts(as_it_is, controls)], [*_with_choices(as_it_is, controls)]):
-                content_type, body = encode(altered, sent.content_type.partition(";")[0])
+                content_type, body = encode_form(altered, sent.content_type.partition(";")[0])
                 yield sent._replace(content_type=content_type, body=body)
 
 
-def _with_texts(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[Entry]:
+def _with_texts(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
     """Yield what a form sends when all that can be written in it reads otherwise."""
     kinds = {control.get("name"): dom.kind(control) for control in controls}
     for entry in sent:
@@ -214,7 +212,7 @@ def _with_texts(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[Entr
             yield entry._replace(value=str(int(entry.value) + 1) if entry.value.isdecimal() else f"{entry.value}Else")
 
 
-def _with_choices(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[Entry]:
+def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
     """Yield what a form sends with another option of each list and of each set of circles, and with the other boxes ticked."""
     named = {control.get("name"): control for control in controls}
     boxes = [control for control in controls if dom.kind(control) == "checkbox"]
@@ -228,7 +226,7 @@ def _with_choices(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[En
             others = [radio.get("value", "on") for radio in dom.radio_group(control)]
         yield from (entry._replace(value=other) for other in _other(others, entry.value))
     yield from (
-        Entry(box.get("name"), box.get("value", "on")) for box in boxes if box.get("name") and "checked" not in box.attrib
+        FormEntry(box.get("name"), box.get("value", "on")) for box in boxes if box.get("name") and "checked" not in box.attrib
     )
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
-from webarena_gym.browsers.client import Request
+from webarena_gym.backends.embedded import follow
+from webarena_gym.browsers.http import Request
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
-from webarena_gym.episode.reference import follow
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
 from webarena_gym.sites.catalogue import URLS

@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from webarena_gym.actions import Action, Kind
-from webarena_gym.browsers.maker import BrowserKind
 from webarena_gym.env import WebArenaLite
+from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import Variation
@@ -186,7 +186,7 @@ class _Players:
             saved = env.snapshot()
             if len(self._envs) == 1:
                 env.restore(saved)
-            return saved.venue.databases, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
+            return saved.backend.databases, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
 
         return self._fault(end)
 

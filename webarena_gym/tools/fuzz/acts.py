@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Dialect, Kind
-from webarena_gym.browsers import urls
+from webarena_gym.browsers.http import resolve_url, without_fragment
 from webarena_gym.observation import Observation
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
@@ -85,7 +85,7 @@ class Places:
         """Note a page that the walk has come to, and return the addresses of those kinds that it has been to the least."""
         self._visits[_kind_of(page.url)] += 1
         for link in page.root.iter("a"):
-            url = urls.resolve(page.url, link.get("href") or "")
+            url = resolve_url(page.url, link.get("href") or "")
             if urlsplit(url).netloc == self._host and not _IN_AND_OUT.search(url):
                 met = self._met.setdefault(_kind_of(url), [])
                 if len(met) < _MET and url not in met:
@@ -147,7 +147,7 @@ def _goto_unseen(scene: Scene, dice: Random) -> Action | None:
 
 def _goto_near(scene: Scene, dice: Random) -> Action | None:
     """Go to an address that nobody may link to: another number, or another value of a parameter."""
-    links = [urls.resolve(scene.page.url, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
+    links = [resolve_url(scene.page.url, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
     numbered = [url for url in (scene.page.url, *links) if re.search(r"\d", url)]
     if not numbered:
         return None
@@ -219,7 +219,7 @@ def _press_enter(_: Scene, __: Random) -> Action:
 
 def _goto(scene: Scene, dice: Random) -> Action:
     here = scene.page.url
-    links = [urls.resolve(here, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
+    links = [resolve_url(here, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
     kind = dice.random()
     if kind < 0.3 and links:
         return Action(Kind.GOTO, argument=dice.choice(links))
@@ -228,7 +228,7 @@ def _goto(scene: Scene, dice: Random) -> Action:
     if kind < 0.7:
         names = [element.get("id") for element in scene.page.root.iter("*") if "id" in element.attrib] or ["x"]
         fragment = dice.choice((dice.choice(names), "", "top", "nowhere"))
-        return Action(Kind.GOTO, argument=f"{urls.without_fragment(here)}#{fragment}")
+        return Action(Kind.GOTO, argument=f"{without_fragment(here)}#{fragment}")
     if kind < 0.8:
         return Action(Kind.GOTO, argument=here)
     return Action(Kind.GOTO, argument=dice.choice(_ADDRESSES))

@@ -1,13 +1,24 @@
-"""The sites of this package as a venue of an env: each task begins in its own copy of a world, which can be saved and restored."""
+"""The embedded sites as the backend of an env, and the database changes that a task needs.
+
+Each task begins in its own copy of a world, which can be saved and restored. The changes that a task needs are those of its reference
+solution, which is replayed in the same world when first asked for.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from webarena_gym.browsers import Browser
+from webarena_gym.actions import Kind
+from webarena_gym.backends.base import first_pages, opening
+from webarena_gym.browsers.base import Browser, do
+from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
-from webarena_gym.errors import SnapshotError, TaskError
-from webarena_gym.pages.network import Network
+from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.evaluators import Verdict, side_effects
+from webarena_gym.evaluators.kinds import eval_kinds
+from webarena_gym.observation import observe
+from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import SITES, URLS
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
@@ -15,7 +26,7 @@ from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
-from webarena_gym.venues.starts import first_pages, opening
+from webarena_gym.tasks.task import Step
 
 
 class EmbeddedSnapshot(NamedTuple):
@@ -39,7 +50,7 @@ class Place(NamedTuple):
     scale: Scale
 
 
-class EmbeddedVenue:
+class EmbeddedBackend:
     """The sites that ship with the package, in a world of one's own.
 
     Args:
@@ -129,9 +140,6 @@ class EmbeddedVenue:
             raise LookupError("no task has been entered")
         return self._databases.changes()
 
-    def settle(self) -> bool:
-        return False  # pages without scripts of their own leave the end to the agent
-
     def database(self, site: str) -> sqlite3.Connection:
         if self._databases is None:
             raise LookupError("no task has been entered")
@@ -188,3 +196,58 @@ class EmbeddedVenue:
         if self._browser is None:
             self._browser = self._make_browser(self._network)
         return self._world, self._databases
+
+
+def judge_side_effects(task: Task, backend: EmbeddedBackend, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:
+    """Say whether the episode in a backend, whose other checks have passed, changed nothing beyond its task, and what it did.
+
+    Where nobody knows what the task needs to change, since it has no solution, it passes.
+    """
+    done = backend.changes()
+    needed = _needed(task, *backend.world) if done else ()
+    if isinstance(needed, str):
+        return side_effects.unknown(needed), []
+    difference = side_effects.compare(done, needed)
+    return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
+
+
+def follow(browser: Browser, solution: Iterable[Step]) -> None:
+    """Do the steps of a solution in a browser, up to leaving. Raises ActionError where one cannot be done."""
+    for action in (step.action for step in solution):
+        if action.kind is Kind.EXIT:
+            break
+        found = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
+        do(browser, action, found)
+
+
+def _needed(task: Task, world_seed: int, variation: Variation, scale: Scale) -> Sequence[Change] | str:
+    if not task.solution:
+        if all(eval_kinds()[name].looks_at == "answer" for name in task.eval_types):
+            return ()
+        return "the task has no reference solution, so what it may change is not known"
+    sites = task.sites if task.require_login else ()
+    return _replayed(task.solution, task.start_url, sites, world_seed, variation, scale, task.setup)
+
+
+@lru_cache(maxsize=1024)
+def _replayed(
+    solution: tuple[Step, ...],
+    start_url: str,
+    sites: tuple[str, ...],
+    world_seed: int,
+    variation: Variation,
+    scale: Scale = "standard",
+    setup: tuple[Planted, ...] = (),
+) -> Sequence[Change] | str:
+    """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
+    backend = EmbeddedBackend(InProcessBrowser, variation=variation, scale=scale)
+    try:
+        backend.begin(world_seed, start_url, sites, setup)
+        follow(backend.browser, solution)
+        if backend.site_errors:
+            raise EvaluationError(f"a site failed where the reference solution was replayed: {backend.site_errors[0]}")
+        return backend.changes()
+    except ActionError as error:
+        return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"
+    finally:
+        backend.close()

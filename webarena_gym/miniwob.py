@@ -1,21 +1,25 @@
-"""`MiniWoBText-v0`: the tasks of MiniWoB++ for agents that read and write text."""
+"""`MiniWoBText-v0`: MiniWoB++, a published benchmark of small web pages, with this package's observations and actions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from webarena_gym.browsers import Browser
-from webarena_gym.env import MAX_STEPS, OnFailure, WebArenaLite
-from webarena_gym.episode.history import History
+from webarena_gym.arguments import suggestion
+from webarena_gym.backends import miniwob as pages
+from webarena_gym.backends.miniwob import DataMode, MiniWobBackend
+from webarena_gym.backends.miniwob import tasks as tasks
+from webarena_gym.browsers.base import Browser
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
-from webarena_gym.miniwob import pages
-from webarena_gym.miniwob.venue import DataMode, MiniWobVenue
-from webarena_gym.observation import Elements, Style
-from webarena_gym.pages.network import Network
+from webarena_gym.options import MAX_STEPS
+from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 
 _WINDOW = (600, 800)  # pixels; as large as the largest page
+_OPTIONS = (
+    "max_steps", "history", "observation", "dialect", "elements", "render_mode", "thoughts", "header", "window", "on_failure",
+)  # fmt: skip
 _REWARDED = {
     "eval_types": ["program_html"],
     "program_html": [
@@ -56,7 +60,7 @@ class MiniWobText(WebArenaLite):
 
     """
 
-    _venue: MiniWobVenue
+    _backend: MiniWobBackend
 
     def __init__(
         self,
@@ -64,38 +68,25 @@ class MiniWobText(WebArenaLite):
         tasks: str | Sequence[str | Task] | None = None,
         data_mode: DataMode = "train",
         max_steps: int = MAX_STEPS,
-        history: History = "compressed",
-        observation: Style = "html",
-        dialect: str = "webrl",
-        elements: Elements = "id",
-        render_mode: str | None = None,
-        thoughts: bool = True,
-        header: bool = True,
-        window: int = 12_000,
-        on_failure: OnFailure = "nan",
+        **options: Any,
     ) -> None:
         if data_mode not in ("train", "test"):
             raise ValueError(f"data_mode is {data_mode!r}; expected 'train' or 'test'")
+        for name in options:
+            if name not in _OPTIONS:
+                raise TypeError(f"MiniWobText has no keyword {name!r}: {suggestion(name, ('tasks', 'data_mode', *_OPTIONS))}")
         names = pages.tasks() if tasks is None else [tasks] if isinstance(tasks, str) else tasks
         super().__init__(
             tasks=[given if isinstance(given, Task) else task(given) for given in names],
             browser="chromium",
             max_steps=max_steps,
-            history=history,
-            observation=observation,
-            dialect=dialect,
-            elements=elements,
-            render_mode=render_mode,
-            thoughts=thoughts,
-            header=header,
-            window=window,
-            on_failure=on_failure,
             side_effects="ignored",  # its pages keep no databases
+            **options,
         )
-        self._venue = MiniWobVenue(self._make_browser, data_mode)
+        self._backend = MiniWobBackend(self._make_browser, data_mode)
 
     def _make_browser(self, network: Network) -> Browser:
-        from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
+        from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
         return ChromiumBrowser(network, headless=self.render_mode != "human", strict=True, viewport=_WINDOW)
 
@@ -108,5 +99,8 @@ class MiniWobText(WebArenaLite):
         seed = int(self.np_random.integers(2**31))
         return replace(chosen, task_id=f"{chosen.template}/{seed}", world_seed=seed)
 
+    def _has_ended_by_itself(self) -> bool:
+        return self._backend.settle()
+
     def _evaluate(self, answer: str) -> dict[str, Any]:
-        return super()._evaluate(answer) | {"raw_reward": self._venue.raw_reward()}
+        return super()._evaluate(answer) | {"raw_reward": self._backend.raw_reward()}

@@ -1,6 +1,6 @@
-"""A venue brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
+"""A backend brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
 
-The embedded sites are one venue (`venues.embedded`); real servers are another (`venues.servers`).
+The embedded sites are one backend (`backends.embedded`); real servers are another (`backends.servers`).
 """
 
 import sqlite3
@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from webarena_gym.browsers import Browser
+from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, TaskError
 from webarena_gym.evaluators import Outcome, View, no_scripts
 from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.placeholders import resolve
 from webarena_gym.tasks import Task
 
 _MOMENT = "new Promise((done) => setTimeout(done, 100))"
 
 
-class Venue(Protocol):
+class Backend(Protocol):
     """Sites and a browser, brought to the beginning of one task after the other."""
 
     @property
@@ -45,10 +46,6 @@ class Venue(Protocol):
         """Bring everything to the beginning of a task, open its pages, and return the goal that the agent is told."""
         ...
 
-    def settle(self) -> bool:
-        """Let the pages come to rest after an action, and say whether they have ended the episode by themselves."""
-        ...
-
     def database(self, site: str) -> sqlite3.Connection:
         """Return the database behind a site. Raises KeyError when it cannot be read."""
         ...
@@ -58,7 +55,7 @@ class Venue(Protocol):
         ...
 
     def restore(self, snapshot: Any) -> None:
-        """Bring sites and browser to the state of a snapshot of this kind of venue. Raises SnapshotError."""
+        """Bring sites and browser to the state of a snapshot of this kind of backend. Raises SnapshotError."""
         ...
 
     def abandon(self) -> None:
@@ -70,9 +67,23 @@ class Venue(Protocol):
         ...
 
 
-def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outcome:
+def first_pages(start_url: str, urls: Mapping[str, str]) -> list[str]:
+    """Return the addresses at which a task begins."""
+    return [resolve(url.strip(), urls) for url in start_url.split("|AND|")]
+
+
+@contextmanager
+def opening(task: Task) -> Iterator[None]:
+    """Turn what a browser says of an address that it cannot open into a TaskError."""
+    try:
+        yield
+    except ActionError as error:
+        raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, which no browser can open: {error}") from error
+
+
+def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> Outcome:
     """Return how the current episode ended, for evaluators to look at; see `Outcome` for the arguments."""
-    browser, is_embedded = venue.browser, venue.is_embedded
+    browser, is_embedded = backend.browser, backend.is_embedded
 
     def view() -> View:
         run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
@@ -107,8 +118,8 @@ def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outco
         answer,
         final,
         open_page,
-        venue.database,
-        venue.urls,
+        backend.database,
+        backend.urls,
         accounts,
         browser.traffic,
         pages_say_places=is_embedded,

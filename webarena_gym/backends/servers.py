@@ -1,4 +1,4 @@
-"""Real servers as a venue of an env: each task begins signed in, at its first pages, on servers that others may use as well.
+"""Real servers as a backend of an env: each task begins signed in, at its first pages, on servers that others may use as well.
 
 What an episode changes there stays changed: resetting is the servers' own business. So there are no databases, and no snapshots.
 """
@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.browsers import Browser
+from webarena_gym.backends.base import first_pages, opening
+from webarena_gym.browsers.base import Browser
 from webarena_gym.errors import ServerError, SnapshotError
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import hosts, placeholders
@@ -17,7 +18,6 @@ from webarena_gym.servers.placeholders import resolve
 from webarena_gym.servers.sessions import KeepingBrowser, Sessions
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import Task
-from webarena_gym.venues.starts import first_pages, opening
 
 
 def login_sites(task: Task) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def login_sites(task: Task) -> tuple[str, ...]:
     return sites if sites and all(site in SITES for site in sites) else task.sites
 
 
-class ServerVenue:
+class ServerBackend:
     """Servers by their addresses, and a browser that can reach them and nothing else.
 
     Args:
@@ -79,10 +79,6 @@ class ServerVenue:
         with opening(task):
             self._browser.start(first_pages(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)
-
-    def settle(self) -> bool:
-        """Return False: an action's own wait is all that its pages need, and they leave the end to the agent."""
-        return False
 
     def database(self, site: str) -> sqlite3.Connection:
         """Raise KeyError: the databases of real servers cannot be read from here."""

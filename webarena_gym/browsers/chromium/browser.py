@@ -1,0 +1,431 @@
+"""A real browser: Chromium through Playwright, one process for all, one context with its own cookies for each `ChromiumBrowser`.
+
+What a person could not do is refused by the same rules as in the in-process browser, before Chromium is asked; so both say
+the same about the same page.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from lxml.html import HtmlElement
+
+from webarena_gym.browsers.chromium.context import Context, Session
+from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, tree_of
+from webarena_gym.browsers.forms import click_target, default_button, describe, entered_text, find_option, form_problem
+from webarena_gym.browsers.http import typed_url
+from webarena_gym.browsers.keys import check_key, expect_effect, picked_by_key, written_by
+from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.pages import dom
+from webarena_gym.pages.page import Network, Page, Traffic
+from webarena_gym.pages.page import Tab as PageTab
+
+
+def typed_address(url: str) -> str:
+    """Return the address that is meant by what was typed. Raises ActionError when there is none."""
+    try:
+        return typed_url(url)
+    except ValueError:
+        raise ActionError(f'"{url}" is no address that can be opened') from None
+
+
+def typed_text(element: HtmlElement, text: str) -> str:
+    """Return what an element holds after a text was typed into it. Raises ActionError for what takes no such text."""
+    if element.get("contenteditable") in ("", "true") or element.get("role") in ("textbox", "combobox", "searchbox"):
+        return text
+    return entered_text(element, text)
+
+
+def is_typeable(focused: HtmlElement | None) -> bool:
+    """Return whether keys write into the focused element."""
+    return focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS
+
+
+def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) -> list[int]:
+    """Return the places of the options that are chosen after one is. Raises ActionError when that is disabled.
+
+    In a list for several it is chosen beside the others, and `toggle` takes a chosen one back.
+    """
+    if dom.is_disabled(option):
+        raise ActionError(f'the option "{dom.option_label(option)}" of {describe(select)} is disabled')
+    options = list(select.iter("option"))
+    wanted = {options.index(option)}
+    if "multiple" in select.attrib:
+        chosen = {index for index, each in enumerate(options) if "selected" in each.attrib}
+        wanted = chosen ^ wanted if toggle else chosen | wanted
+    return sorted(wanted)
+
+
+def check_shown(element: HtmlElement) -> None:
+    """Raise ActionError when an element is hidden, and no label of it is shown."""
+    if dom.is_out_of_reach(element):
+        raise ActionError(f"{describe(element)} is hidden")
+
+
+def unnoticed_drag(element: HtmlElement) -> ActionError:
+    """Return what is raised where something is dragged that no script could notice."""
+    return ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
+
+
+def check_enabled(control: HtmlElement) -> None:
+    """Raise ActionError when a control is disabled."""
+    if dom.is_disabled(control):
+        raise ActionError(f"{describe(control)} is disabled")
+
+
+def check_form(button: HtmlElement) -> None:
+    """Raise ActionError for what Chromium would only say in a bubble: that a form is not filled in rightly."""
+    form = dom.owner(button)
+    if form is None or "novalidate" in form.attrib or "formnovalidate" in button.attrib:
+        return
+    if problem := form_problem(form):
+        raise ActionError(f"the form was not sent: {problem}")
+
+
+def check_implicit_submission(focused: HtmlElement | None) -> None:
+    """Raise ActionError when Enter in the focused element would send a form that is not filled in rightly."""
+    if focused is None or focused.tag != "input" or dom.kind(focused) in dom.BUTTON_KINDS:
+        return
+    form = dom.owner(focused)
+    if form is not None:
+        button = default_button(form)
+        if button is None or not dom.is_disabled(button):
+            check_form(focused if button is None else button)
+
+
+class View(NamedTuple):
+    """A page as it was read, where its elements are found, and whether scripts may have changed it since."""
+
+    page: Page
+    locations: dict[HtmlElement, NodeLocation]
+    scripted: bool
+
+    @classmethod
+    async def of(cls, context: Context) -> "View":
+        """Return the view of a context's active tab as it is now."""
+        tab = context.tab
+        locations: dict[HtmlElement, NodeLocation] = {}
+        if tab.has_failed:
+            url, root, focused, scripted = tab.url, tab.failure_root(), None, False
+        else:
+            said, frames = await tab.read()
+            root, locations, focused = tree_of(said, frames)
+            url, scripted = said[0]["url"], tab.is_scripted
+        tabs = tuple(PageTab(each.title, each.url) for each in context.tabs)
+        return cls(Page(url, tab.title, root, tabs, context.active, focused, tuple(tab.signals.notices)), locations, scripted)
+
+
+def location_of(element: HtmlElement, view: View | None) -> NodeLocation:
+    """Return where an element of a view is found. Raises ActionError when it is of another one."""
+    location = None if view is None else view.locations.get(element)
+    if location is None:
+        raise ActionError(f"{describe(element)} is no longer on the page")
+    return location
+
+
+T = TypeVar("T")
+
+_PICKED_KINDS = frozenset(("date", "month", "week", "time", "datetime-local", "range", "color"))
+
+
+class ChromiumBrowser:
+    """A browser context of the process's one Chromium.
+
+    Args:
+        network: the sites of an episode, which the browser reaches under their own names; None for real servers alone.
+        hosts: real servers that may be reached, as "name" or "name:port". Nothing else exists for the browser.
+        headless: whether no window is shown.
+        strict: whether layout decides what can be used: elements without size, or covered by others, are hidden.
+        windowed: whether a page is only what the window shows of it, which `scroll` moves.
+        viewport: the size of the window in CSS pixels.
+        records: whether the traffic of each session with real servers is recorded, as far as it is not encrypted.
+
+    """
+
+    def __init__(
+        self,
+        network: Network | None,
+        *,
+        hosts: frozenset[str] = frozenset(),
+        headless: bool = True,
+        strict: bool = False,
+        windowed: bool = False,
+        viewport: tuple[int, int] = (1280, 720),
+        records: bool = False,
+    ) -> None:
+        self._driver = SHARED.acquire(headless=headless)
+        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records)
+        self._windowed = windowed
+        self._seen: View | None = None
+        self._closed = False
+
+    def start(
+        self,
+        urls: Sequence[str],
+        cookies: Mapping[str, Mapping[str, str]],
+        *,
+        stored: Sequence[Mapping[str, Any]] = (),
+        geolocation: Mapping[str, float] | None = None,
+    ) -> None:
+        """Do what the Protocol says; `stored` are further cookies, as `cookies()` returns them.
+
+        `geolocation` is the place, {"latitude": degrees, "longitude": degrees}, that pages of secure origins are told.
+        """
+        self._check_open()
+        self._seen = None
+        self._run(self._context.open(cookies, stored, geolocation))
+        for url in urls or [BLANK_URL]:
+            self.new_tab(url)
+        self._context.active = 0
+
+    def page(self) -> Page:
+        return self._look().page
+
+    def goto(self, url: str) -> None:
+        address = typed_address(url)
+        self._do(lambda tab: self._context.navigate(tab, address))
+
+    def click(self, element: HtmlElement) -> None:
+        target = self._check_usable(element)
+        if target is not None and target.tag == "option":
+            self._click_option(target)
+            return
+        if target is not None and dom.kind(target) in dom.SUBMIT_KINDS:
+            check_form(target)
+        self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
+
+    def right_click(self, element: HtmlElement) -> None:
+        self._check_usable(element)
+        self._point(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
+
+    def hover(self, element: HtmlElement) -> None:
+        self._check_shown(element)
+        self._point(element, lambda handle, at: handle.hover(position=at, timeout=ACTION_MS))
+
+    def drag(self, element: HtmlElement, target: HtmlElement) -> None:
+        for each in (element, target):
+            self._check_shown(each)
+        if not self._tab.is_scripted:
+            raise unnoticed_drag(element)
+        source, goal = location_of(element, self._seen), location_of(target, self._seen)
+        self._do(lambda tab: tab.drag(source, goal))
+
+    def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
+        self._check_shown(element)
+        scripted = self._tab.is_scripted
+        entered = typed_text(element, text)
+        keyboard = self._tab.page.keyboard
+
+        async def fill(handle: Any) -> None:
+            if scripted and "\n" not in entered and dom.kind(element) not in _PICKED_KINDS:
+                await handle.select_text(
+                    timeout=ACTION_MS
+                )  # from here on with keys, as scripts may put another field in its place
+                await (keyboard.type(entered) if entered else keyboard.press("Delete"))
+            else:
+                await handle.fill(entered, timeout=ACTION_MS)
+
+        self._use(element, fill, "fill", entered)
+        if enter:
+            self.press("Enter")
+
+    def select(self, element: HtmlElement, option: str) -> None:
+        self._check_shown(element)
+        if element.tag != "select":
+            raise ActionError(f"cannot select in {describe(element)}: it is no select")
+        check_enabled(element)
+        self._choose(element, find_option(element, option))
+
+    def press(self, key: str, element: HtmlElement | None = None) -> None:
+        check_key(key)
+        if element is not None:
+            self._check_shown(element)
+            around = (element, *element.iterancestors())
+            focusable = next((part for part in around if dom.is_focusable(part)), None)
+            if focusable is not None:
+                self._use(focusable, lambda handle: handle.focus(), "focus")
+        focused = self._look().page.focused
+        if not self._tab.is_scripted and not self._windowed:
+            expect_effect(key, focused)
+            if focused is not None and (picked := picked_by_key(key, focused)) is not None:
+                self._pick(focused, picked)
+                return
+        if key == "Enter":
+            check_implicit_submission(focused)
+        written = written_by(key)
+        if self._tab.is_scripted or is_typeable(focused):
+            self._do(lambda tab: tab.press(key, written))
+        elif written.isascii():
+            self._do(lambda tab: tab.page.keyboard.press(key))
+
+    def _pick(self, focused: HtmlElement, picked: HtmlElement) -> None:
+        """Choose an option of the focused list, or another radio button of the focused one's group."""
+        if picked.tag == "option":
+            self._choose(focused, picked)
+        else:
+            self._use(picked, lambda handle: handle.click(timeout=ACTION_MS), "click")
+
+    def go_back(self) -> None:
+        self._travel(-1, "there is no earlier page in this tab to go back to")
+
+    def go_forward(self) -> None:
+        self._travel(1, "there is no later page in this tab to go forward to")
+
+    def new_tab(self, url: str = BLANK_URL) -> None:
+        self._check_open()
+        address = typed_address(url)
+        self._seen = None
+        self._run(self._context.new_tab(address))
+
+    def switch_tab(self, index: int) -> None:
+        self._check_started()
+        if not 0 <= index < len(self._context.tabs):
+            raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._context.tabs) - 1}")
+        self._seen = None
+        self._context.active = index
+
+    def close_tab(self) -> None:
+        self._check_started()
+        self._seen = None
+        self._run(self._context.close_tab())
+        if not self._context.tabs:
+            self.new_tab()
+
+    def scroll(self, *, down: bool, to_end: bool = False) -> None:
+        self._do(lambda tab: tab.scroll(2 / 3 if down else -2 / 3, to_end=to_end))
+
+    def wait(self, for_ms: float | None = None) -> None:
+        self._do(lambda tab: tab.wait(for_ms))
+
+    def crash(self) -> None:
+        """Kill the renderer of the active tab, as happens to pages that need too much memory. Raises BrowserError."""
+        self._do(lambda tab: tab.page.goto("chrome://crash"))
+
+    def run_script(self, expression: str) -> Any:
+        self._check_started()
+        self._seen = None
+        return self._run(self._context.run_script(expression))
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the active tab shows that its address could not be reached."""
+        return self._tab.has_failed
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """The record of the session; None where none is kept."""
+        return self._context.traffic
+
+    def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies with their paths and dates, as Playwright's storage states hold them."""
+        self._check_started()
+        return self._run(self._context.cookies())
+
+    def screenshot(self) -> bytes:
+        return self._run(self._tab.screenshot())
+
+    def snapshot(self) -> Any:
+        self._check_open()
+        return self._run(self._context.save())
+
+    def restore(self, snapshot: Any) -> None:
+        self._check_open()
+        if not isinstance(snapshot, Session):
+            raise SnapshotError(f"expected a snapshot of the Chromium browser, not {type(snapshot).__name__}")
+        self._seen = None
+        self._run(self._context.restore(snapshot))
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._seen = None
+        try:
+            self._driver.run(self._context.do(self._context.close()), goes_on=True)
+        except BrowserError:
+            pass  # it was gone already
+        finally:
+            SHARED.release(self._driver)
+
+    # Inside.
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._driver.run(self._context.do(work))
+
+    def _do(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
+        """Do something in the active tab, wait until everything has settled, and look anew afterwards."""
+        self._check_started()
+        self._seen = None
+        self._run(self._context.act(action))
+
+    def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], what: str = "", argument: Any = None) -> None:
+        """Do something with an element of the newest page: by script what can be done so, else with mouse and keys."""
+        frame, index = location_of(element, self._seen)
+
+        async def act(tab: Tab) -> None:
+            if not (what and await tab.use(frame, index, what, argument)):
+                await action(await tab.element(frame, index))
+
+        self._do(act)
+
+    def _point(self, element: HtmlElement, action: Callable[[Any, Any], Awaitable[Any]], what: str = "") -> None:
+        """Do something with the mouse, at a place in an element, or in the label of one that cannot be hit."""
+        frame, index = location_of(element, self._seen)
+
+        async def act(tab: Tab) -> None:
+            if not (what and await tab.use(frame, index, what)):
+                await action(*await tab.grip(frame, index))
+
+        self._do(act)
+
+    def _click_option(self, option: HtmlElement) -> None:
+        select = next(option.iterancestors("select"))
+        check_enabled(select)
+        self._choose(select, option, toggle=True)
+
+    def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
+        wanted = chosen_options(select, option, toggle=toggle)
+
+        async def choose(handle: Any) -> None:
+            await handle.focus()  # first: the choice may lead to another page, or put another list in its place
+            await handle.select_option(index=wanted, timeout=ACTION_MS)
+
+        self._use(select, choose, "select", wanted)
+
+    def _travel(self, distance: int, problem: str) -> None:
+        self._check_started()
+        self._seen = None
+        if not self._run(self._context.travel(distance)):
+            raise ActionError(problem)
+
+    def _look(self) -> View:
+        self._check_started()
+        if self._seen is None or self._seen.scripted:
+            self._seen = self._run(View.of(self._context))
+        return self._seen
+
+    @property
+    def _tab(self) -> Tab:
+        self._check_started()
+        return self._context.tab
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BrowserError("the browser was closed")
+
+    def _check_started(self) -> None:
+        self._check_open()
+        if not self._context.tabs:
+            raise BrowserError("the browser has no page yet: call start first")
+
+    def _check_shown(self, element: HtmlElement) -> None:
+        location_of(element, self._seen)
+        check_shown(element)
+
+    def _check_usable(self, element: HtmlElement) -> HtmlElement | None:
+        """Check an element, and what reacts to a click on it, which is returned."""
+        self._check_shown(element)
+        target = click_target(element)
+        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
+            check_enabled(target)
+        return target

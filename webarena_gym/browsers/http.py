@@ -1,0 +1,338 @@
+"""HTTP as a browser speaks it: addresses, cookies, the HTML that it shows for any response, and the client of the in-process browser.
+
+Addresses are joined, cleaned and spelled in one way. Cookies follow RFC 6265 with a clock that stands still: a cookie lives for the
+episode unless it is deleted, by a Max-Age of zero or less, or by an Expires that has passed on the fixed clock. Values are kept and sent
+back as they came, quotes included. SameSite is not looked at. The client follows redirects until there is a page to show.
+"""
+
+import re
+import socket
+import string
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from html import escape
+from ipaddress import IPv6Address
+from typing import NamedTuple
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+
+from webarena_gym.pages.page import HostUnknownError, Network, Response
+
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
+_FORBIDDEN = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")
+_IS_PLAIN = re.compile(r"[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62})*")
+"""A host as nearly all are written, which is spelled as it stands."""
+_IS_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_BLANK = "".join(map(chr, range(33)))
+_BREAKS = str.maketrans("", "", "\t\n\r")
+
+
+def _without(forbidden: str) -> str:
+    return "".join(mark for mark in string.punctuation if mark not in forbidden)
+
+
+# What the URL standard leaves as it is; everything else is percent-encoded.
+_IN_PATH, _IN_QUERY, _IN_FRAGMENT = _without('"#<>?^`{}'), _without("\"#<>'"), _without('"<>`')
+
+
+def canonical_url(url: str) -> str:
+    """Return an absolute URL as an address bar shows it. Raises ValueError for what is no URL.
+
+    >>> canonical_url("HTTP://Shop.test:80?q=a b#")
+    'http://shop.test/?q=a%20b#'
+    """
+    address, fragment_mark, fragment = url.partition("#")
+    address, query_mark, query = address.partition("?")
+    parts = urlsplit(address)
+    if parts.scheme not in _DEFAULT_PORTS:
+        return url
+    port = "" if parts.port is None else f":{parts.port}"
+    path = urlsplit(urljoin("http://host/", parts.path)).path if "/." in parts.path else parts.path
+    return "".join(
+        (
+            f"{parts.scheme}://{_host(parts.hostname or '')}{port.removesuffix(_DEFAULT_PORTS[parts.scheme])}",
+            quote(path or "/", safe=_IN_PATH, errors="replace"),
+            query_mark + quote(query, safe=_IN_QUERY, errors="replace"),
+            fragment_mark + quote(fragment, safe=_IN_FRAGMENT, errors="replace"),
+        )
+    )
+
+
+def _host(name: str) -> str:
+    """Return a host as the URL standard spells it. Raises ValueError for what is none."""
+    if _IS_PLAIN.fullmatch(name):
+        return name
+    if ":" in name:
+        return f"[{IPv6Address(name)}]"
+    name = unquote(name).encode("idna").decode().lower()
+    if not name or _FORBIDDEN.search(name):
+        raise ValueError(f"{name!r} is no host")
+    if _IS_NUMBER.fullmatch(name.rstrip(".").rpartition(".")[2]):
+        try:
+            return socket.inet_ntoa(socket.inet_aton(name))
+        except OSError:
+            raise ValueError(f"{name!r} is no host") from None
+    return name
+
+
+def resolve_url(base: str, reference: str) -> str:
+    """Return the absolute URL that `reference` means in a document at `base`, or "" when it means none.
+
+    >>> resolve_url("http://shop.test/a/b?c#d", "?page=2"), resolve_url("http://shop.test/a/b?c#d", "#")
+    ('http://shop.test/a/b?page=2', 'http://shop.test/a/b?c#')
+    """
+    address, mark, fragment = _visible(reference).partition("#")
+    here = without_fragment(base)
+    try:
+        return canonical_url((urljoin(here, address) if address else here) + mark + fragment)
+    except ValueError:
+        return ""
+
+
+def typed_url(text: str) -> str:
+    """Return the URL that a text in the address bar means; `http://` may be left out. Raises ValueError for none."""
+    text = _visible(text)
+    if not text:
+        raise ValueError("an address is needed, not an empty text")
+    if text.partition("#")[0].lower() == "about:blank":
+        return "about:blank"
+    return canonical_url(text if _HAS_SCHEME.match(text) else f"http://{text}")
+
+
+def _visible(text: str) -> str:
+    """Return an address without what browsers drop from it: blanks and control characters around it, and its line breaks."""
+    return text.strip(_BLANK).translate(_BREAKS)
+
+
+def is_web(url: str) -> bool:
+    """Return whether a URL leads to a site, and not to a mail program, a script or nowhere."""
+    return urlsplit(url).scheme in _DEFAULT_PORTS
+
+
+def without_fragment(url: str) -> str:
+    """Return the URL up to its `#`."""
+    return url.partition("#")[0]
+
+
+def origin_of(url: str) -> str:
+    """Return the scheme and host of a URL, as the header Origin has them."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def referrer_for(source: str, target: str) -> str:
+    """Return what the header Referer tells `target`: the whole page to its own origin, the origin to others, else ""."""
+    if not is_web(source):
+        return ""
+    return without_fragment(source) if origin_of(source) == origin_of(target) else f"{origin_of(source)}/"
+
+
+_CLOCK = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Cookie(NamedTuple):
+    """One cookie. `host_only` means that it is not for the subdomains of `domain`."""
+
+    domain: str
+    path: str
+    name: str
+    value: str
+    host_only: bool
+
+
+class CookieJar:
+    """The cookies of one browser."""
+
+    def __init__(self, cookies: Iterable[Cookie] = ()) -> None:
+        self._cookies = {cookie[:3]: cookie for cookie in cookies}
+
+    @classmethod
+    def of_hosts(cls, cookies: Mapping[str, Mapping[str, str]]) -> "CookieJar":
+        """Return a jar that holds `cookies`, given as host to name to value."""
+        return cls(Cookie(host, "/", name, value, True) for host, pairs in cookies.items() for name, value in pairs.items())
+
+    def contents(self) -> tuple[Cookie, ...]:
+        """Return all cookies, the oldest first."""
+        return tuple(self._cookies.values())
+
+    def header(self, url: str) -> str:
+        """Return the value of the header Cookie for a request to `url`; "" for none."""
+        parts = urlsplit(url)
+        sent = [cookie for cookie in self._cookies.values() if _is_for(cookie, parts.hostname or "", parts.path)]
+        sent.sort(key=lambda cookie: -len(cookie.path))
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in sent)
+
+    def receive(self, url: str, header: str) -> None:
+        """Obey one Set-Cookie header of an answer from `url`; a malformed or foreign one is ignored."""
+        pair, *rest = header.split(";")
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        attributes = {key.strip().lower(): text.strip() for key, _, text in (part.partition("=") for part in rest)}
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        domain = attributes.get("domain", "").lower().removeprefix(".")
+        foreign = domain not in {"", host} and ("." not in domain or not host.endswith(f".{domain}"))
+        if not equals or not name or foreign or ("secure" in attributes and parts.scheme != "https"):
+            return
+        path = attributes.get("path", "")
+        if not path.startswith("/"):
+            path = _default_path(parts)
+        cookie = Cookie(domain or host, path, name, value, host_only=not domain)
+        if _is_over(attributes):
+            self._cookies.pop(cookie[:3], None)
+        else:
+            self._cookies[cookie[:3]] = cookie
+
+
+def _is_for(cookie: Cookie, host: str, path: str) -> bool:
+    if host != cookie.domain and (cookie.host_only or not host.endswith(f".{cookie.domain}")):
+        return False
+    return path == cookie.path or path.startswith(cookie.path.rstrip("/") + "/")
+
+
+def _default_path(url: SplitResult) -> str:
+    return url.path.rpartition("/")[0] or "/"
+
+
+def _is_over(attributes: Mapping[str, str]) -> bool:
+    max_age = attributes.get("max-age", "")
+    if max_age.lstrip("-").isdecimal():
+        return max_age.startswith("-") or int(max_age) == 0
+    try:
+        moment = parsedate_to_datetime(attributes.get("expires", ""))
+    except (ValueError, TypeError):
+        return False
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) < _CLOCK
+
+
+BLANK_PAGE = b"<html><head></head><body></body></html>"
+_META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
+_HEADER_CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
+_HTML_TYPES = frozenset(("", "text/html", "application/xhtml+xml"))
+_TEXT_TYPE = re.compile(r"text/.+|application/(json|javascript|xml)|.+\+(json|xml)")
+_BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_LATIN_1 = frozenset(("iso-8859-1", "iso8859-1", "latin1", "latin-1", "ascii", "us-ascii"))
+_SNIFFED_BYTES = 1024
+_END_TAGS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+
+
+def render_response(response: Response) -> bytes:
+    """Return the HTML that a browser shows for an answer: the page, the text in a `pre`, or a note."""
+    content_type = response.header("Content-Type")
+    media_type = content_type.partition(";")[0].strip().lower()
+    if not response.body:
+        return BLANK_PAGE if response.status < 400 else message_page("This page isn't working", f"HTTP ERROR {response.status}")
+    if media_type in _HTML_TYPES:
+        html = _decode(response.body, content_type)
+        # The parser drops what follows </html>; a browser shows it.
+        return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
+    if media_type == "image/svg+xml":
+        return BLANK_PAGE  # a picture, which a page of text does not show
+    if _TEXT_TYPE.fullmatch(media_type):
+        text = escape(_decode(response.body, content_type), quote=False)
+        return f"<html><head></head><body><pre>{text}</pre></body></html>".encode()
+    return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes")
+
+
+def message_page(title: str, text: str) -> bytes:
+    """Return a page of the browser's own."""
+    return (
+        f"<html><head><title>{escape(title)}</title></head>"
+        f"<body><h1>{escape(title or 'Note')}</h1><p>{escape(text)}</p></body></html>"
+    ).encode("utf-8", "replace")
+
+
+def unreachable_page(url: str) -> bytes:
+    """Return the page for an address outside the network."""
+    try:
+        host = urlsplit(url).hostname or url
+    except ValueError:
+        host = url
+    return message_page("This site can't be reached", f"No site was found at {host}. Check the address for mistakes.")
+
+
+def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
+    """Return the page for an address that leads to no page."""
+    if too_many_redirects:
+        return message_page("This page isn't working", f"{urlsplit(url).hostname} redirects without end.")
+    return unreachable_page(url)
+
+
+def _decode(body: bytes, content_type: str) -> str:
+    """Return the text of a body, in the encoding of its byte order mark, the header or the `meta`, else in UTF-8."""
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark)), "")
+    if not encoding:
+        named = _HEADER_CHARSET.search(content_type)
+        meta = None if named else _META_CHARSET.search(body, 0, _SNIFFED_BYTES)
+        encoding = named[1] if named else meta[1].decode("latin-1") if meta else "utf-8"
+    if encoding.lower() in _LATIN_1:
+        encoding = "windows-1252"  # as every browser reads it
+    try:
+        text = body.decode(encoding, "replace")
+    except (LookupError, ValueError):
+        text = body.decode("utf-8", "replace")
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+BLANK_URL = "about:blank"
+_REDIRECT_LIMIT = 20
+
+
+class Request(NamedTuple):
+    """What a navigation asks for. `referrer` is sent as it stands; "" sends none."""
+
+    url: str
+    method: str = "GET"
+    content_type: str = ""
+    body: bytes = b""
+    referrer: str = ""
+
+
+class Client:
+    """Loads pages over a network, with the cookies of one browser."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self.cookies = CookieJar()
+
+    def load(self, request: Request) -> tuple[str, bytes] | None:
+        """Return the URL and the HTML at the end of all redirects; None for an answer that is no page, as a download."""
+        if request.url == BLANK_URL:
+            return BLANK_URL, BLANK_PAGE
+        for _ in range(_REDIRECT_LIMIT + 1):
+            try:
+                response = self._send(request)
+            except HostUnknownError:
+                return request.url, unreachable_page(request.url)
+            location = response.header("Location")
+            if response.status in {301, 302, 303, 307, 308} and location:
+                url = resolve_url(request.url, location)
+                if not url:
+                    return request.url, unreachable_page(location)
+                request = _redirected(request, response.status, url)
+            elif response.status in {204, 205} or response.header("Content-Disposition").lower().startswith("attachment"):
+                return None
+            else:
+                return request.url, render_response(response)
+        return request.url, failure_page(request.url, too_many_redirects=True)
+
+    def _send(self, request: Request) -> Response:
+        url = without_fragment(request.url)
+        headers = {"Cookie": self.cookies.header(url), "Referer": request.referrer}
+        if request.method == "POST":
+            headers |= {"Content-Type": request.content_type, "Origin": origin_of(request.referrer or url)}
+        sent = {name: value for name, value in headers.items() if value}
+        response = self._network.request(request.method, url, sent, request.body)
+        for name, value in response.headers:
+            if name.lower() == "set-cookie":
+                self.cookies.receive(url, value)
+        return response
+
+
+def _redirected(request: Request, status: int, url: str) -> Request:
+    fragment = request.url.partition("#")[2]
+    if fragment and "#" not in url:
+        url += f"#{fragment}"
+    if status in {301, 302, 303} and request.method == "POST":
+        return Request(url, referrer=request.referrer)
+    return request._replace(url=url)

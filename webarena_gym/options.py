@@ -1,0 +1,217 @@
+"""`EnvOptions`: the keywords of the env, with their types, defaults, meanings and checks. Commands, servers and adapters take theirs from it."""
+
+import ast
+import inspect
+from argparse import _ActionsContainer
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS, Dialect
+from webarena_gym.arguments import (
+    expect_above,
+    expect_display,
+    expect_no_layout,
+    expect_one_of,
+    expect_positive,
+    suggestion,
+)
+from webarena_gym.errors import RenderModeError
+from webarena_gym.evaluators import RULES, Judge
+from webarena_gym.observation import Elements, Style
+from webarena_gym.observation.history import History
+from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.logins import Login
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.layout import Variation
+from webarena_gym.tasks import OnUnreadable, Task
+
+BrowserKind = Literal["inprocess", "chromium"]
+Viewport = Literal["window", "layout"]
+OnFailure = Literal["nan", "zero", "raise"]
+SideEffects = Literal["forbidden", "reported", "ignored"]
+RENDER_MODES = ("ansi", "rgb_array", "human")
+
+MAX_STEPS = 15
+"""Steps of an episode where nothing else is said, as in the paper's training."""
+
+HARD_STEPS = 60
+"""Steps of an episode of a hard task where nothing else is said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvOptions:
+    """The keywords of `gymnasium.make("WebArenaLite-v0", ...)`. Raises ValueError for values that are wrong or do not go together."""
+
+    split: str = "train"
+    """the part of the shipped suite that `reset` draws from: "train", "validation" or "test"; "pool" for tasks of other templates, to
+    train on; or "hard" for tasks for strong agents"""
+    tasks: str | Path | Sequence[str | Task] | None = None
+    """instead of a split, a list of task ids, or the path of a task file in WebArena's own schema"""
+    browser: BrowserKind = "inprocess"
+    """the browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name)"""
+    sites: Mapping[str, str] | Literal["environment"] | None = None
+    """None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables"""
+    world_seed: int | None = None
+    """draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that name none"""
+    variation: Variation = "content"
+    """differences of worlds: in the content of the sites ("content"), or also in how they are built ("layout"). A task that is given as such, and not
+    by its id, is taken as it is, with a solution for the layout it was drawn in"""
+    scale: Scale | None = None
+    """size of the worlds, by default that of the split or template: "standard", or "large" with some ten times as much of everything, and
+    ranked search, as hard ones have it. In worlds of the other scale, a split's templates are drawn in that of `world_seed`, or of the
+    split's first seed. A task that is given as such keeps its own world"""
+    history: History = "compressed"
+    """earlier pages become a placeholder ("compressed"), are left out ("none") or stay whole ("full")"""
+    observation: Style = "html"
+    """pages as simplified HTML ("html"), as WebArena's accessibility tree ("axtree"), or as AgentOccam's outline of it, of which earlier
+    pages keep the elements that the agent highlighted ("occam")"""
+    dialect: Literal["webrl", "webarena", "browsergym"] = "webrl"
+    """how actions are written"""
+    elements: Elements = "id"
+    """actions name elements by their number in the page ("id"), or by their visible label ("label")"""
+    max_steps: int | None = None
+    """steps after which an episode is truncated; by default 15, and 60 for hard tasks"""
+    step_budget: float | None = None
+    """limit of steps beside that, in times those of its reference solution, rounded up; None for no such limit. The goal
+    says how many they are. Scrolling is free. Tasks without a solution have no budget"""
+    render_mode: Literal["ansi", "rgb_array", "human"] | None = None
+    """None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window)"""
+    thoughts: bool = True
+    """keep past replies whole in the history, thoughts included"""
+    header: bool = True
+    """put the URL and the tabs above the page"""
+    viewport: Viewport = "window"
+    """extent of a page that is shown: "window" shows a page in windows of text; "layout" shows the part of it in a window of 1280 x 720 pixels (Chromium)"""
+    window: int = 12_000
+    """characters of a page that are shown at once in the viewport "window"; Scroll moves on by two thirds of it"""
+    bbox: bool = False
+    """give elements their `data-bbox`, as agents that were trained with it expect (Chromium)"""
+    judge: Judge | None = None
+    """decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type"""
+    rules: str = "native"
+    """how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1" (WebAgent-R1) do; or
+    "verified" for the task file of the package webarena-verified, on real servers"""
+    on_failure: OnFailure = "nan"
+    """result of a step when the browser itself fails, or an episode ends without success in which a site has raised: "nan" (truncate
+    with the reward NaN), "zero" (with the reward 0.0, for wrappers that add rewards up) or "raise" (BrowserError). `info["failure"]`
+    says why in the first two cases"""
+    on_unreadable: OnUnreadable = "raise"
+    """treatment of tasks that cannot be read from a file, or not be judged by the rules: "raise" (an error that names them all) or
+    "skip" (a warning for each, and the others are taken)"""
+    accounts: Mapping[str, Account] | None = None
+    """accounts to sign in with on real servers, by site; WebArena's published ones where none is given"""
+    logins: Mapping[str, Login] | None = None
+    """log-in forms of real servers that are not WebArena's own applications, by site (see `webarena_gym.Login`)"""
+    hosts: Iterable[str] = ()
+    """hosts that the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles"""
+    side_effects: SideEffects | None = None
+    """changes beyond the task are "forbidden" (they fail it), "reported" (in the verdicts and in `info["side_effects"]`) or "ignored". By
+    default they are forbidden on the embedded sites under the native rules, and ignored elsewhere, where nobody can see them"""
+
+    def __post_init__(self) -> None:
+        for name in ("observation", "elements", "history", "viewport"):
+            expect_one_of(name, getattr(self, name), option_choices(name))
+        expect_positive("window", self.window)
+        if self.tasks is not None:
+            expect_one_of("split", self.split, task_suite.SPLITS)
+        expect_one_of("rules", self.rules, RULES)
+        for name in ("on_failure", "on_unreadable", "variation", "scale"):
+            expect_one_of(name, getattr(self, name), option_choices(name))
+        if self.scale == "large" and self.sites is not None:
+            raise ValueError(f"scale={self.scale!r} is of the embedded sites: give no sites=, or scale='standard'")
+        for name in ("dialect", "browser"):
+            expect_one_of(name, getattr(self, name), option_choices(name))
+        if self.rules == "verified" and self.sites is None:
+            raise ValueError("rules='verified' judges the traffic with real servers: give sites=")
+        if isinstance(self.hosts, str):
+            raise ValueError(f"hosts is the text {self.hosts!r}; expected a list of texts such as 'tiles.example:80'")  # noqa: TRY004 - as of other arguments
+        object.__setattr__(self, "hosts", frozenset(self.hosts))
+        if self.sites is None and (self.accounts or self.logins or self.hosts):
+            raise ValueError("accounts, logins and hosts are for real servers: give sites=, or none of them")
+        expect_one_of("side_effects", self.side_effects, option_choices("side_effects"))
+        if self.side_effects in ("forbidden", "reported") and not self.sees_changes:
+            raise ValueError(
+                f"side_effects is {self.side_effects!r}; expected 'ignored' or None: they are seen on the embedded sites"
+                " under the native rules alone"
+            )
+        if self.max_steps is not None:
+            expect_positive("max_steps", self.max_steps)
+        if self.step_budget is not None:
+            expect_above("step_budget", self.step_budget, 0)
+        expect_one_of("render_mode", self.render_mode, option_choices("render_mode"))
+        if self.browser == "inprocess":
+            expect_no_layout({"sites": self.sites, "viewport": self.viewport == "layout", "bbox": self.bbox})
+            if self.render_mode not in (None, "ansi"):
+                raise RenderModeError(
+                    f"render_mode={self.render_mode!r} needs a browser with layout: browser='chromium', or render_mode='ansi'"
+                )
+        expect_display(self.render_mode)
+        if self.tasks is None:
+            task_suite.expect_split(self.split)
+
+    @classmethod
+    def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:
+        """Return options of keywords. Raises TypeError for one that is not known."""
+        for name in keywords:
+            if name not in OPTION_NAMES:
+                raise TypeError(f"{owner} has no keyword {name!r}: {suggestion(name, OPTION_NAMES)}")
+        return cls(**keywords)
+
+    @property
+    def sees_changes(self) -> bool:
+        """Whether changes of databases can be compared with those of the reference solution."""
+        return self.sites is None and self.rules == "native"
+
+    def written_dialect(self) -> Dialect:
+        """Return the dialect in which actions are written, with the way that its examples name elements."""
+        return DIALECTS[self.dialect].naming_by(self.elements)
+
+
+OPTION_NAMES = tuple(each.name for each in fields(EnvOptions))
+
+
+@cache
+def option_choices(name: str) -> tuple[Any, ...]:
+    """Return the values that an option may have, None first where it may be that; empty where its type does not list them.
+
+    >>> option_choices("elements"), option_choices("scale"), option_choices("window")
+    (('id', 'label'), (None, 'standard', 'large'), ())
+    """
+    kind = get_type_hints(EnvOptions)[name]
+    parts = (kind,) if get_origin(kind) is Literal else get_args(kind)
+    values = tuple(value for part in parts if get_origin(part) is Literal for value in get_args(part))
+    return (None, *values) if values and type(None) in parts else values
+
+
+@cache
+def option_meanings() -> Mapping[str, str]:
+    """Return the meaning of each option, as its docstring in `EnvOptions` tells it."""
+    (definition,) = ast.parse(inspect.getsource(EnvOptions)).body
+    assert isinstance(definition, ast.ClassDef)
+    told = {}
+    for place, text in zip(definition.body, definition.body[1:], strict=False):
+        if isinstance(place, ast.AnnAssign) and isinstance(place.target, ast.Name) and isinstance(text, ast.Expr):
+            told[place.target.id] = " ".join(str(ast.literal_eval(text.value)).split())
+    return told
+
+
+def add_options(parser: _ActionsContainer, *names: str, **defaults: Any) -> None:
+    """Add options that choose among the values of some fields of `EnvOptions`; a default other than its own is given by keyword."""
+    own = {each.name: None if each.default is MISSING else each.default for each in fields(EnvOptions)}
+    for name in names:
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            choices=[value for value in option_choices(name) if value is not None],
+            default=defaults.get(name, own[name]),
+            help=option_meanings()[name].partition(". ")[0],
+        )
+
+
+def signature_of_env() -> inspect.Signature:
+    """Return the signature of an env that takes the fields of `EnvOptions` as keywords."""
+    own = inspect.signature(EnvOptions).parameters.values()
+    return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *own])
