@@ -221,7 +221,6 @@ def forms(name: str) -> str:
         {
             "action": f"`{dialect.syntax.signature(form)}`",
             "what it does": form.meaning,
-            "as a tool": f"`{form.name}`",
         }
         for form in dialect.forms
     )
