@@ -17,7 +17,6 @@ from benchmarks.playing import RESULTS
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
-from webarena_gym.sites.catalogue import SITES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "results.md")))
@@ -181,17 +180,15 @@ def interactions() -> str:
 
 
 def page_sizes() -> str:
-    """Return the table of the tokens of a page in each way to show it, by site."""
+    """Return the table of the tokens of a page in each way to show it."""
     result = _read("page_sizes")
     ways = result["observations"]
     rows: list[Row] = [
-        {"site": "all" if site == "all" else SITES[site].title}
-        | {f'`"{way}"`': f"{sizes[site]['tokens_median']:,} ({sizes[site]['tokens_p95']:,})" for way, sizes in ways.items()}
-        for site in next(iter(ways.values()))
+        {"tokens": title} | {f'`"{way}"`': f"{sizes['all'][key]:,}" for way, sizes in ways.items()}
+        for title, key in (("median", "tokens_median"), ("95th percentile", "tokens_p95"), ("mean", "tokens_mean"))
     ]
-    rows.append({"site": "mean of all"} | {f'`"{way}"`': f"{sizes['all']['tokens_mean']:,}" for way, sizes in ways.items()})
     pages = next(iter(ways.values()))["all"]["pages"]
-    note = f"Median tokens of a page, and the 95th percentile, over {pages} pages of the {result['split']} split's solutions; {result['vocabulary']}"
+    note = f"Over {pages} pages of the {result['split']} split's solutions; {result['vocabulary']}"
     return _table(rows) + _origin(note, result)
 
 
