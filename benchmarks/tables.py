@@ -109,7 +109,6 @@ def demonstrations() -> str:
                 "clone": _score(result["bc_pooled"]),
                 "clone, trained twice as long": _score(result["clone_converged_pooled"]),
                 "then 100 updates of M-GRPO": _percent(mark["greedy"]),
-                "CPU minutes": mark["cpu_minutes"],
                 "clones x seeds": f"{result['clones']} x {result['seeds']}",
             }
         )
@@ -131,12 +130,12 @@ def methods(*names: str, columns: Iterable[str] = ("success", "lift", "CPU minut
 
 
 def others() -> str:
-    """Return the table of further questions, each a row: an agent, what it began with, and the lift."""
+    """Return the table of further questions, each a row: an agent and its lift."""
     rows = []
     for title, (name, place) in OTHERS.items():
         result = _read(name)
-        first, row = result["rows"][0], result["rows"][place]
-        cells = {"start": _percent(first["success"]), "success": _score(row), "lift": _interval(row["lift"])}
+        row = result["rows"][place]
+        cells = {"success": _score(row), "lift": _interval(row["lift"])}
         rows.append({"": title, **cells, "n": row.get("tasks", row["n"]), "seeds": row.get("seeds", 1), "result": f"`{name}`"})
     return _table(rows) + _origin("", *(_read(name) for name in dict.fromkeys(name for name, _ in OTHERS.values())))
 

@@ -60,7 +60,7 @@ def test_further_questions_are_rows(kept, monkeypatch):
     monkeypatch.setattr(tables, "OTHERS", {"the question": ["a", 1]})
     kept("a", begun_at=["abc", "def"])
     *_, row, _, note = tables.others().splitlines()
-    assert row == "| the question | 50.0 % | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
+    assert row == "| the question | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
     assert note == "`benchmarks.x`, commit abc (runs begun at def), 4 cores."
 
 
