@@ -134,7 +134,9 @@ class KVBuffer:
     """
 
     def __init__(self, empty: KeyValues, rows: int, columns: int) -> None:
-        self.states = KeyValues(*(self._zeros(part, rows, columns) for part in empty))
+        # Masked values are still multiplied by 0, and uninitialised memory may hold NaN.
+        sizes = [(part.shape[0], rows, part.shape[1], columns, part.shape[3]) for part in empty]
+        self.states = KeyValues(*(part.new_zeros(size) for part, size in zip(empty, sizes, strict=True)))
         self.rows = rows
         self.start = self.end = 0
         layers: list[Any] = [_Layer(self, *layer) for layer in zip(*(part.unbind() for part in self.states), strict=True)]
@@ -148,12 +150,6 @@ class KVBuffer:
         """Write keys and values into a row; the last token stands in the column before `end`."""
         for part, new in zip(self.states, states, strict=True):
             part[:, row, :, end - new.shape[2] : end] = new
-
-    @staticmethod
-    def _zeros(part: Tensor, rows: int, columns: int) -> Tensor:
-        # Masked values are still multiplied by 0, and uninitialised memory may hold NaN.
-        layers, heads, _, size = part.shape
-        return part.new_zeros(layers, rows, heads, columns, size)
 
 
 class _Layer(DynamicLayer):
