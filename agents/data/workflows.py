@@ -68,9 +68,8 @@ class WorkflowMemory:
     def find(self, goal: str, page: str, most: int = 1) -> list[Workflow]:
         """Return the workflows of the page's site whose goals are most alike, the best first; of equals, the newest."""
         wanted, site = words_in(without_names(goal, names_of(goal))), site_of(page)
-        alike = [
-            (_overlap(wanted, words_in(each.goal)), place) for place, each in enumerate(self.workflows) if each.site == site
-        ]
+        own = [(place, words_in(each.goal)) for place, each in enumerate(self.workflows) if each.site == site]
+        alike = [(len(wanted & words) / max(len(wanted | words), 1), place) for place, words in own]
         best = sorted((pair for pair in alike if pair[0] >= _LEAST_ALIKE), reverse=True)[:most]
         return [self.workflows[place] for _, place in best]
 
@@ -110,7 +109,11 @@ def induce(trajectory: Trajectory) -> Workflow | None:
 def deed_of(action: Action, label: str, names: frozenset[str]) -> Deed:
     """Return an action on an element with this label, without names. Of a text that is typed or answered, it is kept whether it is a name."""
     argument = action.argument or ""
-    kept = without_names(argument, names) if action.kind is Kind.SELECT else _argument(argument, names)
+    kept = without_names(argument, names)
+    if (
+        action.kind is not Kind.SELECT and kept != NAME and argument not in ("", "N/A", "Yes", "No")
+    ):  # constants stand for themselves
+        kept = NAME if NAME in kept else "<text>"
     return Deed(str(action.kind), without_names(label, names), kept)
 
 
@@ -191,18 +194,6 @@ def site_of(page: str) -> str:
     return urlsplit(first.removeprefix("URL: ")).netloc
 
 
-def _argument(text: str, names: frozenset[str]) -> str:
-    """Return what an argument is: names of the goal, a constant that stands for itself, or anything else."""
-    plain = without_names(text, names)
-    if plain == NAME or text in ("", "N/A", "Yes", "No"):
-        return plain
-    return NAME if NAME in plain else "<text>"
-
-
 def words_in(text: str) -> frozenset[str]:
     """Return the words of a text, in lower case."""
     return frozenset(word.lower() for word in _WORD.findall(text))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)
