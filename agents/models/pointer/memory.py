@@ -150,7 +150,7 @@ def load_memory(path: Path) -> StepMemory:
     """Return the memory of a file. Raises ValueError for a file of anything else."""
     try:
         record: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        steps = [_stored(each) for each in record["steps"]]
+        steps = [StoredStep(*each)._replace(before=Deed(*each[5]), deed=Deed(*each[6])) for each in record["steps"]]
         return StepMemory(steps, int(record["nearest"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(
@@ -176,11 +176,6 @@ def _keys(deed: Deed) -> tuple[Any, ...]:
     """Return what has to be equal in each of the ways to do the same. An act without a label has none in common with others."""
     label = deed.label or f"<{deed.kind}>"
     return ("deed", *same_by(deed)), ("kind", deed.kind), ("label", label)
-
-
-def _stored(record: Sequence[Any]) -> StoredStep:
-    source, goal, site, path, title, before, deed = record
-    return StoredStep(source, goal, site, path, title, Deed(*before), Deed(*deed))
 
 
 class MemoryRead(nn.Module):
