@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from agents.data.trajectories import Step, Trajectory
-from agents.data.workflows import Deed, deed_of, names_of
+from agents.data.workflows import WorkflowStep, deed_of, names_of
 from agents.models.pointer.computing import derive
 from agents.models.pointer.goals import read_goal, words_of
 from agents.models.pointer.memory import Recalled, Situation
@@ -184,7 +184,7 @@ class Session:
         """Return what a memory is looked up by on a page."""
         names, done = names_of(self._goal), self._done[-1:]
         before = [deed_of(make_action(each.act, each.argument), each.act.label, names) for each in done]
-        return Situation(self._goal, text, before[0] if before else Deed(""))
+        return Situation(self._goal, text, before[0] if before else WorkflowStep(""))
 
     def _build(self, act: Act, context: Context, state: bytes) -> Generator[Question, int, str]:
         """Ask for one piece after another."""
