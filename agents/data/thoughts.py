@@ -176,10 +176,7 @@ def _reasons_to_go_back(moment: Moment) -> list[Wordings]:
     if ahead and ahead.element:
         wanted = quote(bare(ahead.element))
         reasons.append(f"This page has told what it could; {wanted} stands on the page before, so I go back.")
-    return [
-        *reasons,
-        ("This page has told what it could, so I go back.", "Back to the page before, to go on from there."),
-    ]
+    return [*reasons, ("This page has told what it could, so I go back.", "Back to the page before, to go on from there.")]
 
 
 def _reasons_to_change_tab(moment: Moment) -> list[Wordings]:

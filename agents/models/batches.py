@@ -135,11 +135,7 @@ def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
 
 
 def batch_logprobs(
-    model: "PreTrainedModel",
-    batch: PackedBatch,
-    *,
-    temperature: float = 1.0,
-    hidden: Tensor | None = None,
+    model: "PreTrainedModel", batch: PackedBatch, *, temperature: float = 1.0, hidden: Tensor | None = None
 ) -> Tensor:
     """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,).
 

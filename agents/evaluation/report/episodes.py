@@ -77,11 +77,7 @@ class Assets:
 
 
 def write_page(
-    page: Page,
-    marked: HtmlElement | None,
-    network: Network,
-    assets: Assets,
-    chances: Mapping[HtmlElement, float] | None = None,
+    page: Page, marked: HtmlElement | None, network: Network, assets: Assets, chances: Mapping[HtmlElement, float] | None = None
 ) -> tuple[str, list[str]]:
     """Return the page's HTML and the keys of its assets, which `data-asset` names in place of addresses.
 
