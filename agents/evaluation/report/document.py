@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, rollouts_by_policy, successes, thin, trees
+from agents.evaluation.report.curves import known_metrics, rollouts_by_policy, successes, thin, trees
 from agents.evaluation.report.episodes import Shown, pack_episodes
 from agents.evaluation.report.sources import Sources, read_sources, summarise_all
 
@@ -53,7 +53,7 @@ def render_report(
     script = "\n".join((_STATIC / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
     drawn = {
-        "curves": {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN},
+        "curves": {"runs": curves, **{name: known_metrics()[name] for name in ("axes", "titles", "first")}},
         "heat": successes(sources.folders),
         "groups": trees(sources.groups),
     }
