@@ -105,12 +105,7 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
             return
     out = options.out or Path("report.html")
     size, shown = write_report(
-        out,
-        sources,
-        title=options.title,
-        lead=options.lead,
-        megabytes=options.megabytes,
-        pages=not options.no_pages,
+        out, sources, title=options.title, lead=options.lead, megabytes=options.megabytes, pages=not options.no_pages
     )
     told = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in shown.items())
     print(f"{out}: {size / 1e6:.1f} MB" + (f"; {told}" if told else ""))

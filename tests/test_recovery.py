@@ -12,6 +12,7 @@ from benchmarks import recovery as benchmark
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.replies import answer_part
+from webarena_gym.tasks import Expert
 
 TEMPLATES = ("reddit.subscription", "gitlab.star_count", "shopping.order_place", "shopping.address_add", "gitlab.status_set")
 BACK = DIALECTS["webrl"].format(Action(Kind.GO_BACKWARD))
@@ -47,7 +48,16 @@ def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
 
 def test_without_mistakes_the_episode_is_the_expert_s():
     for env, task in in_env(drawn(12), quiet=True, **ENV):
-        assert play_with_mistakes(env, task, 0.0, Random(0)) == play_expert(env, task)
+        _, info = env.reset(seed=0, options={"task": task})
+        expert, seen, over, reward = Expert(task, env.dialect), [], False, 0.0
+        while not over:
+            action = expert.choose(env.page, env.observation).action
+            seen.append((info["page"], action))
+            _, reward, over, _, info = env.step(env.dialect.format(action))
+        assert reward == 1
+        goal, steps = play_expert(env, task)
+        assert (goal, [(step.page, step.action) for step in steps]) == (task.intent, seen)
+        assert all(step.is_of_solution for step in steps)
 
 
 def test_what_the_fork_cannot_mend_does_not_become_part_of_the_episode(monkeypatch):

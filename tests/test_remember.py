@@ -12,7 +12,7 @@ import torch
 from agents import remember as command
 from agents import train_rl
 from agents.data.trajectories import Step, Trajectory, write_trajectories
-from agents.data.workflows import Deed, names_of, without_names, words_in
+from agents.data.workflows import WorkflowStep, names_of, without_names, words_in
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
@@ -38,14 +38,14 @@ from webarena_gym import tasks as task_suite
 
 WORDS = ("Star", "the", "project", "open", "latest", "order", "of", "Kim", "Wooden", "Lamp", "12")
 REMEMBERED = ("shopping.newsletter_switch", "shopping.cart_show", "shopping.account_place", "shopping.category_place")
-DEEDS = [Deed(kind, label) for kind in ("Click", "Type") for label in ("Star", "Orders", "<name>", "Save")]
+DEEDS = [WorkflowStep(kind, label) for kind in ("Click", "Type") for label in ("Star", "Orders", "<name>", "Save")]
 
 
 def drawn_situation(rng):
     goal = " ".join(rng.choice(WORDS) for _ in range(rng.randint(2, 6)))
     site, path = rng.choice(("shop", "code")), rng.choice(("", "orders", "orders/7", "a/b"))
     page = f"URL: http://{site}.test/{path}\nTitle: {rng.choice(WORDS)}\n<h1>{rng.choice(WORDS)}</h1>"
-    return Situation(goal, page, rng.choice([Deed(""), *DEEDS]))
+    return Situation(goal, page, rng.choice([WorkflowStep(""), *DEEDS]))
 
 
 def drawn_memory(rng, count=60, nearest=5):
@@ -79,7 +79,7 @@ def test_the_nearest_steps_of_the_site_are_found(seed):
     rng = random.Random(seed)
     memory, situation = drawn_memory(rng), drawn_situation(rng)
     found = memory.look_up(situation, memory.offered(DEEDS))
-    here = stored(situation, Deed(""))
+    here = stored(situation, WorkflowStep(""))
 
     def nearness(step):
         one, other = words_in(step.goal), words_in(here.goal)
@@ -123,7 +123,7 @@ def test_what_is_no_memory_is_refused(tmp_path, text):
 def test_stored_steps_hold_no_names_of_their_task():
     goal = 'Add "Wooden Lamp" to the order of Kim.'
     page = "URL: http://shop.test/wooden-lamp/7\n<h1>Wooden Lamp</h1>"
-    step = stored(Situation(goal, page, Deed("")), Deed("Click", "<name>"))
+    step = stored(Situation(goal, page, WorkflowStep("")), WorkflowStep("Click", "<name>"))
     shown = " ".join([step.goal, step.path, step.title]).lower()
     assert not names_of(goal) & words_in(shown)
     assert step.goal == without_names(goal, names_of(goal))

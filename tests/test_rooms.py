@@ -73,7 +73,7 @@ def test_there_is_no_circle_of_imports():
 
 
 KNOWS_POINTING_NETWORKS = {
-    "agents.evaluation.evaluate", "agents.models", "agents.rollouts.pointer", "agents.training.kinds",
+    "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer", "agents.training.kinds",
     "agents.training.pointer_cloning", "agents.training.pointer_demonstrations", "agents.training.pointing_networks",
     "agents.training.remembering",
     "benchmarks.coverage", "benchmarks.pointing",

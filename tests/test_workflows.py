@@ -9,8 +9,8 @@ from agents import workflows as command
 from agents.data.trajectories import Step, Trajectory, write_trajectories
 from agents.data.workflows import (
     NAME,
-    Deed,
     WorkflowMemory,
+    WorkflowStep,
     deed_of,
     induce,
     label_of,
@@ -44,7 +44,11 @@ def episode(name="Blue Mug", reward=1.0, element="1", **changes):
 
 
 def test_a_workflow_has_no_names_and_no_step_that_failed():
-    assert induce(episode()).deeds == (Deed("Click", NAME), Deed("Click", "Add to Wish List"), Deed("Exit"))
+    assert induce(episode()).deeds == (
+        WorkflowStep("Click", NAME),
+        WorkflowStep("Click", "Add to Wish List"),
+        WorkflowStep("Exit"),
+    )
     assert induce(episode()) == induce(episode("Red Tent", element="2"))
     assert induce(episode()).goal == f"Add the {NAME} to my wish list."
     assert str(induce(episode())).splitlines()[1:] == [f'1. Click "{NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
@@ -95,7 +99,7 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
     names = names_of("Add the Red Tent to my wish list.")
     first = deed_of(Action(Kind.CLICK, "2"), "Red Tent", names)
     assert next_deed(workflow, []) == workflow.deeds[0]
-    assert next_deed(workflow, [first, Deed("Go Backward")]) == workflow.deeds[1]
+    assert next_deed(workflow, [first, WorkflowStep("Go Backward")]) == workflow.deeds[1]
     assert next_deed(workflow, [workflow.deeds[1]]) == workflow.deeds[0]
     assert next_deed(workflow, [first, *workflow.deeds[1:]]) is None
     assert same(first, workflow.deeds[0])
@@ -104,11 +108,15 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
 @pytest.mark.parametrize(
     ("one", "other", "wanted"),
     [
-        (Deed("Exit"), Deed("Exit", "", "<text>"), False),
-        (Deed("Exit", "", "Yes"), Deed("Exit", "", "<text>"), True),
-        (Deed("Exit", "", "N/A"), Deed("Exit", "", "<text>"), False),
-        (Deed("Select Dropdown Option", "Sort By", "Price"), Deed("Select Dropdown Option", "Sort By", "Name"), False),
-        (Deed("Search", "Search", NAME), Deed("Search", "Search", "<text>"), True),
+        (WorkflowStep("Exit"), WorkflowStep("Exit", "", "<text>"), False),
+        (WorkflowStep("Exit", "", "Yes"), WorkflowStep("Exit", "", "<text>"), True),
+        (WorkflowStep("Exit", "", "N/A"), WorkflowStep("Exit", "", "<text>"), False),
+        (
+            WorkflowStep("Select Dropdown Option", "Sort By", "Price"),
+            WorkflowStep("Select Dropdown Option", "Sort By", "Name"),
+            False,
+        ),
+        (WorkflowStep("Search", "Search", NAME), WorkflowStep("Search", "Search", "<text>"), True),
     ],
 )
 def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):

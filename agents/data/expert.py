@@ -56,14 +56,7 @@ class Shown(NamedTuple):
 
 def play_expert(env: Any, task: Task) -> tuple[str, list[Shown]]:
     """Return the goal and the steps of the expert's episode on a task in an env."""
-    _, info = env.reset(seed=0, options={"task": task})
-    goal, expert, steps, is_over = info["goal"], Expert(task, env.dialect), list[Shown](), False
-    while not is_over:
-        action = expert.choose(env.page, env.observation).action
-        steps.append(Shown(info["page"], action, bool(info["action_error"])))
-        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
-        is_over = terminated or truncated
-    return goal, steps
+    return play_with_mistakes(env, task, 0.0, Random(0))
 
 
 def in_env(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) -> Iterator[tuple[Any, Task]]:
@@ -79,11 +72,6 @@ class Forced(NamedTuple):
 
     goal: str
     steps: tuple[Shown, ...]
-
-
-class _Branch(NamedTuple):
-    steps: list[Shown]
-    info: dict[str, Any]  # of the page that it ends on
 
 
 def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tuple[str, list[Shown]]:
@@ -105,13 +93,12 @@ def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tu
             begun = env.snapshot()
             branch = _err(env, info, _peek(env, expert), rng, _MOST_DEEP)
             if branch and _can_finish(env, expert):
-                steps, info = steps + branch.steps, branch.info
+                steps, info = steps + branch[0], branch[1]
             else:
                 info = env.restore(begun)[1]
         action = expert.choose(env.page, env.observation).action
         steps.append(Shown(info["page"], action, bool(info["action_error"])))
-        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
-        is_over = terminated or truncated
+        info, _, is_over = _take(env, action)
     return goal, steps
 
 
@@ -125,15 +112,14 @@ def force_mistake(env: Any, task: Task, rng: Random) -> Forced | None:
         moments.append((env.snapshot(), copy(expert), list(steps)))
         action = expert.choose(env.page, env.observation).action
         steps.append(Shown(info["page"], action, bool(info["action_error"])))
-        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
-        is_over = terminated or truncated
+        info, _, is_over = _take(env, action)
     for _ in range(_TRIES):
         begun, of_moment, before = rng.choice(moments)
         info = env.restore(begun)[1]
         branch = _err(env, info, _peek(env, of_moment), rng, 1)
         # Where the page did not change there is nothing to see, and nothing to recover from.
-        if branch and branch.steps[-1].is_undoing and _can_finish(env, of_moment):
-            return Forced(info["goal"], (*before, branch.steps[0]))
+        if branch and branch[0][-1].is_undoing and _can_finish(env, of_moment):
+            return Forced(info["goal"], (*before, branch[0][0]))
     return None
 
 
@@ -146,8 +132,14 @@ def named(env: Any, action: Action) -> Action:
     return replace(action, element=next(label for label, node in labelled.items() if node.element is element))
 
 
-def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) -> _Branch | None:
-    """Return wrong steps and those that undo them, all taken; None if there is none to take, or the episode is over.
+def _take(env: Any, action: Action) -> tuple[dict[str, Any], float, bool]:
+    """Take an action and return the info that follows, the reward, and whether the episode is over."""
+    _, reward, terminated, truncated, info = env.step(env.dialect.format(action))
+    return info, float(reward), terminated or truncated
+
+
+def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) -> tuple[list[Shown], dict[str, Any]] | None:
+    """Return wrong steps and those that undo them, all taken, and the info of the last page; None where none can be taken, or at the end.
 
     Where no act leads back to the page, the branch ends on the wrong one: whether the right steps go on from there is the caller's to
     find out.
@@ -157,24 +149,24 @@ def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) 
         return None
     undoing = _undoing(env.observation.nodes, wrong)
     steps = [Shown(info["page"], wrong, bool(info["action_error"]), is_example=False)]
-    _, _, terminated, truncated, seen = env.step(env.dialect.format(wrong))
-    if terminated or truncated:
+    seen, _, is_over = _take(env, wrong)
+    if is_over:
         return None
     if deep > 1 and seen["page"] != info["page"] and rng.random() < _DEEPER:
         deeper = _err(env, seen, right, rng, deep - 1)
         if deeper is None:
             return None
-        steps, seen = steps + deeper.steps, deeper.info
+        steps, seen = steps + deeper[0], deeper[1]
     if seen["page"] == info["page"]:
-        return _Branch(steps, seen)
+        return steps, seen
     after = env.snapshot()
     for undo in undoing:
         shown = Shown(seen["page"], undo, bool(seen["action_error"]), is_undoing=True)
-        _, _, terminated, truncated, back = env.step(env.dialect.format(undo))
-        if not (terminated or truncated) and back["page"] == info["page"]:
-            return _Branch([*steps, shown], back)
+        back, _, is_over = _take(env, undo)
+        if not is_over and back["page"] == info["page"]:
+            return [*steps, shown], back
         seen = env.restore(after)[1]
-    return _Branch(steps, seen)
+    return steps, seen
 
 
 def _another(env: Any, info: dict[str, Any], right: Action, rng: Random) -> Action | None:
@@ -215,9 +207,7 @@ def _can_finish(env: Any, expert: Expert) -> bool:
     here, own, reward, is_over = env.snapshot(), copy(expert), 0.0, False
     try:
         while not is_over:
-            action = own.choose(env.page, env.observation).action
-            _, reward, terminated, truncated, _ = env.step(env.dialect.format(action))
-            is_over = terminated or truncated
+            _, reward, is_over = _take(env, own.choose(env.page, env.observation).action)
     except ActionError:  # the page lacks an element of the solution's
         reward = 0.0
     env.restore(here)

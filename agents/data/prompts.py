@@ -7,8 +7,11 @@ an action, and after WebPilot (Zhang et al., arXiv 2408.15978), which plans subt
 their own for this, and a tree search; here it is one prompt.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from agents.data.tokens import Ids
@@ -17,63 +20,9 @@ from webarena_gym.actions.dialect import Naming
 
 Style = Literal["none", "act", "think", "react", "plan", "env"]
 
+_TEXTS = Path(__file__).with_suffix(".toml")
 _NEAR = 8  # tokens before one that its text may depend on
 
-_GRAMMAR = """\
-do(action="Click", element="<element>"): Click an element.
-do(action="Right Click", element="<element>"): Click with the right mouse button.
-do(action="Hover", element="<element>"): Move the mouse over an element.
-do(action="Type", argument="<text>", element="<element>"): Replace the content of a field with the text; does not press Enter.
-do(action="Search", argument="<text>", element="<element>"): Replace the content of a field with the text and press Enter.
-do(action="Select Dropdown Option", argument="<option>", element="<element>"): Choose the option with that text from a drop-down list.
-do(action="Scroll Up"): Show the part of the page above.
-do(action="Scroll Down"): Show the part of the page below.
-do(action="Press Enter"): Press Enter in the focused field.
-do(action="Switch Tab", argument="<index>"): Go to the tab with that index; the first is 0.
-do(action="Wait"): Do nothing.
-go_backward(): Return to the previous page.
-go_forward(): Undo go_backward().
-exit(message="<answer>"): End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for."""
-_TASK = """You use a website for a person who has given you a task. Each turn shows you the current page as simplified HTML; \
-earlier pages may be left out. Answer each turn with exactly one action:
-
-{grammar}
-
-An element is named by {naming}. A form takes effect when it is submitted. When the task is done, exit, with the answer if one \
-was asked for, in as few words as it can be given; if the task cannot be done, exit with "N/A"."""
-_THINK = """
-
-First reason inside <think> and </think>: what the page shows, what has been done, what is still missing. Then give the action:
-
-<think>reasoning</think>
-<answer>action</answer>"""
-_REACT = """
-
-Each turn begins with a thought of a sentence or two: what the page tells you and what to do next because of it. Your thoughts of earlier \
-turns stay visible to you, so write down what you will need when this page is gone. Then give the action:
-
-<think>thought</think>
-<answer>action</answer>"""
-_PLAN = """
-
-Work by a plan that you keep up to date. Each turn, write three parts inside <think> and </think>:
-
-Reflection: what your last action changed, and whether that is what you expected; if not, what went wrong and how to undo or avoid it.
-Plan: the subtasks in order, each marked done, next or open; change the plan where the page shows that it cannot work. Note facts that \
-later subtasks need.
-Expectation: what the page should show after the action.
-
-Exit only when every subtask is done, or when no plan is left to try. After the parts, give the action:
-
-<think>reflection, plan, expectation</think>
-<answer>action</answer>"""
-_ACT = """
-
-Write the action and nothing else."""
-_WORKFLOWS = """\
-These workflows have solved tasks on this site before. <name> stands for what a task names, <text> for another text. Follow one if it \
-fits your task, and leave it where the page shows that it does not."""
-_ENDS = {"act": _ACT, "think": _THINK, "react": _REACT, "plan": _PLAN}
 THINKING: tuple[Style, ...] = ("think", "react", "plan")
 """Styles in which a reply is more than an action."""
 REMEMBERED: tuple[Style, ...] = ("react", "plan")
@@ -82,6 +31,12 @@ _NAMING = {
     "id": "the id that stands in its tag",
     "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
 }
+
+
+@cache
+def prompt_texts() -> dict[str, str]:
+    """Return the texts that prompts are made of, by name."""
+    return tomllib.loads(_TEXTS.read_text(encoding="utf-8"))
 
 
 def system_prompt(style: Style, *, elements: Naming = "id") -> str:
@@ -94,8 +49,8 @@ def system_prompt(style: Style, *, elements: Naming = "id") -> str:
         return ""
     if style == "env":
         return instructions(DIALECTS["webrl"].naming_by(elements))
-    task = _TASK.format(grammar=_GRAMMAR, naming=_NAMING[elements])
-    return task + _ENDS[style]
+    texts = prompt_texts()
+    return texts["task"].format(grammar=texts["grammar"], naming=_NAMING[elements]) + texts[style]
 
 
 def told(messages: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str, Any]]:
@@ -109,7 +64,7 @@ def reminded(messages: Sequence[Mapping[str, Any]], workflows: str) -> list[Mapp
     if not workflows:
         return list(messages)
     own = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
-    return told(messages, f"{own}\n\n{_WORKFLOWS}\n\n{workflows}".lstrip())
+    return told(messages, f"{own}\n\n{prompt_texts()['workflows']}\n\n{workflows}".lstrip())
 
 
 @dataclass(frozen=True)

@@ -222,10 +222,6 @@ class Month(NamedTuple):
         return text == f"{self.number}/{self.year}" or (day is not None and (day.year, day.month) == (self.year, self.number))
 
 
-def _hours_and_minutes(minutes: int) -> str:
-    return f"{minutes // 60}h {minutes % 60}min" if minutes >= 60 else f"{minutes} min"
-
-
 MONEY = Unit(
     re.compile(r"\$([\d,]+)\.(\d\d)"),
     lambda match: 100 * int(match[1].replace(",", "")) + int(match[2]),
@@ -234,7 +230,7 @@ MONEY = Unit(
 DURATION = Unit(
     re.compile(r"(?:(\d+)h )?(\d+) ?min"),
     lambda match: 60 * int(match[1] or 0) + int(match[2]),
-    _hours_and_minutes,
+    lambda minutes: f"{minutes // 60}h {minutes % 60}min" if minutes >= 60 else f"{minutes} min",
 )
 COUNT = Unit(re.compile(r"(\d[\d,]*)(?: [a-z]+)?"), lambda match: int(match[1].replace(",", "")), str)
 

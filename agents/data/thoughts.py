@@ -15,6 +15,8 @@ from agents.data.readings import Reading, bare, nearest_lines, pieces, plain, qu
 from webarena_gym.actions import Action, Kind
 
 Thoughts = Literal["none", "short", "long"]
+Wordings = str | tuple[str, str]
+"""A sentence, or two of one meaning, of which one is drawn."""
 
 
 _QUOTATION = re.compile(r'"([^"]*)"')
@@ -86,56 +88,37 @@ def _remark(moment: Moment) -> str:
 def _reasons(moment: Moment, rng: Random) -> list[str]:
     """Return sentences for the action and its reason, the most specific first; the last is always true."""
     kind = moment.action.kind
-    found = _RULES[kind](moment, rng) if kind in _RULES else []
-    return [*found, f"The next thing to do is: {kind.lower()}."]
+    found = _reasons_to_leave(moment, rng) if kind is Kind.EXIT else _RULES[kind](moment) if kind in _RULES else []
+    chosen = [each if isinstance(each, str) else rng.choice(each) for each in found]
+    return [*chosen, f"The next thing to do is: {kind.lower()}."]
 
 
-def _reasons_to_click(moment: Moment, rng: Random) -> list[str]:
+def _reasons_to_click(moment: Moment) -> list[Wordings]:
     action, page, goal = moment.action, moment.page, moment.goal.lower()
     element = action.element or ""
-    label = bare(element)
-    named, reasons = quote(label), []
-    filled = [bare(before.element or "") for before in _on_this_page(moment) if before.kind in FILLING]
-    line = _line_of(page, element)
+    label, line = bare(element), _line_of(page, element)
+    named, reasons = quote(label), list[Wordings]()
+    filled = list(dict.fromkeys(bare(before.element or "") for before in _on_this_page(moment) if before.kind in FILLING))
     if filled and f"<button>{element}</button>" in line:
-        fields, one = quote_all(list(dict.fromkeys(filled))), len(set(filled)) == 1
-        reasons.append(
-            rng.choice(
-                (
-                    f"{fields} {'stands' if one else 'stand'} as {'it' if one else 'they'} should, so {named} comes next.",
-                    f"With {fields} set, {named} sends it off.",
-                )
-            )
-        )
+        fields, stand = quote_all(filled), "stands as it" if len(filled) == 1 else "stand as they"
+        reasons.append((f"{fields} {stand} should, so {named} comes next.", f"With {fields} set, {named} sends it off."))
     if label.lower() in goal:
-        reasons.append(
-            rng.choice(
-                (f"The task is about {named}, and the page offers it.", f"{named} is what the task names, so I click it.")
-            )
-        )
+        offered = f"The task is about {named}, and the page offers it."
+        reasons.append((offered, f"{named} is what the task names, so I click it."))
     beside = [piece for piece in pieces(line) if len(piece) > 2 and piece.lower() in goal and piece != label]
     if beside:
         reasons.append(f"{named} stands in the line of {quote(beside[0])}, which the task names.")
-    shared = sorted(words(label) & words(moment.goal))
-    if shared:
-        reasons.append(
-            rng.choice(
-                (
-                    f"{named} fits the task, which speaks of {_plain_list(shared)}.",
-                    f"The task speaks of {_plain_list(shared)}, so {named} it is.",
-                )
-            )
-        )
+    if shared := _plain_list(sorted(words(label) & words(moment.goal))):
+        reasons.append((f"{named} fits the task, which speaks of {shared}.", f"The task speaks of {shared}, so {named} it is."))
     ahead = moment.later[0] if moment.later else None
     if ahead and ahead.kind is Kind.EXIT and ahead.argument:
         reasons.append(f"What is asked does not stand here yet; {named} should show it.")
     if ahead and ahead.kind in FILLING and not offers(page, ahead):
         reasons.append(f"A field has to be filled in that this page does not have; {named} leads there.")
-    reasons.append(rng.choice((f"The way goes on over {named}.", f"Next comes {named}.")))
-    return reasons
+    return [*reasons, (f"The way goes on over {named}.", f"Next comes {named}.")]
 
 
-def _reasons_to_type(moment: Moment, rng: Random) -> list[str]:
+def _reasons_to_type(moment: Moment) -> list[Wordings]:
     action, text = moment.action, moment.action.argument or ""
     field = quote(bare(action.element or ""))
     deed = "looks for" if action.kind is Kind.SEARCH else "takes"
@@ -143,32 +126,21 @@ def _reasons_to_type(moment: Moment, rng: Random) -> list[str]:
         return [f"{field} takes the text that the task asks for." if text else f"{field} is to be empty."]
     told = quote(text)
     if text.lower() in moment.goal.lower():
-        return [
-            rng.choice((f"{field} {deed} {told}, as the task says.", f"The task gives {told}, which belongs into {field}."))
-        ]
+        return [(f"{field} {deed} {told}, as the task says.", f"The task gives {told}, which belongs into {field}.")]
     for back, page in enumerate(reversed(moment.readings[:-1]), 1):
         if page.shows(text) and len(text) > 3:
             where = "the page before" if back == 1 else f"a page {back} steps ago"
             return [f"{told} stood on {where}, and {field} {deed} it."]
     if words(text) and words(text) <= words(moment.goal):
-        return [
-            rng.choice((f"{field} {deed} {told}, in the words of the task.", f"In the task's words, {field} {deed} {told}."))
-        ]
+        return [(f"{field} {deed} {told}, in the words of the task.", f"In the task's words, {field} {deed} {told}.")]
     return [f"{field} {deed} {told}."]
 
 
-def _reasons_to_choose(moment: Moment, rng: Random) -> list[str]:
+def _reasons_to_choose(moment: Moment) -> list[Wordings]:
     option, field = quote(moment.action.argument or ""), quote(bare(moment.action.element or ""))
-    shared = sorted(words(option) & words(moment.goal))
-    if shared:
-        return [
-            rng.choice(
-                (
-                    f"Of what {field} offers, {option} is what the task means by {_plain_list(shared)}.",
-                    f"The task speaks of {_plain_list(shared)}, so {field} is set to {option}.",
-                )
-            )
-        ]
+    if shared := _plain_list(sorted(words(option) & words(moment.goal))):
+        meant = f"Of what {field} offers, {option} is what the task means by {shared}."
+        return [(meant, f"The task speaks of {shared}, so {field} is set to {option}.")]
     return [f"{field} has to be {option} for what follows."]
 
 
@@ -198,38 +170,28 @@ def _reasons_to_leave(moment: Moment, rng: Random) -> list[str]:
     return [*reasons, f"From the pages seen, the answer is {quote(answer)}."]
 
 
-def _reasons_to_go_back(moment: Moment, rng: Random) -> list[str]:
+def _reasons_to_go_back(moment: Moment) -> list[Wordings]:
     ahead = moment.later[0] if moment.later else None
-    reasons = []
+    reasons = list[Wordings]()
     if ahead and ahead.element:
-        reasons.append(
-            f"This page has told what it could; {quote(bare(ahead.element))} stands on the page before, so I go back."
-        )
-    return [
-        *reasons,
-        rng.choice(("This page has told what it could, so I go back.", "Back to the page before, to go on from there.")),
-    ]
+        wanted = quote(bare(ahead.element))
+        reasons.append(f"This page has told what it could; {wanted} stands on the page before, so I go back.")
+    return [*reasons, ("This page has told what it could, so I go back.", "Back to the page before, to go on from there.")]
 
 
-def _reasons_to_change_tab(moment: Moment, rng: Random) -> list[str]:  # noqa: ARG001 - a rule as the others
+def _reasons_to_change_tab(moment: Moment) -> list[Wordings]:
     index = moment.action.argument or ""
     match = re.search(_TAB.format(re.escape(index)), moment.page.shown, re.MULTILINE)
     reasons = [f"The next step is on another site, in the tab {quote(match[1])}."] if match else []
     return [*reasons, f"The next step is on another site, in tab {index}."]
 
 
-def _reasons_to_scroll(moment: Moment, rng: Random) -> list[str]:
+def _reasons_to_scroll(moment: Moment) -> list[Wordings]:
     if moment.action.kind is Kind.SCROLL_UP:
         return ["What is needed stands further up."]
     below = moment.page.hidden_below
-    return [
-        rng.choice(
-            (
-                f"This part of the page does not have what is needed, and {below} more lines are below.",
-                f"There are {below} more lines below, and what is needed is not in view.",
-            )
-        )
-    ]
+    missing = f"This part of the page does not have what is needed, and {below} more lines are below."
+    return [(missing, f"There are {below} more lines below, and what is needed is not in view.")]
 
 
 def _on_this_page(moment: Moment) -> list[Action]:
@@ -367,12 +329,11 @@ def _named(text: str | None) -> str:
     return quote(bare(text)) if text and '"' not in text and "\n" not in text else "a text"
 
 
-_RULES: Mapping[Kind, Callable[[Moment, Random], list[str]]] = {
+_RULES: Mapping[Kind, Callable[[Moment], list[Wordings]]] = {
     Kind.CLICK: _reasons_to_click,
     Kind.TYPE: _reasons_to_type,
     Kind.SEARCH: _reasons_to_type,
     Kind.SELECT: _reasons_to_choose,
-    Kind.EXIT: _reasons_to_leave,
     Kind.GO_BACKWARD: _reasons_to_go_back,
     Kind.SWITCH_TAB: _reasons_to_change_tab,
     Kind.SCROLL_DOWN: _reasons_to_scroll,

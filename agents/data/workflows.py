@@ -25,7 +25,7 @@ _JOINT = re.compile(r"[^\W_][/@_-][^\W_]")  # of projects, accounts and addresse
 _LEAST_ALIKE = 0.4  # of the words of two goals, for one to be of use to the other
 
 
-class Deed(NamedTuple):
+class WorkflowStep(NamedTuple):
     """An action without names: its kind, the label of its element, and what is typed or chosen, or answered."""
 
     kind: str
@@ -45,7 +45,7 @@ class Workflow:
 
     goal: str
     site: str
-    deeds: tuple[Deed, ...]
+    deeds: tuple[WorkflowStep, ...]
 
     def __str__(self) -> str:
         """Write the workflow as a paragraph of a prompt."""
@@ -68,9 +68,8 @@ class WorkflowMemory:
     def find(self, goal: str, page: str, most: int = 1) -> list[Workflow]:
         """Return the workflows of the page's site whose goals are most alike, the best first; of equals, the newest."""
         wanted, site = words_in(without_names(goal, names_of(goal))), site_of(page)
-        alike = [
-            (_overlap(wanted, words_in(each.goal)), place) for place, each in enumerate(self.workflows) if each.site == site
-        ]
+        own = [(place, words_in(each.goal)) for place, each in enumerate(self.workflows) if each.site == site]
+        alike = [(len(wanted & words) / max(len(wanted | words), 1), place) for place, words in own]
         best = sorted((pair for pair in alike if pair[0] >= _LEAST_ALIKE), reverse=True)[:most]
         return [self.workflows[place] for _, place in best]
 
@@ -85,7 +84,7 @@ def load_workflows(path: Path) -> WorkflowMemory:
     try:
         records: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
         return WorkflowMemory([
-            Workflow(each["goal"], each["site"], tuple(Deed(*deed) for deed in each["deeds"])) for each in records
+            Workflow(each["goal"], each["site"], tuple(WorkflowStep(*deed) for deed in each["deeds"])) for each in records
         ])  # fmt: skip
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} holds no workflows ({error!r}); expected a file of python -m agents.workflows") from error
@@ -94,7 +93,7 @@ def load_workflows(path: Path) -> WorkflowMemory:
 def induce(trajectory: Trajectory) -> Workflow | None:
     """Return the workflow of an episode; None where it has no step that could be carried out."""
     names = names_of(trajectory.goal)
-    deeds: list[Deed] = []
+    deeds: list[WorkflowStep] = []
     for step in trajectory.steps:
         try:
             action = DIALECTS["webrl"].parse(step.reply)
@@ -107,14 +106,18 @@ def induce(trajectory: Trajectory) -> Workflow | None:
     return Workflow(without_names(trajectory.goal, names), site_of(trajectory.steps[0].page), tuple(deeds))
 
 
-def deed_of(action: Action, label: str, names: frozenset[str]) -> Deed:
+def deed_of(action: Action, label: str, names: frozenset[str]) -> WorkflowStep:
     """Return an action on an element with this label, without names. Of a text that is typed or answered, it is kept whether it is a name."""
     argument = action.argument or ""
-    kept = without_names(argument, names) if action.kind is Kind.SELECT else _argument(argument, names)
-    return Deed(str(action.kind), without_names(label, names), kept)
+    kept = without_names(argument, names)
+    if (
+        action.kind is not Kind.SELECT and kept != NAME and argument not in ("", "N/A", "Yes", "No")
+    ):  # constants stand for themselves
+        kept = NAME if NAME in kept else "<text>"
+    return WorkflowStep(str(action.kind), without_names(label, names), kept)
 
 
-def next_deed(workflow: Workflow, done: Sequence[Deed]) -> Deed | None:
+def next_deed(workflow: Workflow, done: Sequence[WorkflowStep]) -> WorkflowStep | None:
     """Return the first deed of a workflow that has not been done, after those that were done in its order; None at its end."""
     place = 0
     for deed in done:
@@ -123,12 +126,12 @@ def next_deed(workflow: Workflow, done: Sequence[Deed]) -> Deed | None:
     return workflow.deeds[place] if place < len(workflow.deeds) else None
 
 
-def same(one: Deed, other: Deed) -> bool:
+def same(one: WorkflowStep, other: WorkflowStep) -> bool:
     """Return whether two deeds are of one kind, on elements of one label, with one option, or both with or without an answer."""
     return same_by(one) == same_by(other)
 
 
-def same_by(deed: Deed) -> Deed:
+def same_by(deed: WorkflowStep) -> WorkflowStep:
     """Return what is equal of two deeds that are the same: what is typed, and which answer is given, is left out."""
     if deed.kind == Kind.EXIT:
         return deed if deed.argument in ("", "N/A") else deed._replace(argument="<text>")
@@ -191,18 +194,6 @@ def site_of(page: str) -> str:
     return urlsplit(first.removeprefix("URL: ")).netloc
 
 
-def _argument(text: str, names: frozenset[str]) -> str:
-    """Return what an argument is: names of the goal, a constant that stands for itself, or anything else."""
-    plain = without_names(text, names)
-    if plain == NAME or text in ("", "N/A", "Yes", "No"):
-        return plain
-    return NAME if NAME in plain else "<text>"
-
-
 def words_in(text: str) -> frozenset[str]:
     """Return the words of a text, in lower case."""
     return frozenset(word.lower() for word in _WORD.findall(text))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(len(one | other), 1)

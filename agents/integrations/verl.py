@@ -111,10 +111,7 @@ async def _on(thread: ThreadPoolExecutor, call: Any, *arguments: Any) -> Any:
 
 
 def _output(step: _Sampled, steps: int, reward: float) -> Any:
-    from verl.experimental.agent_loop.agent_loop import (  # noqa: PLC0415 - verl is there when it has called us, and only then
-        AgentLoopMetrics,
-        AgentLoopOutput,
-    )
+    from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput  # noqa: PLC0415 - verl is there when it has called us, and only then
 
     return AgentLoopOutput(
         prompt_ids=list(step.prompt_ids),
@@ -125,12 +122,7 @@ def _output(step: _Sampled, steps: int, reward: float) -> Any:
         num_turns=2 * steps,
         metrics=AgentLoopMetrics(generate_sequences=step.generate_s, tool_calls=step.env_s),
         # verl copies the reward's extras from the last step to the others, and expects the keys of its own loops.
-        extra_fields={
-            **step.said.extra_fields,
-            "turn_scores": [],
-            "tool_rewards": [],
-            "reward_extra_info": {"steps": steps},
-        },
+        extra_fields={**step.said.extra_fields, "turn_scores": [], "tool_rewards": [], "reward_extra_info": {"steps": steps}},
     )
 
 

@@ -1,6 +1,5 @@
 """Low-rank adapters (LoRA, arXiv 2106.09685) with peft: few trained parameters beside frozen ones."""
 
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +45,8 @@ def merged(model: "PreTrainedModel") -> "PreTrainedModel":
     # `save_pretrained` reads this flag, and no public method resets it.
     model._hf_peft_config_loaded = False  # noqa: SLF001
     renamings: Any = getattr(model, "_weight_conversions", None) or []
-    kept: Any = [item for item in renamings if not _is_of_adapters(item.source_patterns)]
+    kept: Any = [
+        item for item in renamings if not any("base_model." in name or "lora_" in name for name in item.source_patterns)
+    ]
     model._weight_conversions = kept  # noqa: SLF001
     return model
-
-
-def _is_of_adapters(patterns: Sequence[str]) -> bool:
-    """Return whether a renaming of weights on loading is there for adapters."""
-    return any("base_model." in pattern or "lora_" in pattern for pattern in patterns)

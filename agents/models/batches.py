@@ -97,8 +97,9 @@ def pack(
     costs = Costs() if model is None else Costs.of(model)
     batches, alone = [], []
     for chunk, sequences in _chunks(samples, max_tokens):
-        tree = grow(sequences)
-        if sharing == "tree" or _tree_cost(tree, costs) < _rows_cost(sequences, costs):
+        tree, lengths = grow(sequences), list(map(len, sequences))
+        rows_cost = sum(length * costs.token + length * (length + 1) / 2 * costs.pair for length in lengths)
+        if sharing == "tree" or len(tree.ids) * costs.token + pairs(tree) * costs.pair < rows_cost:
             batches.append(_tree_batch(samples, chunk, tree))
         else:
             alone += chunk
@@ -134,11 +135,7 @@ def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
 
 
 def batch_logprobs(
-    model: "PreTrainedModel",
-    batch: PackedBatch,
-    *,
-    temperature: float = 1.0,
-    hidden: Tensor | None = None,
+    model: "PreTrainedModel", batch: PackedBatch, *, temperature: float = 1.0, hidden: Tensor | None = None
 ) -> Tensor:
     """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,).
 
@@ -190,15 +187,6 @@ def _chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[list[i
         tokens += own
     if chunk:
         yield chunk, sequences
-
-
-def _tree_cost(tree: Tree, costs: Costs) -> float:
-    return len(tree.ids) * costs.token + pairs(tree) * costs.pair
-
-
-def _rows_cost(sequences: Sequence[Integers], costs: Costs) -> float:
-    lengths = [len(sequence) for sequence in sequences]
-    return sum(length * costs.token + length * (length + 1) / 2 * costs.pair for length in lengths)
 
 
 def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> PackedBatch:

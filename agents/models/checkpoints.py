@@ -11,7 +11,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from agents.settings import defaults, lasting
+from agents.settings import lasting
 
 if TYPE_CHECKING:  # what loads models takes seconds to import, and is not needed to refuse an option
     from transformers import PreTrainedModel
@@ -145,14 +145,14 @@ def begin(settings: Any, out: Path) -> Checkpoint | None:
     Raises ValueError if the run was started with other settings, but for those that may change.
     """
     done = checkpoints(out)
-    claim(out, lasting(settings), is_begun=bool(done), then=defaults(type(settings)))
+    claim(out, lasting(settings), is_begun=bool(done))
     return done[-1] if done else None
 
 
-def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Mapping[str, Any] | None = None) -> None:
+def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
     """Record the settings that a folder is started with; if `is_begun`, check that the recorded ones are equal.
 
-    An option that was not there when the folder was started had its value in `then`. Raises ValueError if they differ, or if none are recorded.
+    Raises ValueError if they differ, or if none are recorded.
     """
     file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
     way_out = "choose another --out, or remove the folder if nothing in it is needed"
@@ -164,8 +164,7 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Ma
         return
     if not file.is_file():
         raise ValueError(f"{folder} does not say what it was begun with ({_CLAIM}); {way_out}")
-    added = {name: value for name, value in (then or {}).items() if name in wanted}
-    found = {**json.loads(json.dumps(added, default=str)), **json.loads(file.read_text(encoding="utf-8"))}
+    found = json.loads(file.read_text(encoding="utf-8"))
     if others := sorted({*found} - {*wanted}):
         raise ValueError(f"{folder} was begun by another command or version: this one has no option {others[0]}; {way_out}")
     if found != wanted:

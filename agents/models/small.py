@@ -66,11 +66,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
         [pre_tokenizers.Split(Regex(_PIECES), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
     tokenizer.decoder = decoders.Sequence(
-        [
-            decoders.ByteLevel(),
-            decoders.Replace(Regex(rf"(?<=[\p{{L}}\p{{N}}]){WORD}"), " "),
-            decoders.Replace(Regex(WORD), ""),
-        ]
+        [decoders.ByteLevel(), decoders.Replace(Regex(rf"(?<=[\p{{L}}\p{{N}}]){WORD}"), " "), decoders.Replace(Regex(WORD), "")]
     )
     # Chunks are added before training, so that merges are learned on what is left between them.
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in SPECIAL])

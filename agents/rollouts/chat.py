@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from agents.data.prompts import reminded, told
+from agents.data.prompts import prompt_texts, reminded, told
 from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
@@ -28,32 +28,6 @@ from webarena_gym.sites.catalogue import URLS
 _WORKFLOWS = 3  # given to an episode
 
 
-_SYSTEM = f"""\
-You use websites for a person who has given you an objective. Each turn shows you your plans, what you have done under the active plan, and the \
-current page, whole, as an outline. An element is named by the number after its role, as in link [12]. Reply in five parts, each after its title:
-
-INTERACTION HISTORY SUMMARY: what has been done so far, and what it led to.
-OBSERVATION DESCRIPTION: what the page shows that matters for the objective. It stands for the page later on.
-REASON: why the action is the right one now.
-ACTION: exactly one of the actions below, and before it as many notes as you like, each on a line of its own.
-{HIGHLIGHT} the numbers of the elements that will matter when this page is gone, separated by commas, such as 12, 34.
-
-To act on the page:
-click [id]: click an element.
-type [id] [text] [1]: replace the content of a field, and press Enter; with [0] at the end, do not press it.
-select [id] [option]: choose the option with that text from a drop-down list.
-go_back: return to the previous page.
-go_home: open the home page, from which all sites can be reached.
-note [text]: write down a fact that you will need; notes stay with the active plan.
-stop [answer]: end the task with the answer, which is empty if none was asked for.
-
-To change the plans:
-branch [plan] [intent]: begin a new plan under that plan, and make it the active one.
-prune [plan] [reason]: give up all that came after that plan, return to the page where it began, and make it the active one.
-
-Do what the objective says and change nothing else.
-
-{ANSWERS}"""
 _LAST = "\n\nThis is the last step: use stop, with the best answer that you can give."
 _TITLES = ("INTERACTION HISTORY SUMMARY", "OBSERVATION DESCRIPTION", "REASON", "ACTION", HIGHLIGHT.rstrip(":"))
 _PASSED_ON = ("click", "type", "select", "go_back", "stop")
@@ -265,7 +239,7 @@ class OccamEpisode:
 
     def messages(self, max_steps: int) -> list[dict[str, str]]:
         """Return the chat that leads to the next reply."""
-        step = int(self.info["step"])
+        step, system = int(self.info["step"]), prompt_texts()["occam"].format(highlight=HIGHLIGHT, answers=ANSWERS)
         history = "\n".join(self._told(number) for number in self.tree.active.steps if number >= step - len(self.turns))
         parts = {
             "STEP": f"{step + 1} of {max_steps}",
@@ -275,7 +249,7 @@ class OccamEpisode:
             "CURRENT OBSERVATION": self.page,
         }
         return [
-            {"role": "system", "content": _SYSTEM + _LAST * (step + 1 >= max_steps)},
+            {"role": "system", "content": system + _LAST * (step + 1 >= max_steps)},
             {"role": "user", "content": "\n\n".join(f"{title}:\n{text}" for title, text in parts.items())},
         ]
 

@@ -8,6 +8,7 @@ length of the longest token.
 """
 
 import json
+import re
 import unicodedata
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,7 @@ MARK = ord(WORD)
 
 _TRIED = 'do(action="Type", argument="5 Größen, \\"naïve\\" 日本", element="Add to Cart [2]")'
 _META_BLANK = "\u2581"  # SentencePiece's
+_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # a token of a byte, in its vocabularies
 
 
 _BLANK = ord(" ")
@@ -66,9 +68,12 @@ class Vocabulary(NamedTuple):
             if token in added:
                 written = content.encode()
             elif "ByteLevel" in kinds:
-                written = _bytes_of(content)
+                is_spelled = set(content) <= _CHARACTERS.keys()
+                written = bytes(map(_CHARACTERS.__getitem__, content)) if is_spelled else content.encode()
+            elif byte := _BYTE.fullmatch(content):
+                written = bytes((int(byte[1], 16),))
             else:
-                written = _byte_fallback(content) or content.replace(_META_BLANK, " ").encode()
+                written = content.replace(_META_BLANK, " ").encode()
             by_id[token] = written
             if written and token not in special:
                 ids[written].append(token)
@@ -104,13 +109,6 @@ def _parts(decoder: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _parts(part)
 
 
-def _byte_fallback(content: str) -> bytes:
-    """Return the byte of a token such as <0x0A>; else nothing."""
-    if len(content) == 6 and content.startswith("<0x") and content.endswith(">"):
-        return bytes((int(content[3:5], 16),))
-    return b""
-
-
 def _byte_characters() -> dict[str, int]:
     """Return the characters that stand for bytes in byte-level vocabularies (GPT-2's table)."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -119,11 +117,6 @@ def _byte_characters() -> dict[str, int]:
 
 
 _CHARACTERS = _byte_characters()
-
-
-def _bytes_of(content: str) -> bytes:
-    """Return the bytes of a token of a byte-level vocabulary."""
-    return bytes(_CHARACTERS[character] for character in content) if set(content) <= _CHARACTERS.keys() else content.encode()
 
 
 def _unmarked(spelled: bytes) -> bytes:

@@ -224,12 +224,11 @@ def date_forms(text: str) -> tuple[str, ...]:
             found += [(int(year), month, each) for each in days]
     found += [(int(year), int(month), int(day)) for month, day, year in _SLASHED.findall(text)]
     found += [(int(year), int(month), int(day)) for year, month, day in _ISO.findall(text)]
-    valid = [date(*each) for each in dict.fromkeys(found) if _is_date(*each)]
+    valid = [
+        date(year, month, day) for year, month, day in dict.fromkeys(found)
+        if year >= 1 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+    ]  # fmt: skip
     return tuple(form for each in valid for form in (f"{each:%m/%d}/{each.year:04}", each.isoformat()))
-
-
-def _is_date(year: int, month: int, day: int) -> bool:
-    return year >= 1 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
 def language_of(goal: str, page: str) -> Language:

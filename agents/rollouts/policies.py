@@ -83,18 +83,9 @@ class CountingPolicy(Policy, Protocol):
     """CPU time in other processes"""
 
 
-@runtime_checkable
-class RememberingPolicy(Protocol):
-    """A policy that keeps what it has seen of an episode by slot, beside what a request tells."""
-
-    def resume(self, slot: int, goal: str, steps: Sequence[Step]) -> None:
-        """Let a slot hold an episode that has come so far, as if all of its replies had been asked for there."""
-        ...
-
-
 def resume(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
-    """Let the next request of a slot be about an episode that was begun elsewhere, for policies that remember."""
-    if isinstance(policy, RememberingPolicy) and steps:
+    """Let the next request of a slot be about an episode that was begun elsewhere, for a policy that keeps episodes by slot."""
+    if steps and hasattr(policy, "resume"):
         policy.resume(slot, goal, steps)
 
 

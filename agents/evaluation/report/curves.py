@@ -1,123 +1,35 @@
 """Drawings of runs: learning curves, success by template over the updates, and groups of rollouts as trees of states."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.report.sources import RunGroup, outcome, split_reply, task_of
 from agents.training.rollouts import group_files, read_groups
 
 MOST_POINTS = 400
-AXES = {
-    "update": "updates",
-    "elapsed_s": "seconds",
-    "cpu_minutes": "minutes of CPU time",
-    "env_steps": "interactions with the env",
-    "generated_tokens": "tokens sampled",
-}
-"""Metrics that only grow, which are the x axes, and their labels."""
-
-FIRST_SHOWN = ("success", "steps", "reply_tokens", "action_errors", "loss", "copy_loss")
-"""Metrics that are drawn by default."""
-
-TITLES = {
-    # what the rollouts were like
-    "success": "Success of sampled rollouts",
-    "rollouts": "Rollouts of an update",
-    "failed": "Rollouts that failed for a fault of the machinery",
-    "steps": "Steps of an episode",
-    "truncated": "Share of episodes out of steps",
-    "action_errors": "Share of actions that the env refused",
-    "reply_tokens": "Tokens of replies in an episode",
-    "reply_entropy": "Entropy of the replies, nats a token",
-    "distinct_prompts": "Share of steps whose prompt no other step has",
-    "reward_deviation": "Standard deviation of the rewards within a group",
-    "equal_groups": "Share of groups with equal rewards",
-    "stale_groups": "Groups dropped, as they were sampled too long ago",
-    "lag": "Updates between sampling and learning",
-    "time_env": "Share of time in envs",
-    "time_generation": "Share of time in generation",
-    "time_queue": "Share of time waiting for generation",
-    "time_idle": "Share of time idle",
-    # what the update did
-    "loss": "Loss",
-    "copy_loss": "Loss on what repeats in pages",
-    "kl": "KL divergence from the reference",
-    "grad_norm": "Norm of the gradient",
-    "clipped": "Share of clipped tokens",
-    "learning_rate": "Learning rate",
-    "trained_steps": "Steps with an advantage other than 0",
-    "trained_tokens": "Reply tokens trained on so far, once for each pass",
-    "rollout_s": "Seconds of waiting for rollouts",
-    "logprob_gap": "Largest gap of log-probabilities, learner against sampler",
-    "mismatch_mean": "Mean gap of log-probabilities before the update, learner against sampler",
-    "mismatch_largest": "Largest gap of log-probabilities before the update, learner against sampler",
-    "mismatch_kl": "KL divergence of the learner from the sampler before the update",
-    # cloning
-    "tokens": "Tokens of a batch",
-    "samples": "Samples of a batch",
-    "decisions": "Decisions of a batch",
-    "coverage": "Share of the demonstrations' steps that can be said",
-    # methods
-    "accuracy": "Share of pairs whose better reply is the likelier one",
-    "chosen_episodes": "Episodes that are learned from",
-    "chosen_success": "Success of the episodes that are learned from",
-    "argument_right": "Share of arguments that are the expert's",
-    "element_right": "Share of elements that are the expert's",
-    "format_of_failures": "Share of the format in what failed episodes earned",
-    "format_right": "Share of replies of the right format",
-    "imitated": "Episodes that are imitated",
-    "kind_right": "Share of actions of the expert's kind",
-    "known_steps": "Share of steps in states that the expert has seen",
-    "pairs": "Pairs of a better and a worse reply",
-    "progress": "Share of the expert's steps that were done",
-    "replayed": "Steps replayed from own successes",
-    "solved": "Share of tasks that the search solves",
-    "structured_of_failures": "Structured reward of a failed episode's step",
-    "structured_of_successes": "Structured reward of a successful episode's step",
-    "critic_loss": "Loss of the critic",
-    "dpo_loss": "Loss of the preferences",
-    "goal_critic_accuracy": "Accuracy of the critic of goals",
-    "goal_critic_loss": "Loss of the critic of goals",
-    "importance_max": "Largest importance weight of a searched step",
-    "importance_min": "Smallest importance weight of a searched step",
-    "kept_deviation": "Standard deviation of the rewards within a kept group",
-    "kept_groups": "Groups that are learned from",
-    "margin": "Margin of the better reply over the worse one",
-    "mean_weight": "Mean weight of a step",
-    "new_tasks": "Tasks that the curriculum has added",
-    "replayed_steps": "Steps replayed from earlier successes",
-    "reward_model_accuracy": "Accuracy of the outcome model",
-    "reward_model_loss": "Loss of the outcome model",
-    "reward_model_success": "Success as the outcome model judges it",
-    "searched": "Share of steps that the search changed",
-    "step_critic_loss": "Loss of the critic of steps",
-    # Stable-Baselines3
-    "approx_kl": "KL divergence from the policy that played",
-    "clip_fraction": "Share of clipped ratios",
-    "clip_range": "Range of the clip",
-    "entropy_loss": "Negative entropy of the policy",
-    "explained_variance": "Share of the returns' variance that the critic explains",
-    "n_updates": "Passes over batches so far",
-    "policy_gradient_loss": "Loss of the policy",
-    "value_loss": "Loss of the value function",
-}
-"""Titles of the other metrics."""
-
-
 _HEADING = re.compile(r"<h1>([^<]*)</h1>")
 _URL = re.compile(r"^URL: (\S+)", re.MULTILINE)
 _TAGS = re.compile(r"<[^<>]*>")
 
 
+_METRICS = Path(__file__).parent / "static" / "metrics.json"
 Counts = dict[str, dict[int, tuple[int, int]]]
 """By template and update: how many rollouts succeeded, of how many."""
+
+
+@cache
+def known_metrics() -> dict[str, Any]:
+    """Return `axes`, metrics that only grow with their labels, `titles` of the others, and `first`, those that are drawn by default."""
+    metrics: dict[str, Any] = json.loads(_METRICS.read_text(encoding="utf-8"))
+    return metrics
 
 
 def thin(records: Sequence[Mapping[str, float]]) -> dict[str, Any]:
@@ -139,7 +51,7 @@ def _point(records: Sequence[Mapping[str, float]], name: str) -> float | None:
     known = [record[name] for record in records if name in record and isfinite(record[name])]
     if not known:
         return None
-    return float(f"{sum(known) / len(known):.6g}") if name not in AXES else known[-1]
+    return float(f"{sum(known) / len(known):.6g}") if name not in known_metrics()["axes"] else known[-1]
 
 
 def successes(folders: Mapping[str, Path]) -> dict[str, Counts]:
@@ -173,7 +85,12 @@ class _Visit(NamedTuple):
     rollout: Trajectory
     advantages: Sequence[float]
     number: int
-    step: int
+    at: int
+
+    @property
+    def step(self) -> Step:
+        """The step."""
+        return self.rollout.steps[self.at]
 
 
 def policy_of(group: RunGroup) -> str:
@@ -223,9 +140,9 @@ def trees(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
 
 def _state(visits: Sequence[_Visit]) -> dict[str, Any]:
     """Return the state in which these visits are, with everything that follows."""
-    branches: Mapping[str, list[_Visit]] = _split(visits, lambda visit: split_reply(_step(visit).reply)[1])
+    branches: Mapping[str, list[_Visit]] = _split(visits, lambda visit: split_reply(visit.step.reply)[1])
     return {
-        "page": _title(_step(visits[0]).page) if visits else "",
+        "page": _title(visits[0].step.page) if visits else "",
         "visits": len(visits),
         "value": _mean([visit.rollout.reward for visit in visits]),
         "branches": [_branch(action, own) for action, own in sorted(branches.items(), key=lambda item: -len(item[1]))],
@@ -233,17 +150,17 @@ def _state(visits: Sequence[_Visit]) -> dict[str, Any]:
 
 
 def _branch(action: str, visits: Sequence[_Visit]) -> dict[str, Any]:
-    ended = [visit for visit in visits if visit.step + 1 == len(visit.rollout.steps)]
-    going = [visit._replace(step=visit.step + 1) for visit in visits if visit.step + 1 < len(visit.rollout.steps)]
+    ended = [visit for visit in visits if visit.at + 1 == len(visit.rollout.steps)]
+    going = [visit._replace(at=visit.at + 1) for visit in visits if visit.at + 1 < len(visit.rollout.steps)]
     return {
         "action": action,
-        "error": _step(visits[0]).action_error,
+        "error": visits[0].step.action_error,
         "visits": len(visits),
         "value": _mean([visit.rollout.reward for visit in visits]),
-        "advantage": _mean([visit.advantages[visit.step] for visit in visits if visit.advantages]),
-        "at": [[visit.number, visit.step + 1, visit.advantages[visit.step] if visit.advantages else None] for visit in visits],
+        "advantage": _mean([visit.advantages[visit.at] for visit in visits if visit.advantages]),
+        "at": [[visit.number, visit.at + 1, visit.advantages[visit.at] if visit.advantages else None] for visit in visits],
         "ends": [outcome(visit.rollout) for visit in ended],
-        "states": [_state(own) for own in _split(going, lambda visit: _step(visit).page).values()],
+        "states": [_state(own) for own in _split(going, lambda visit: visit.step.page).values()],
     }
 
 
@@ -252,10 +169,6 @@ def _split(visits: Sequence[_Visit], key: Any) -> dict[str, list[_Visit]]:
     for visit in visits:
         parts[key(visit)].append(visit)
     return parts
-
-
-def _step(visit: _Visit) -> Any:
-    return visit.rollout.steps[visit.step]
 
 
 def _mean(values: Sequence[float]) -> float | None:

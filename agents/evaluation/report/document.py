@@ -3,6 +3,7 @@
 import json
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, rollouts_by_policy, successes, thin, trees
+from agents.evaluation.report.curves import known_metrics, rollouts_by_policy, successes, thin, trees
 from agents.evaluation.report.episodes import Shown, pack_episodes
 from agents.evaluation.report.sources import Sources, read_sources, summarise_all
 
@@ -26,17 +27,9 @@ _SCRIPTS = (
 _OWN_NAMES = ("127.0.0.1", "localhost")
 
 
-def write_report(
-    path: Path,
-    sources: Sources,
-    *,
-    title: str,
-    lead: str = "",
-    megabytes: float = 100.0,
-    pages: bool = True,
-) -> tuple[int, dict[str, Shown]]:
-    """Write the report and return its size, and of each policy how many episodes with steps and pages; arguments as of `render_report`."""
-    text, shown = render_report(sources, title=title, lead=lead, megabytes=megabytes, pages=pages)
+def write_report(path: Path, sources: Sources, **options: Any) -> tuple[int, dict[str, Shown]]:
+    """Write the report and return its size, and what it shows; the options are those of `render_report`."""
+    text, shown = render_report(sources, **options)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path.stat().st_size, shown
@@ -60,46 +53,37 @@ def render_report(
     script = "\n".join((_STATIC / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
     drawn = {
-        "curves": {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN},
+        "curves": {"runs": curves, **{name: known_metrics()[name] for name in ("axes", "titles", "first")}},
         "heat": successes(sources.folders),
         "groups": trees(sources.groups),
     }
     results = summarise_all(sources.policies)
     room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
     packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages)
-    text = (
-        _environment()
-        .get_template("report.html")
-        .render(
-            title=title,
-            lead=lead,
-            results=results,
-            curves=curves,
-            groups=drawn["groups"],
-            shown=packed.shown,
-            pages=pages,
-            blocks=packed.blocks,
-            sites=sorted({site for result in results for site in result.evaluation.by_site}),
-            checks=sorted({check for result in results for check in result.evaluation.by_check}),
-            data=_as_script(drawn | {"episodes": packed.heads, "pages": pages, "watched": watched}),
-            is_watched=watched is not None,
-            script=Markup(script),  # noqa: S704 - our own file
-            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
-            style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        )
-    )
-    return text, packed.shown
-
-
-def _environment() -> Environment:
-    return Environment(
+    data = drawn | {"episodes": packed.heads, "pages": pages, "watched": watched}
+    # Nothing in the data ends the script element that it stands in, or begins a comment.
+    as_script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    environment = Environment(
         loader=FileSystemLoader(_STATIC), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-
-
-def _as_script(data: Any) -> Markup:
-    """Return JSON that can stand in a script element: nothing in it ends the element or begins a comment."""
-    return Markup(json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"))  # noqa: S704 - escaped here
+    text = environment.get_template("report.html").render(
+        title=title,
+        lead=lead,
+        results=results,
+        curves=curves,
+        groups=drawn["groups"],
+        shown=packed.shown,
+        pages=pages,
+        blocks=packed.blocks,
+        sites=sorted({site for result in results for site in result.evaluation.by_site}),
+        checks=sorted({check for result in results for check in result.evaluation.by_check}),
+        data=Markup(as_script),  # noqa: S704 - escaped above
+        is_watched=watched is not None,
+        script=Markup(script),  # noqa: S704 - our own file
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+    )
+    return text, packed.shown
 
 
 class Watched:
@@ -136,7 +120,11 @@ class Watched:
     def _refresh(self) -> None:
         files = _files(self._inputs)
         if files != self._seen:
-            present = [item for item in self._inputs if _holds_something(item)]
+            present = []
+            for item in self._inputs:
+                with suppress(ValueError):
+                    read_sources([item], groups=0)
+                    present.append(item)
             self._sources, self._seen = read_sources(present, groups=self._groups), files
 
 
@@ -144,14 +132,6 @@ def held(sources: Sources) -> list[str]:
     """Return names of the groups and policies of a report, by which a page tells whether there are newer ones."""
     groups = [f"{group.run}/{group.update}/{group.group.number}" for group in sources.groups]
     return [*groups, *(f"{name}: {len(episodes)}" for name, episodes in sources.policies.items())]
-
-
-def _holds_something(item: str) -> bool:
-    try:
-        read_sources([item], groups=0)
-    except ValueError:
-        return False
-    return True
 
 
 def _files(inputs: Sequence[str]) -> list[tuple[str, int, int]]:

@@ -6,8 +6,8 @@ Trajectories store no HTML: their replies are played again to get the pages, whi
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from hashlib import blake2b
@@ -34,9 +34,6 @@ from webarena_gym.tasks import Task
 _FRAME = len('<script type="application/gzip" id=""></script>\n')
 
 
-MARK = "data-marked"
-CHANCE = "data-chance"
-ASSET = "data-asset"
 _LEFT_OUT = ("script", "iframe", "frame", "object", "embed", "base")
 
 
@@ -56,9 +53,6 @@ class Replay(NamedTuple):
     problem: str = ""
 
 
-_NONE: Mapping[HtmlElement, float] = {}
-
-
 class Assets:
     """Style sheets, as text, and pictures, as data URLs, each kept once under a short key."""
 
@@ -68,30 +62,22 @@ class Assets:
 
     def key(self, network: Network, url: str) -> str | None:
         """Return the key of what a site of the network has there; None if it has nothing."""
-        if (network, url) not in self._keys:
-            self._keys[network, url] = self._fetch(network, url)
-        return self._keys[network, url]
-
-    def _fetch(self, network: Network, url: str) -> str | None:
-        try:
+        if (network, url) in self._keys:
+            return self._keys[network, url]
+        key = None
+        with suppress(HostUnknownError):
             response = network.request("GET", url)
-        except HostUnknownError:
-            return None
-        if response.status != 200:
-            return None
-        kind = response.header("Content-Type").partition(";")[0]
-        content = response.body.decode() if kind == "text/css" else f"data:{kind};base64,{b64encode(response.body).decode()}"
-        key = blake2b(content.encode(), digest_size=6).hexdigest()
-        self.contents[key] = content
+            kind, body = response.header("Content-Type").partition(";")[0], response.body
+            if response.status == 200:
+                content = body.decode() if kind == "text/css" else f"data:{kind};base64,{b64encode(body).decode()}"
+                key = blake2b(content.encode(), digest_size=6).hexdigest()
+                self.contents[key] = content
+        self._keys[network, url] = key
         return key
 
 
 def write_page(
-    page: Page,
-    marked: HtmlElement | None,
-    network: Network,
-    assets: Assets,
-    chances: Mapping[HtmlElement, float] = _NONE,
+    page: Page, marked: HtmlElement | None, network: Network, assets: Assets, chances: Mapping[HtmlElement, float] | None = None
 ) -> tuple[str, list[str]]:
     """Return the page's HTML and the keys of its assets, which `data-asset` names in place of addresses.
 
@@ -101,9 +87,9 @@ def write_page(
     root = deepcopy(page.root)
     for original, copied in zip(page.root.iter(), root.iter(), strict=True):
         if original is marked:
-            copied.set(MARK, "")
-        if original in chances:
-            copied.set(CHANCE, f"{chances[original]:.4f}")
+            copied.set("data-marked", "")
+        if chances and original in chances:
+            copied.set("data-chance", f"{chances[original]:.4f}")
     keys: dict[str, None] = {}
     for element in list(root.iter(*_LEFT_OUT, "link", "img", "meta")):
         if element.tag == "meta" and "http-equiv" not in element.attrib:
@@ -113,7 +99,7 @@ def write_page(
         sheet = element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split()
         key = assets.key(network, urljoin(page.url, source)) if source and (sheet or element.tag == "img") else None
         if key is not None:
-            element.set(ASSET, key)
+            element.set("data-asset", key)
             keys[key] = None
         elif element.tag != "img":
             element.drop_tree()
@@ -229,13 +215,6 @@ class Packed(NamedTuple):
     shown: dict[str, Shown]
 
 
-class _Item(NamedTuple):
-    policy: str
-    number: int  # of those of its policy, from 1
-    task: Task
-    episode: Trajectory
-
-
 def pack_episodes(
     policies: Mapping[str, Sequence[Trajectory]],
     rollouts: Mapping[str, Sequence[Trajectory]] | None = None,
@@ -251,46 +230,39 @@ def pack_episodes(
     episodes are played again for it.
     """
     rollouts = rollouts or {}
-    items = [*_in_turns(policies), *_in_turns(rollouts)]
-    heads = [_head(item, is_rollout=item.policy in rollouts) for item in items]
+    items: list[tuple[Task, Trajectory]] = []
+    heads: list[dict[str, Any]] = []
+    for part in (policies, rollouts):
+        columns = [[(name, number, item) for number, item in enumerate(own, 1)] for name, own in part.items()]
+        for name, number, episode in filter(None, chain.from_iterable(zip_longest(*columns))):
+            items.append((task_of(episode), episode))
+            heads.append(_head(name, number, *items[-1]) | {"rollout": name in rollouts, "holds": ""})
     room -= len(json.dumps(heads))
     blocks: dict[str, str] = {}
-    for index, item in enumerate(items):
-        packed = {f"steps-{index}": pack(json.dumps(_steps(item.episode), ensure_ascii=False))}
+    for index, (_, episode) in enumerate(items):
+        packed = {f"steps-{index}": pack(json.dumps(_steps(episode), ensure_ascii=False))}
         room -= _size(packed)
         if room < 0:
             break
         heads[index]["holds"] = "steps"
         blocks |= packed
-    if pages and room > 0:
-        _add_pages(items, heads, blocks, room)
+    with Replayer() as replayer:
+        for index, (task, episode) in enumerate(items if pages and room > 0 else ()):
+            replay = replayer.replay(task, episode)
+            contents = replayer.assets.contents
+            packed = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
+            packed[f"pages-{index}"] = pack(json.dumps(_pages(episode, replay), ensure_ascii=False))
+            room -= _size(packed)
+            if room < 0:
+                break
+            heads[index]["holds"] = "pages"
+            blocks |= packed
     held = [(head["policy"], head["holds"]) for head in heads]
     shown = {
         name: Shown(held.count((name, "pages")), held.count((name, "pages")) + held.count((name, "steps")), len(episodes))
         for name, episodes in {**policies, **rollouts}.items()
     }
     return Packed(heads, blocks, shown)
-
-
-def _add_pages(items: Sequence[_Item], heads: Sequence[dict[str, Any]], blocks: dict[str, str], room: int) -> None:
-    """Add the pages of the first episodes, as many as there is room for, and what their pages need."""
-    with Replayer() as replayer:
-        for index, item in enumerate(items):
-            replay = replayer.replay(item.task, item.episode)
-            contents = replayer.assets.contents
-            packed = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
-            packed[f"pages-{index}"] = pack(json.dumps(_pages(item.episode, replay), ensure_ascii=False))
-            room -= _size(packed)
-            if room < 0:
-                break
-            heads[index]["holds"] = "pages"
-            blocks |= packed
-
-
-def _in_turns(policies: Mapping[str, Sequence[Trajectory]]) -> Iterator[_Item]:
-    columns = [[(name, number, item) for number, item in enumerate(items, 1)] for name, items in policies.items()]
-    for name, number, episode in filter(None, chain.from_iterable(zip_longest(*columns))):
-        yield _Item(name, number, task_of(episode), episode)
 
 
 def _size(blocks: Mapping[str, str]) -> int:
@@ -302,11 +274,11 @@ def pack(text: str) -> str:
     return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
-def _head(item: _Item, *, is_rollout: bool) -> dict[str, Any]:
-    task, episode = item.task, item.episode
+def _head(policy: str, number: int, task: Task, episode: Trajectory) -> dict[str, Any]:
+    """Return what the lists say of an episode; `number` counts those of its policy from 1."""
     return {
-        "policy": item.policy,
-        "number": item.number,
+        "policy": policy,
+        "number": number,
         "task": episode.task_id,
         "goal": episode.goal,
         "site": "+".join(task.sites),
@@ -316,8 +288,6 @@ def _head(item: _Item, *, is_rollout: bool) -> dict[str, Any]:
         "cause": cause(episode),
         "steps": len(episode.steps),
         "errors": sum(bool(step.action_error) for step in episode.steps),
-        "rollout": is_rollout,
-        "holds": "",
     }
 
 
@@ -339,9 +309,13 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
                 "seconds": [round(step.policy_s, 4), round(step.env_s, 4)],
             }
         )
+    told: list[str] = []  # the ending in plain words
+    if episode.failure or episode.verdicts:
+        ended = {"success": episode.reward == 1, "verdicts": episode.verdicts}
+        told = in_words({"failure": episode.failure} if episode.failure else ended)
     return {
         "steps": steps,
-        "told": _told(episode),
+        "told": told,
         "verdicts": [dict(verdict) for verdict in episode.verdicts],
         "failure": episode.failure,
     }
@@ -370,13 +344,6 @@ def _span(page: str, address: str | None) -> list[int]:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _told(episode: Trajectory) -> list[str]:
-    """Return how an episode ended in plain words; none where no check was made."""
-    if episode.failure:
-        return in_words({"failure": episode.failure})
-    return in_words({"success": episode.reward == 1, "verdicts": episode.verdicts}) if episode.verdicts else []
 
 
 def _address(step: Step) -> str | None:

@@ -77,19 +77,18 @@ class Sources:
 
 def newest_groups(runs: Mapping[str, Path], most: int = MOST_GROUPS) -> list[RunGroup]:
     """Return the newest groups of each run, at most so many; those whose rewards differ come first, as others change nothing."""
-    return [group for name, folder in runs.items() for group in _newest(name, folder, most)]
-
-
-def _newest(name: str, folder: Path, most: int) -> list[RunGroup]:
-    mixed: list[RunGroup] = []
-    equal: list[RunGroup] = []
-    for update, path in reversed(group_files(folder).items()):
-        if len(mixed) >= most:
-            break
-        for group in read_groups(path):
-            if group.trajectories:
-                (equal if group.is_equal else mixed).append(RunGroup(name, update, group))
-    return [*mixed, *equal][:most]
+    found: list[RunGroup] = []
+    for name, folder in runs.items():
+        mixed: list[RunGroup] = []
+        equal: list[RunGroup] = []
+        for update, path in reversed(group_files(folder).items()):
+            if len(mixed) >= most:
+                break
+            for group in read_groups(path):
+                if group.trajectories:
+                    (equal if group.is_equal else mixed).append(RunGroup(name, update, group))
+        found += [*mixed, *equal][:most]
+    return found
 
 
 def read_sources(inputs: Sequence[str], *, groups: int = MOST_GROUPS) -> Sources:
@@ -171,34 +170,28 @@ def read_log(path: Path) -> list[Trajectory] | None:
     """
     if path.suffix == ".eval":
         raise ValueError(f"{path} is compressed; write it as JSON: inspect log convert --to json --output-dir FOLDER {path}")
-    values = [_read_json(path)] if path.suffix == ".json" else _first_line(path)
-    if not values or not isinstance(values[0], dict):
+    is_json = path.suffix == ".json"
+    with path.open(encoding="utf-8") as file:
+        head = file.read() if is_json else file.readline()
+    try:
+        first = json.loads(head)
+    except ValueError:
+        if is_json:
+            raise
         return None
-    first = values[0]
+    if not isinstance(first, dict):
+        return None
     if first.keys() >= {"eval", "samples"}:
         env = _env((first["eval"].get("task_args") or {}).get("env") or {})
         return [_from_sample(sample, env) for sample in first["samples"] or ()]
     if first.keys() >= {"task_id", "mode", "log"}:
-        states = values if path.suffix == ".json" else [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        states = [first] if is_json else [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         return [_from_state(state) for state in states if state["status"] != "open"]
     if first.keys() >= {"format", "suite"}:
         header, records = read_episodes(path)
         env = _env(header["env"])
         return [_from_record(record, env) for record in records]
     return None
-
-
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _first_line(path: Path) -> list[Any]:
-    """Return the JSON value in the first line of a file; nothing where it is none."""
-    with path.open(encoding="utf-8") as file:
-        try:
-            return [json.loads(file.readline())]
-        except ValueError:
-            return []
 
 
 def _env(arguments: Mapping[str, Any]) -> EnvSettings | None:

@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from agents.data.trajectories import Step, Trajectory
-from agents.data.workflows import Deed, deed_of, names_of
+from agents.data.workflows import WorkflowStep, deed_of, names_of
 from agents.models.pointer.computing import derive
 from agents.models.pointer.goals import read_goal, words_of
 from agents.models.pointer.memory import Recalled, Situation
@@ -122,7 +122,13 @@ class Session:
         self._goal = goal
         self._texts: list[str] = []
         self._done: list[_Done] = []
-        self._endings = _ending_rows(reader)
+        self._endings = Rows(
+            numpy.zeros((len(_ENDINGS), PIECE_SLOTS), numpy.int32), numpy.zeros((len(_ENDINGS), PIECE_NUMBERS), numpy.float32)
+        )
+        for place, ending in enumerate(_ENDINGS):
+            named = f"#join_{CONSTANTS.index(ending) if ending in CONSTANTS else _NEXT}"
+            self._endings.slots[place, 7] = reader.texts("#end" if ending is None else named)
+            self._endings.numbers[place, SOURCES.index("end" if ending is None else "constant")] = 1.0
         self._state = goal.encode()  # a digest of what was seen and done
 
     def reply(self, text: str, *, has_error: bool) -> Generator[Question, int, Action]:
@@ -169,17 +175,16 @@ class Session:
             numbers[:, -1] = numpy.isin(slots[:, 4], [done.named for done in self._done[-4:]])
         is_same = bool(self._texts) and self._texts[-1] == text
         context = self._context(text, has_error=has_error, is_same=is_same)
-        return Question(ACT, context, Rows(slots, numbers), acts, self._recalled(text))
+        memory, recalled = self.reader.memory, None
+        if memory is not None:
+            recalled = memory.look_up(self.situation(text), self.reader.offered(self._goal, text))
+        return Question(ACT, context, Rows(slots, numbers), acts, recalled)
 
     def situation(self, text: str) -> Situation:
         """Return what a memory is looked up by on a page."""
         names, done = names_of(self._goal), self._done[-1:]
         before = [deed_of(make_action(each.act, each.argument), each.act.label, names) for each in done]
-        return Situation(self._goal, text, before[0] if before else Deed(""))
-
-    def _recalled(self, text: str) -> Recalled | None:
-        memory = self.reader.memory
-        return memory.look_up(self.situation(text), self.reader.offered(self._goal, text)) if memory is not None else None
+        return Situation(self._goal, text, before[0] if before else WorkflowStep(""))
 
     def _build(self, act: Act, context: Context, state: bytes) -> Generator[Question, int, str]:
         """Ask for one piece after another."""
@@ -276,19 +281,10 @@ def _in_turns(parts: Sequence[str]) -> list[str | None]:
 
 
 def _is(act: Act, action: Action) -> bool:
-    if action.kind is Kind.CLICK:
-        return act.kind in ("link", "button", "box") and act.address == action.element
-    if action.kind is Kind.TYPE:
-        return act.kind in ("type", "area") and act.address == action.element
-    if action.kind is Kind.SEARCH:
-        return act.kind == "search" and act.address == action.element
-    if action.kind is Kind.SELECT:
-        return act.kind == "option" and act.address == action.element and act.argument == action.argument
+    """Return whether an act makes an action with the right text."""
     if action.kind is Kind.EXIT:
         return act.kind == {"": "done", "N/A": "n/a"}.get(action.argument or "", "answer")
-    if action.kind is Kind.SWITCH_TAB:
-        return act.kind == "tab" and act.argument == action.argument
-    return act.kind == {Kind.GO_BACKWARD: "back", Kind.SCROLL_UP: "up", Kind.SCROLL_DOWN: "down"}.get(action.kind)
+    return make_action(act, action.argument or "") == action
 
 
 def _digest(state: bytes, *parts: bytes) -> bytes:
@@ -297,17 +293,6 @@ def _digest(state: bytes, *parts: bytes) -> bytes:
         digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.digest()
-
-
-def _ending_rows(reader: Reader) -> Rows:
-    slots = numpy.zeros((len(_ENDINGS), PIECE_SLOTS), numpy.int32)
-    numbers = numpy.zeros((len(_ENDINGS), PIECE_NUMBERS), numpy.float32)
-    for place, ending in enumerate(_ENDINGS):
-        slots[place, 7] = reader.texts(
-            "#end" if ending is None else f"#join_{CONSTANTS.index(ending) if ending in CONSTANTS else _NEXT}"
-        )
-        numbers[place, SOURCES.index("end" if ending is None else "constant")] = 1.0
-    return Rows(slots, numbers)
 
 
 class Choice(NamedTuple):

@@ -154,24 +154,30 @@ def _plain_spans(text: str, tokens: list[tuple[int, str]]) -> list[Span]:
                     ends.append(begin + len(final.rstrip('"')))
                 for end in ends:
                     if end > start + lead:
-                        piece = text[start + lead : end]
-                        spans.append(Span(piece, "span", *_around(text, start + lead, end), start + lead))
-                        if last == first and "/" in piece and "//" not in piece:
-                            cut = piece.rfind("/") + 1
-                            spans.append(Span(piece[cut:], "last part", *_around(text, start + lead, end), start + lead + cut))
-                        if piece.startswith("$") and last == first:
-                            spans.append(Span(piece[1:], "amount", *_around(text, start + lead, end), start + lead + 1))
-                        if piece.islower() and piece[-1:].isalpha() and last - first < 2:
-                            spans.append(Span(f"{piece}s", "plural", *_around(text, start + lead, end), start + lead))
-                        if last == first and piece[:1].isupper() and piece[1:].islower():
-                            spans.append(Span(piece.lower(), "lowered", *_around(text, start + lead, end), start + lead))
-                        elif last == first and piece.isdecimal():
-                            spans.append(Span(str(int(piece)), "number", *_around(text, start + lead, end), start + lead))
+                        spans += _forms_of(text, start + lead, end, last - first + 1)
             if final.endswith((";", ":")) or (final.endswith((".", "?", "!")) and len(bare) > 2 and "." not in bare):
                 break
     colon = text.rfind(": ")
     if colon >= 0:
         spans.append(Span(text[colon + 2 :].strip(), "after colon", *_around(text, colon + 2, len(text)), colon + 2))
+    return spans
+
+
+def _forms_of(text: str, start: int, end: int, words: int) -> list[Span]:
+    """Return a run of so many words, and the other forms that it may be used in."""
+    piece, around = text[start:end], _around(text, start, end)
+    spans = [Span(piece, "span", *around, start)]
+    if words == 1 and "/" in piece and "//" not in piece:
+        cut = piece.rfind("/") + 1
+        spans.append(Span(piece[cut:], "last part", *around, start + cut))
+    if words == 1 and piece.startswith("$"):
+        spans.append(Span(piece[1:], "amount", *around, start + 1))
+    if words < 3 and piece.islower() and piece[-1:].isalpha():
+        spans.append(Span(f"{piece}s", "plural", *around, start))
+    if words == 1 and piece[:1].isupper() and piece[1:].islower():
+        spans.append(Span(piece.lower(), "lowered", *around, start))
+    elif words == 1 and piece.isdecimal():
+        spans.append(Span(str(int(piece)), "number", *around, start))
     return spans
 
 

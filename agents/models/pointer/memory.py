@@ -16,7 +16,7 @@ import numpy
 import torch
 from torch import Tensor, nn
 
-from agents.data.workflows import Deed, names_of, same_by, site_of, without_names, words_in
+from agents.data.workflows import WorkflowStep, names_of, same_by, site_of, without_names, words_in
 from agents.models.pointer.pages import Floats, Ids, path_of, read_page
 
 NEARNESS = 5
@@ -38,8 +38,8 @@ class StoredStep(NamedTuple):
     site: str
     path: str
     title: str
-    before: Deed
-    deed: Deed
+    before: WorkflowStep
+    deed: WorkflowStep
 
 
 class Situation(NamedTuple):
@@ -47,7 +47,7 @@ class Situation(NamedTuple):
 
     goal: str
     page: str
-    before: Deed
+    before: WorkflowStep
 
 
 class Recalled(NamedTuple):
@@ -101,7 +101,7 @@ class StepMemory:
         """Return the memory without the steps towards a goal, as it is said."""
         return StepMemory([step for step in self.steps if step.source != goal], self.nearest)
 
-    def offered(self, deeds: Iterable[Deed]) -> Ids:
+    def offered(self, deeds: Iterable[WorkflowStep]) -> Ids:
         """Return the ids of what candidates do; -2 for what no step does."""
         find = self._ids.get
         found = [[find(key, _NO_CANDIDATE) for key in _keys(deed)] for deed in deeds]
@@ -150,7 +150,9 @@ def load_memory(path: Path) -> StepMemory:
     """Return the memory of a file. Raises ValueError for a file of anything else."""
     try:
         record: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        steps = [_stored(each) for each in record["steps"]]
+        steps = [
+            StoredStep(*each)._replace(before=WorkflowStep(*each[5]), deed=WorkflowStep(*each[6])) for each in record["steps"]
+        ]
         return StepMemory(steps, int(record["nearest"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(
@@ -158,7 +160,7 @@ def load_memory(path: Path) -> StepMemory:
         ) from error
 
 
-def stored(situation: Situation, deed: Deed) -> StoredStep:
+def stored(situation: Situation, deed: WorkflowStep) -> StoredStep:
     """Return a step for a memory; the deed is one without names."""
     names, page = names_of(situation.goal), read_page(situation.page)
     return StoredStep(
@@ -172,15 +174,10 @@ def stored(situation: Situation, deed: Deed) -> StoredStep:
     )
 
 
-def _keys(deed: Deed) -> tuple[Any, ...]:
+def _keys(deed: WorkflowStep) -> tuple[Any, ...]:
     """Return what has to be equal in each of the ways to do the same. An act without a label has none in common with others."""
     label = deed.label or f"<{deed.kind}>"
     return ("deed", *same_by(deed)), ("kind", deed.kind), ("label", label)
-
-
-def _stored(record: Sequence[Any]) -> StoredStep:
-    source, goal, site, path, title, before, deed = record
-    return StoredStep(source, goal, site, path, title, Deed(*before), Deed(*deed))
 
 
 class MemoryRead(nn.Module):

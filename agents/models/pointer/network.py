@@ -27,7 +27,7 @@ from agents.models.pointer.reader import (
     PIECE_NUMBERS,
     PIECE_SLOTS,
     Reader,
-    Texts,
+    StringTable,
     distinct,
 )
 
@@ -44,12 +44,12 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._ids = {word: number for number, word in enumerate(self.words)}
-        self._texts: WeakKeyDictionary[Texts, _Encoded] = WeakKeyDictionary()
+        self._texts: WeakKeyDictionary[StringTable, _Encoded] = WeakKeyDictionary()
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def encode(self, texts: Texts, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
+    def encode(self, texts: StringTable, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
         """Return word ids of the wanted texts one after another, and where each begins."""
         encoded = self._texts.setdefault(texts, _Encoded())
         ids = self._ids.get
@@ -189,7 +189,7 @@ class PointerNetwork(nn.Module):
         """Read from this memory from now on, with a new read if there is none. Questions must be made by a reader with the memory."""
         self.memory, self.read = memory, self.read or MemoryRead()
 
-    def forward(self, questions: Sequence[Question], texts: Texts, vocabulary: Vocabulary) -> Scores:
+    def forward(self, questions: Sequence[Question], texts: StringTable, vocabulary: Vocabulary) -> Scores:
         """Return the scores of all candidates of questions of one stage."""
         slots = numpy.concatenate([question.rows.slots for question in questions])
         numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions])).float()
@@ -322,7 +322,7 @@ class PointerEnsemble(nn.Module):
         self._vocabularies = [vocabulary for _, vocabulary in members]
         self._weights = weights
 
-    def forward(self, questions: Sequence[Question], texts: Texts, vocabulary: Vocabulary) -> Scores:  # noqa: ARG002 - each has its own
+    def forward(self, questions: Sequence[Question], texts: StringTable, vocabulary: Vocabulary) -> Scores:  # noqa: ARG002 - each has its own
         """Return the logarithm of the weighted mean of the networks' probabilities, for questions of one stage."""
         scored = [
             network(questions, texts, own).logprobs() for network, own in zip(self.networks, self._vocabularies, strict=True)
@@ -335,6 +335,6 @@ class PointerEnsemble(nn.Module):
         return Scores(torch.cat(found), tuple(map(len, found)))
 
 
-def _situation(question: Question, texts: Texts) -> str:
+def _situation(question: Question, texts: StringTable) -> str:
     """Return the host of the page that a question is about, as its context names it."""
     return texts.known[int(question.context.slots[1])].rpartition(_HOST)[2]

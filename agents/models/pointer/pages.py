@@ -501,6 +501,12 @@ def extremes_of(page: Page, tables: Sequence[Table]) -> Floats:
             for number, date in zip(numbers, dates, strict=True):
                 table[number, 11] = float(date == newest)
                 table[number, 12] = float(date == oldest)
+    _mark_extreme_figures(page, table)
+    return table
+
+
+def _mark_extreme_figures(page: Page, table: Floats) -> None:
+    """Note in the table the lines with controls whose price, number of ratings or points are the largest, or whose price is the smallest."""
     for at, pattern in ((13, _MONEY), (15, _COUNT), (16, _POINTS)):
         found: list[tuple[float, int]] = []
         for number, line in enumerate(page.lines):
@@ -512,4 +518,3 @@ def extremes_of(page: Page, tables: Sequence[Table]) -> Floats:
                 table[number, at] = float(amount == largest)
                 if at == 13:
                     table[number, 14] = float(amount == smallest)
-    return table

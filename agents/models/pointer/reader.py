@@ -142,7 +142,7 @@ def action_of(act: Act) -> tuple[Action, str]:
     return make_action(act, act.kind if act.takes_text else ""), act.label
 
 
-class Texts:
+class StringTable:
     """Numbers for texts: each text has one, in the order in which they were first seen."""
 
     def __init__(self) -> None:
@@ -232,7 +232,7 @@ class Reader:
     """
 
     def __init__(self, kept_mb: float = 256, memory: StepMemory | None = None) -> None:
-        self.texts = Texts()
+        self.texts = StringTable()
         self.memory = memory  # what questions recall steps of
         self.questions = Cache(kept_mb / 2)  # of sessions, by what was seen and done before
         self.matched = 0  # texts of `_matches`

@@ -36,12 +36,6 @@ class KeyValues(NamedTuple):
     values: Tensor  # (layers, heads, n, size), which may be another size
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Block:
-    number: int
-    states: KeyValues
-
-
 class PrefixCache:
     """Blocks of tokens with their keys and values, at most `capacity` tokens; the least recently used are evicted first.
 
@@ -50,7 +44,7 @@ class PrefixCache:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._blocks: OrderedDict[tuple[int, Ids], _Block] = OrderedDict()
+        self._blocks: OrderedDict[tuple[int, Ids], tuple[int, KeyValues]] = OrderedDict()  # each with its number
         self._made = 0
 
     def find(self, ids: Ids) -> tuple[list[KeyValues], tuple[int, Ids] | None]:
@@ -68,9 +62,9 @@ class PrefixCache:
                 missing = key if start + BLOCK <= self._capacity else None
                 break
             keys.append(key)
-            parent = block.number
+            parent = block[0]
         self._touch(keys)
-        return [self._blocks[key].states for key in keys], missing
+        return [self._blocks[key][1] for key in keys], missing
 
     def add(self, ids: Ids, states: KeyValues) -> None:
         """Store the keys and values of a prompt, as many whole blocks as the capacity allows."""
@@ -83,9 +77,9 @@ class PrefixCache:
                 self._made += 1
                 # Copies: a view would hold the whole prompt's memory for as long as one block lives.
                 kept = KeyValues(*(part[:, :, start : start + BLOCK].clone() for part in states))
-                block = self._blocks[key] = _Block(self._made, kept)
+                block = self._blocks[key] = (self._made, kept)
             keys.append(key)
-            parent = block.number
+            parent = block[0]
         self._touch(keys)
         while len(self._blocks) * BLOCK > self._capacity:
             self._blocks.popitem(last=False)
@@ -134,7 +128,9 @@ class KVBuffer:
     """
 
     def __init__(self, empty: KeyValues, rows: int, columns: int) -> None:
-        self.states = KeyValues(*(self._zeros(part, rows, columns) for part in empty))
+        # Masked values are still multiplied by 0, and uninitialised memory may hold NaN.
+        sizes = [(part.shape[0], rows, part.shape[1], columns, part.shape[3]) for part in empty]
+        self.states = KeyValues(*(part.new_zeros(size) for part, size in zip(empty, sizes, strict=True)))
         self.rows = rows
         self.start = self.end = 0
         layers: list[Any] = [_Layer(self, *layer) for layer in zip(*(part.unbind() for part in self.states), strict=True)]
@@ -148,12 +144,6 @@ class KVBuffer:
         """Write keys and values into a row; the last token stands in the column before `end`."""
         for part, new in zip(self.states, states, strict=True):
             part[:, row, :, end - new.shape[2] : end] = new
-
-    @staticmethod
-    def _zeros(part: Tensor, rows: int, columns: int) -> Tensor:
-        # Masked values are still multiplied by 0, and uninitialised memory may hold NaN.
-        layers, heads, _, size = part.shape
-        return part.new_zeros(layers, rows, heads, columns, size)
 
 
 class _Layer(DynamicLayer):
@@ -176,30 +166,24 @@ class _Layer(DynamicLayer):
         return self._buffer.end - self._buffer.start
 
 
-class AttentionWindows(NamedTuple):
-    """The attention window of each layer type of a model, in tokens; None is full attention."""
+AttentionWindows = dict[str, int | None]
+"""The attention window of each layer type of a model, in tokens; None is full attention."""
 
-    by_layer_type: dict[str, int | None]
 
-    @property
-    def is_limited(self) -> bool:
-        """True where some layer attends to fewer tokens than all earlier ones."""
-        return any(self.by_layer_type.values())
+def window_masks(windows: AttentionWindows, mask: Tensor, queries: Tensor, keys: Tensor | None) -> Tensor | dict[str, Tensor]:
+    """Return a model's attention mask: one for all layers, or a dictionary with one for each layer type.
 
-    def masks(self, mask: Tensor, queries: Tensor, keys: Tensor | None) -> Tensor | dict[str, Tensor]:
-        """Return a model's attention mask: one for all layers, or a dictionary with one for each layer type.
-
-        `mask` (B, Q, K) is added to the attention scores. `queries` (B, Q) and `keys` (B, K) are positions; those of keys are needed
-        for limited windows only.
-        """
-        masks = {}
-        for layer_type, window in self.by_layer_type.items():
-            if window is not None and keys is not None:
-                outside = queries[:, :, None] - keys[:, None, :] >= window
-                masks[layer_type] = mask.masked_fill(outside, torch.finfo(mask.dtype).min)[:, None]
-            else:
-                masks[layer_type] = mask[:, None]
-        return masks if len(masks) > 1 else next(iter(masks.values()))
+    `mask` (B, Q, K) is added to the attention scores. `queries` (B, Q) and `keys` (B, K) are positions; those of keys are needed
+    for limited windows only.
+    """
+    masks = {}
+    for layer_type, window in windows.items():
+        if window is not None and keys is not None:
+            outside = queries[:, :, None] - keys[:, None, :] >= window
+            masks[layer_type] = mask.masked_fill(outside, torch.finfo(mask.dtype).min)[:, None]
+        else:
+            masks[layer_type] = mask[:, None]
+    return masks if len(masks) > 1 else next(iter(masks.values()))
 
 
 class DecodeBatch:
@@ -240,7 +224,7 @@ class DecodeBatch:
             self._buffer.write(row, end, states)
             self._mask[row] = self._hidden
             self._mask[row, :, end - length : end] = 0
-            if self._windows.is_limited:
+            if any(self._windows.values()):
                 self._positions[row, end - length : end] = torch.arange(length, device=self._positions.device)
             self._slots.append(list(sequences))
             self._lengths.append(length)
@@ -259,12 +243,14 @@ class DecodeBatch:
         last = [len(sequence.prompt_ids) + len(sequence.response_ids) - 1 if sequence else 0 for sequence in slots]
         positions = torch.tensor(last, device=device).view(rows, width)
         self._mask[:rows, :, end:stop].diagonal(dim1=1, dim2=2).zero_()
-        if self._windows.is_limited:
+        if any(self._windows.values()):
             self._positions[:rows, end:stop] = positions
         hidden: Tensor = model.base_model(
             input_ids=input_ids.view(rows, width),
             position_ids=positions,
-            attention_mask=self._windows.masks(self._mask[:rows, :, start:stop], positions, self._positions[:rows, start:stop]),
+            attention_mask=window_masks(
+                self._windows, self._mask[:rows, :, start:stop], positions, self._positions[:rows, start:stop]
+            ),
             past_key_values=buffer.cache,
             use_cache=True,
         ).last_hidden_state
@@ -369,7 +355,7 @@ def prefill(
         keys = cached_B1 - past + torch.arange(past + longest, device=device)
         is_seen = (keys[:, None] >= 0) & (keys[:, None] <= queries[:, :, None])
         hidden = empty.keys.new_tensor(torch.finfo(empty.keys.dtype).min)
-        mask = windows.masks(torch.where(is_seen, 0.0, hidden), queries, keys)
+        mask = window_masks(windows, torch.where(is_seen, 0.0, hidden), queries, keys)
     states = model.base_model(
         input_ids=input_ids.to(device), position_ids=queries, attention_mask=mask, past_key_values=buffer.cache, use_cache=True
     ).last_hidden_state
@@ -419,7 +405,7 @@ def attention_windows(model: "PreTrainedModel") -> AttentionWindows:
         raise ValueError(
             f"{name} has layers of the types {unknown}, of which no keys and values can be kept; expected {list(windows)}"
         )
-    return AttentionWindows({layer_type: windows[layer_type] for layer_type in sorted(set(types))})
+    return {layer_type: windows[layer_type] for layer_type in sorted(set(types))}
 
 
 @torch.inference_mode()

@@ -204,7 +204,8 @@ class InProcessEngine:
     def _extend(self, sequences: Sequence[ActiveSequence], logits_NV: Tensor) -> list[ActiveSequence]:
         """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
-        tokens, logprobs = self._sample(_constrained(sequences, logits_NV), draws)
+        constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
+        tokens, logprobs = self._sample(keep_allowed(logits_NV, constrained) if constrained else logits_NV, draws)
         finished = []
         for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
             if not sequence.response_ids:
@@ -249,12 +250,6 @@ def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> li
                 raise RuntimeError(f"request {completion.request_id} has no response: {completion.failure}")
             generations[completion.request_id] = completion.generation
     return [generations[request_id] for request_id in range(len(prompts))]
-
-
-def _constrained(sequences: Sequence[ActiveSequence], logits_NV: Tensor) -> Tensor:
-    """Return the logits with those of tokens that are not allowed at minus infinity."""
-    constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
-    return keep_allowed(logits_NV, constrained) if constrained else logits_NV
 
 
 def _fit_together(requests: Sequence[PrefillPrompt]) -> bool:

@@ -31,13 +31,8 @@ if TYPE_CHECKING:
 
 # Without these, the model's generation config would change the distribution beside the temperature.
 _PLAIN_SAMPLING = {
-    "top_p": 1.0,
-    "top_k": 0,
-    "min_p": 0.0,
-    "repetition_penalty": 1.0,
-    "presence_penalty": 0.0,
-    "frequency_penalty": 0.0,
-}
+    "top_p": 1.0, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0,
+}  # fmt: skip
 
 
 class VLLMEngine:
