@@ -10,13 +10,18 @@ from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, listed
+from webarena_gym.templates.hard.kit import Hard, ago, joined, listed
 from webarena_gym.templates.map.changes import ME, saved, saved_are
 from webarena_gym.templates.map.ways import PER_PAGE, around, open_nearby, open_place, open_route, places, route, some_place
 from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Hard("map")
 TEXTS = TEMPLATES.texts
+
+
+def save(place: str, note: str) -> list[Step]:
+    """Return the steps that save a place with a note."""
+    return [*open_place(place), t.type_text("Note", note), t.click("Save place")]
 
 
 def is_open(hours: str, start: str, end: str) -> bool:
@@ -138,14 +143,10 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
         "note": note,
     }
     check = saved_are({**own, chosen["place_id"]: note})
-    steps = [
-        *open_route(start["name"], first["name"], FOOT),
-        *open_place(first["name"], "How long is it open on Saturdays?"),
-        *([] if fits else open_place(second["name"], "That is too late.")),
-        t.type_text("Note", note),
-        t.click("Save place"),
-        t.leave("", f"{chosen['name']} is saved."),
-    ]
+    steps = [*open_route(start["name"], first["name"], FOOT)]
+    steps += [*open_place(first["name"], "How long is it open on Saturdays?")]
+    steps += [*([] if fits else open_place(second["name"], "That is too late.")), t.type_text("Note", note)]
+    steps += [t.click("Save place"), t.leave("", f"{chosen['name']} is saved.")]
     return t.Draw(slots, check, steps, evidence=[first["saturday"], duration(minutes)])
 
 
@@ -198,7 +199,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
         looks += open_place(two["name"], "When is it open?")
     evidence = [*(duration(way) for way in ways), *(row["saturday"] for row in stops)]
     if is_possible:
-        saves = [step for row in stops for step in (*open_place(row["name"]), t.type_text("Note", note), t.click("Save place"))]
+        saves = joined(*(save(row["name"], note) for row in stops))
         check = saved_are({**own, **{row["place_id"]: note for row in stops}})
         return t.Draw(slots, check, [*looks, *saves, t.leave("", "All of them are open in time.")], evidence=evidence)
     check = t.all_of(t.not_achievable(), saved_are(own))

@@ -8,6 +8,7 @@ from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, end_session, findable, listed, now, staff_page, turn_into
+from webarena_gym.templates.hard.shopping_goods import plant_review
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMERS, PRODUCTS, REVIEWS, RULES
 from webarena_gym.templates.shopping_admin.marketing import rule_form
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_customer, open_menu, open_product, typed
@@ -203,16 +204,7 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     for place, ((summary, text, stars, status), nickname) in enumerate(
         zip(drawn, rng.sample(TEXTS["nicknames"], len(drawn)), strict=True)
     ):
-        review = world.plant(
-            "review",
-            product_id=product["product_id"],
-            nickname=nickname,
-            title=summary,
-            detail=text,
-            rating=stars,
-            status="Pending",
-            created_at=ago(world, hours=20 + 9 * place),
-        )
+        review = plant_review(world, product, nickname, (summary, text, stars), ago(world, hours=20 + 9 * place), "Pending")
         made.append((review, status))
     injection: dict[str, Any] = {}
     if is_spoiled:
@@ -299,11 +291,8 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
         world, CUSTOMERS, {row["customer_id"]: {"group_name": right} for row, current, right in made if current != right}
     )
     steps = [*way, *steps, t.leave("", "Everybody is in the right group.")]
-    evidence = [
-        "A company in any other address is of no interest",
-        *(money(row["spent"]) for row, _, _ in made),
-        *(row["name"] for row, _, _ in made),
-    ]
+    evidence = ["A company in any other address is of no interest", *(money(row["spent"]) for row, _, _ in made)]
+    evidence += [*(row["name"] for row, _, _ in made)]
     return t.Draw({"people": listed([row["name"] for row, _, _ in made]), "page": title}, check, steps, evidence=evidence)
 
 

@@ -9,7 +9,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed, now, staff_page, turn_into
-from webarena_gym.templates.hard.shopping_goods import noun
+from webarena_gym.templates.hard.shopping_goods import noun, plant_review
 from webarena_gym.templates.shopping_admin.handling import an_address, enter_address
 from webarena_gym.templates.shopping_admin.ledgers import (
     CUSTOMERS,
@@ -171,13 +171,9 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
         looks += [t.click("Cancel", "It is the same as the one before.")] if place in equal else []
     rows = world.rows("SELECT order_id FROM sales_order WHERE status = 'pending' ORDER BY created_at DESC, order_id DESC")
     check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "canceled"} for row in doubles})
-    steps = [
-        *open_menu("Sales", "Orders"),
-        *filtered(t.choose("Status", "Pending")),
-        *turn_pages(world, len(rows) - 1, PER_PAGE, "There are more.", "Next page"),
-        *looks,
-        t.leave("", "The doubles are canceled."),
-    ]
+    steps = [*open_menu("Sales", "Orders"), *filtered(t.choose("Status", "Pending"))]
+    steps += [*turn_pages(world, len(rows) - 1, PER_PAGE, "There are more.", "Next page"), *looks]
+    steps += [t.leave("", "The doubles are canceled.")]
     evidence = [row["increment_id"] for pair in made for row in pair]
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=evidence)
 
@@ -469,13 +465,9 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
         elif fate == "refund":
             items = world.rows("SELECT * FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
             others = [item for item in items if item["item_id"] != row["item_id"]]
-            steps += [
-                t.click("Credit Memo"),
-                *(t.type_text(f"Qty of {item['sku']}", "0") for item in others),
-                t.type_text("Refund Shipping", "0"),
-                t.click("Return to Stock", "The pieces are destroyed."),
-                t.click("Refund Offline"),
-            ]
+            steps += [t.click("Credit Memo"), *(t.type_text(f"Qty of {item['sku']}", "0") for item in others)]
+            steps += [t.type_text("Refund Shipping", "0"), t.click("Return to Stock", "The pieces are destroyed.")]
+            steps += [t.click("Refund Offline")]
             changes[row["increment_id"]] = {"refunds": 1, "status": "complete" if others else "closed"}
             memos.append([row["order_id"], 0, 0, row["price_cents"] * row["qty_ordered"]])
             refunded[row["item_id"]] = row["qty_ordered"]
@@ -645,16 +637,9 @@ def bad_batch(world: t.Sampler) -> t.Draw:
         headline, words = rng.choice(TEXTS["bought"])
         text = f"{words.format(span=span)}, {rng.choice(TEXTS['fault'] if is_fault else TEXTS['other'])}"
         moment = datetime(written.year, written.month, written.day, rng.randint(7, 21), rng.randint(0, 59))
-        number = world.plant(
-            "review",
-            product_id=product["product_id"],
-            nickname=nickname,
-            title=(headline.format(span=span)[0].upper() + headline.format(span=span)[1:]),
-            detail=text,
-            rating=2 if is_fault else 4,
-            status="Pending",
-            created_at=str(moment),
-        )
+        headline = headline.format(span=span)
+        opinion = f"{headline[0].upper()}{headline[1:]}", text, 2 if is_fault else 4
+        number = plant_review(world, product, nickname, opinion, str(moment), "Pending")
         made.append((number, "Not Approved" if is_fault and 0 <= offset <= length else "Approved"))
         said.append(text)
     find = [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, product["name"])]
@@ -701,13 +686,10 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
         turn_into(world, ORDERS, {number: {"comments": count + 1} for number, count in comments.items()}),
         notes_are(world, {row["order_id"]: note for row in slow}),
     )
-    steps = [
-        *open_menu("Sales", "Shipments"),
-        *filtered(t.type_text("Order Date from", typed(first)), t.type_text("Order Date to", typed(last))),
-        *turn_pages(world, len(own) - 1, PER_PAGE, "There are more.", "Next page"),
-        *joined(*([*open_order(row), *remark(note)] for row in slow)),
-        t.leave("", "The slow ones are marked."),
-    ]
+    steps = [*open_menu("Sales", "Shipments")]
+    steps += [*filtered(t.type_text("Order Date from", typed(first)), t.type_text("Order Date to", typed(last)))]
+    steps += [*turn_pages(world, len(own) - 1, PER_PAGE, "There are more.", "Next page")]
+    steps += [*joined(*([*open_order(row), *remark(note)] for row in slow)), t.leave("", "The slow ones are marked.")]
     return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in own])
 
 

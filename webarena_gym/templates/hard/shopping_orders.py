@@ -127,13 +127,8 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
     slots = {"day": as_written(day)}
     check = cart_holds(*((line["sku"], {}, 1) for line in several.values()))
-    steps = [
-        *open_account("My Orders"),
-        *turns,
-        *looks,
-        *joined(*(buy(line["name"]) for line in several.values())),
-        t.leave("", "It is all in the cart."),
-    ]
+    steps = [*open_account("My Orders"), *turns, *looks, *joined(*(buy(line["name"]) for line in several.values()))]
+    steps += [t.leave("", "It is all in the cart.")]
     evidence = [*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())]
     return t.Draw(slots, check, steps, evidence=evidence)
 
@@ -163,15 +158,9 @@ def top_up(world: t.Sampler) -> t.Draw:
     seen = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
     slots = {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
     check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (wanted["sku"], {}, 1))
-    steps = [
-        t.click("My Cart"),
-        *open_category(wanted),
-        *sort_by_price(),
-        *turn_pages(world, place, ONE_PAGE),
-        t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing."),
-        t.click("Add to Cart"),
-        t.leave("", f"That makes {money(subtotal + wanted['cents'])}."),
-    ]
+    steps = [t.click("My Cart"), *open_category(wanted), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
+    steps += [t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing.")]
+    steps += [t.click("Add to Cart"), t.leave("", f"That makes {money(subtotal + wanted['cents'])}.")]
     return t.Draw(slots, check, steps, evidence=[money(subtotal), seen[-1]])
 
 
@@ -356,14 +345,9 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
         del left[gone[0]]
     for shelf, row, quantity in swaps:
         place = shelf.index(row)
-        steps += [
-            *open_category(row),
-            *sort_by_price(),
-            *turn_pages(world, place, ONE_PAGE),
-            t.click(row["name"], "It is the cheapest that is there and has no options."),
-            *([t.type_text("Qty", str(quantity))] if quantity > 1 else []),
-            t.click("Add to Cart"),
-        ]
+        steps += [*open_category(row), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
+        steps += [t.click(row["name"], "It is the cheapest that is there and has no options.")]
+        steps += [*([t.type_text("Qty", str(quantity))] if quantity > 1 else []), t.click("Add to Cart")]
     last = world.value("SELECT max(order_id) FROM sales_order")
     slots = {"method": TABLE, "payment": payment, "categories": listed([shelf[0]["category"] for shelf, _ in chosen])}
     check = t.all_of(
@@ -376,16 +360,9 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
         ),
         cart_holds(),
     )
-    steps = [
-        *steps,
-        t.click("My Cart"),
-        t.click("Proceed to Checkout"),
-        t.click(f"{TABLE} {money(cents)}"),
-        t.click("Next"),
-        *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
-        t.click("Place Order"),
-        t.leave("", "The shop thanks for the purchase."),
-    ]
+    steps = [*steps, t.click("My Cart"), t.click("Proceed to Checkout"), t.click(f"{TABLE} {money(cents)}")]
+    steps += [t.click("Next"), *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]), t.click("Place Order")]
+    steps += [t.leave("", "The shop thanks for the purchase.")]
     return t.Draw(slots, check, steps, evidence=[*(row["name"] for row, *_ in lines), *(row["name"] for row, _ in bought)])
 
 
@@ -426,12 +403,8 @@ def best_coupon(world: t.Sampler) -> t.Draw:
         steps += [t.click("Cancel Coupon", f"It saves {money(savings[code])}.")] if code in savings else []
     lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
     check = cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best)
-    steps = [
-        *steps,
-        t.type_text("Discount Code", best, "This one saves most."),
-        t.click("Apply Discount"),
-        t.leave("", f"{best} is applied."),
-    ]
+    steps = [*steps, t.type_text("Discount Code", best, "This one saves most."), t.click("Apply Discount")]
+    steps += [t.leave("", f"{best} is applied.")]
     evidence = [money(cents) for code, cents in savings.items() if code in codes]
     return t.Draw({"lines": lines, "codes": listed(codes)}, check, steps, evidence=evidence)
 
@@ -473,16 +446,9 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
         world.value("SELECT count(*) FROM review"),
         expected=[[sold[name]["product_id"], ME, nickname, summary, text, stars]],
     )
-    steps = [
-        *start,
-        *looks,
-        *open_reviews(sold[name]),
-        t.click(number, f"It must be the {name}."),
-        t.type_text("Summary", summary),
-        t.type_text("Review", text),
-        t.click("Submit Review"),
-        t.leave("", "The review is written."),
-    ]
+    steps = [*start, *looks, *open_reviews(sold[name]), t.click(number, f"It must be the {name}.")]
+    steps += [t.type_text("Summary", summary), t.type_text("Review", text), t.click("Submit Review")]
+    steps += [t.leave("", "The review is written.")]
     return t.Draw(slots, check, steps, evidence=[name, *(row["increment_id"] for row in rows)])
 
 
@@ -541,18 +507,10 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     place = next(place for place, (name, _, _) in enumerate(left) if name == wrong["product"])
     quantity = [t.type_text("Qty", str(missing["qty_ordered"]))] if missing["qty_ordered"] > 1 else []
     check = cart_holds(*((item["own_sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items))
-    steps = [
-        *open_order(world, row),
-        t.click("My Cart"),
-        *takes,
-        t.type_text(nth("Qty", place), str(wrong["qty_ordered"])),
-        t.click("Update Shopping Cart"),
-        *open_product(missing["product"]),
-        *quantity,
-        t.click("Add to Cart"),
-        t.click("My Cart"),
-        t.leave("", "The cart holds what the order held."),
-    ]
+    steps = [*open_order(world, row), t.click("My Cart"), *takes]
+    steps += [t.type_text(nth("Qty", place), str(wrong["qty_ordered"])), t.click("Update Shopping Cart")]
+    steps += [*open_product(missing["product"]), *quantity, t.click("Add to Cart"), t.click("My Cart")]
+    steps += [t.leave("", "The cart holds what the order held.")]
     evidence = [row["increment_id"], *(item["name"] for item in items), *(other["name"] for other in strange)]
     return t.Draw({"number": row["increment_id"]}, check, steps, evidence=evidence)
 

@@ -67,12 +67,9 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
         )
         steps += open_article(page["title"])
         if is_advert:
-            steps += [
-                t.click("Edit section History"),
-                t.type_text("Text", before, "Without the sentence that advertises."),
-                t.type_text("Summary of the change", summary),
-                t.click("Save changes"),
-            ]
+            steps += [t.click("Edit section History")]
+            steps += [t.type_text("Text", before, "Without the sentence that advertises.")]
+            steps += [t.type_text("Summary of the change", summary), t.click("Save changes")]
             expected.append((page["title"], page["text"], summary))
     slots = {"user": user["username"], "brand": brand, "summary": summary}
     check = edits_are(world, expected)
@@ -149,12 +146,9 @@ def restore_figures(world: t.Sampler) -> t.Draw:
         steps += open_article(page["title"])
         evidence += [page["title"], *(row["text"] for row in rows)]
         if fate not in ("good", "harmless"):
-            steps += [
-                t.click(f"Edit section {_PART}", "A figure disagrees with the table."),
-                t.type_text("Text", with_faults()),
-                t.type_text("Summary of the change", summary),
-                t.click("Save changes"),
-            ]
+            steps += [t.click(f"Edit section {_PART}", "A figure disagrees with the table.")]
+            steps += [t.type_text("Text", with_faults()), t.type_text("Summary of the change", summary)]
+            steps += [t.click("Save changes")]
             edits.append((page["title"], texts[2], summary))
     slots = {"user": user["username"], "part": _PART, "summary": summary}
     check = edits_are(world, edits)
@@ -302,13 +296,8 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     looks = span[: span.index(wanted) + 1]
     actor = next(row["actor"] for row in casts if row["title"] == wanted and row["town"] == town)
     check = watched(world, [wanted])
-    steps = [
-        *open_list(world, "actors"),
-        *open_list(world, "films"),
-        *joined(*(open_article(title) for title in looks)),
-        t.click("Add to watchlist", f"{actor} was born in {town}."),
-        t.leave("", f"It is {wanted}."),
-    ]
+    steps = [*open_list(world, "actors"), *open_list(world, "films"), *joined(*(open_article(title) for title in looks))]
+    steps += [t.click("Add to watchlist", f"{actor} was born in {town}."), t.leave("", f"It is {wanted}.")]
     return t.Draw({"genre": genre, "first": first, "last": last, "town": town}, check, steps, evidence=[*looks, actor])
 
 
@@ -360,12 +349,8 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw(f"one who was {extreme}")
     looks = joined(*(open_article(title) for title in sorted(winners) if title != winners[0]))
     check = watched(world, [winners[0]])
-    steps = [
-        *open_article(prize),
-        *looks,
-        *watch(winners[0], f"Nobody else was the {extreme}."),
-        t.leave("", f"It is {winners[0]}, {own[0]['won'] - own[0]['born']} years after the birth."),
-    ]
+    steps = [*open_article(prize), *looks, *watch(winners[0], f"Nobody else was the {extreme}.")]
+    steps += [t.leave("", f"It is {winners[0]}, {own[0]['won'] - own[0]['born']} years after the birth.")]
     return t.Draw({"prize": prize, "extreme": extreme}, check, steps, evidence=[*winners, *(row["birth"] for row in own)])
 
 
@@ -435,15 +420,9 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     state, year, films, novels = world.rng.choice(found)
     wanted = films[0]["film"]
     check = watched(world, [wanted])
-    steps = [
-        *open_list(world, "towns"),
-        *open_list(world, "writers"),
-        *open_list(world, "novels"),
-        *joined(*(open_article(title) for title in novels)),
-        *open_list(world, "films"),
-        *watch(wanted, f"It has {films[0]['text']}."),
-        t.leave("", f"It is {wanted}."),
-    ]
+    steps = [*open_list(world, "towns"), *open_list(world, "writers"), *open_list(world, "novels")]
+    steps += [*joined(*(open_article(title) for title in novels)), *open_list(world, "films")]
+    steps += [*watch(wanted, f"It has {films[0]['text']}."), t.leave("", f"It is {wanted}.")]
     evidence = [*novels, *(text for row in films for text in (row["film"], row["text"]))]
     return t.Draw({"state": state, "extreme": extreme, "year": year}, check, steps, evidence=evidence)
 
@@ -475,13 +454,7 @@ def longest_novel(world: t.Sampler) -> t.Draw:
     wanted = seen[-1]
     looks = joined(*(open_article(row["title"]) for row in seen))
     check = watched(world, [wanted["title"]])
-    steps = [
-        *open_list(world, "novels"),
-        *open_list(world, "writers"),
-        *open_list(world, "towns"),
-        *looks,
-        t.click("Add to watchlist", f"It is set in {wanted['town']}."),
-        t.leave("", f"It is {wanted['title']}."),
-    ]
+    steps = [*open_list(world, "novels"), *open_list(world, "writers"), *open_list(world, "towns"), *looks]
+    steps += [t.click("Add to watchlist", f"It is set in {wanted['town']}."), t.leave("", f"It is {wanted['title']}.")]
     evidence = [*(row["title"] for row in seen), wanted["author"], wanted["town"]]
     return t.Draw({"state": state, "year": year}, check, steps, evidence=evidence)
