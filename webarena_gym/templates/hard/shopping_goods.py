@@ -1,7 +1,7 @@
 """Hard templates of the shop: products found by what they must do and by what their reviewers write."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from webarena_gym.tasks import template as t
@@ -117,6 +117,15 @@ def own_cart(world: t.Sampler) -> int:
     if world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart[0]["cart_id"]):
         raise t.NothingToDraw("an empty cart")
     return int(cart[0]["cart_id"])
+
+
+def put(lines: Iterable[tuple[t.Row, int]]) -> list[Step]:
+    """Return the steps that add so many pieces of each product to the cart."""
+    steps: list[Step] = []
+    for row, quantity in lines:
+        pieces = [t.type_text("Qty", str(quantity))] if quantity > 1 else []
+        steps += [*open_product(row["name"]), *pieces, t.click("Add to Cart")]
+    return steps
 
 
 def noun(name: str) -> str:
