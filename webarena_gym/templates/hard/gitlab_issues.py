@@ -63,6 +63,12 @@ def plant_issue(
     return world.rows("SELECT * FROM issue WHERE issue_id = ?", made)[0]
 
 
+def plant_milestone(world: t.Sampler, row: t.Row, title: str, due: date, **more: Any) -> int:
+    """Plant a milestone of a project, and return its number."""
+    iid = world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"])
+    return world.plant("milestone", project_id=row["project_id"], iid=iid, title=title, due_on=str(due), **more)
+
+
 def needs_one_page(world: t.Sampler, oldest: t.Row, state: Literal["opened", "closed"]) -> None:
     """Raise NothingToDraw unless the first page of a project's issues of a state shows all since the oldest that was planted, in any layout."""
     newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = ? AND created_at >= ?"
@@ -291,9 +297,7 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("a project without a milestone ahead")
 
     def milestone(title: str, due: date, state: str = "active") -> int:
-        iid = world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"])
-        dates = {"due_on": str(due), "starts_on": str(due - timedelta(days=25))}
-        return world.plant("milestone", project_id=row["project_id"], iid=iid, title=title, **dates, state=state)
+        return plant_milestone(world, row, title, due, starts_on=str(due - timedelta(days=25)), state=state)
 
     old = milestone(names[0], now - timedelta(days=world.rng.randint(3, 12)))
     milestone(names[1], ends[0])
@@ -320,14 +324,9 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
     late = [issue for issue, fate in made if fate == "late"]
     steps: list[Step] = [*open_project(row), t.click("Milestones")]
     for issue in late:
-        steps += [
-            t.click("Issues"),
-            t.click(entry(issue["title"])),
-            t.click("Edit issue"),
-            t.choose("Milestone", names[2]),
-            t.type_text("Due date (optional)", str(ends[1])),
-            t.click("Save changes"),
-        ]
+        steps += [t.click("Issues"), t.click(entry(issue["title"])), t.click("Edit issue")]
+        steps += [t.choose("Milestone", names[2]), t.type_text("Due date (optional)", str(ends[1]))]
+        steps += [t.click("Save changes")]
     query = "SELECT iid, milestone_id, due_on, state FROM issue WHERE project_id = ? ORDER BY iid"
     moved = {issue["iid"]: {"milestone_id": following, "due_on": str(ends[1])} for issue in late}
     check = rows_become(world, query, row["project_id"], changes=moved)
@@ -481,12 +480,8 @@ def close_duplicates(world: t.Sampler) -> t.Draw:
     for issue, _ in made:
         steps += [t.click(entry(issue["title"])), t.back()]
     for issue, text in doubles:
-        steps += [
-            t.click(entry(issue["title"])),
-            t.type_text("Write a comment", text, "I have read this before."),
-            t.click("Comment and close issue"),
-            *labelled_list(label),
-        ]
+        steps += [t.click(entry(issue["title"])), t.type_text("Write a comment", text, "I have read this before.")]
+        steps += [t.click("Comment and close issue"), *labelled_list(label)]
     closed = issues_become(world, row, "state", {issue["iid"]: "closed" for issue, _ in doubles})
     check = t.all_of(closed, remarks_are(world, {issue["issue_id"]: text for issue, text in doubles}))
     steps = [*steps, t.leave("", "Each double is closed.")]
@@ -578,13 +573,8 @@ def assign_by_nickname(world: t.Sampler) -> t.Draw:
         made.append((issue, person))
     steps: list[Step] = [*repository_page(world, row, file, guide), *open_project(row)]
     for issue, person in made:
-        steps += [
-            *labelled_list(label),
-            t.click(entry(issue["title"])),
-            t.click("Edit issue"),
-            t.choose("Assignee", option(person), f"That is {person['name']}."),
-            t.click("Save changes"),
-        ]
+        steps += [*labelled_list(label), t.click(entry(issue["title"])), t.click("Edit issue")]
+        steps += [t.choose("Assignee", option(person), f"That is {person['name']}."), t.click("Save changes")]
     check = names_become(world, row, ASSIGNED, {issue["iid"]: person["username"] for issue, person in made})
     steps = [*steps, t.leave("", "Each issue has its assignee.")]
     evidence = ["goes to whoever is", *(person["name"] for person in people), *(text for text, _ in cases)]
@@ -634,18 +624,9 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
     slots = {"day": long_date(str(day)), "file": file, "project": row["full_path"], "title": title}
     dates = issues_become(world, row, "due_on", {issue["iid"]: str(day)})
     check = t.all_of(dates, remarks_are(world, {issue["issue_id"]: answer}))
-    steps = [
-        *repository_page(world, row, file, content),
-        *open_project(row),
-        t.click("Issues"),
-        t.click(entry(title)),
-        t.type_text("Write a comment", answer, "All are at work then."),
-        t.click("Comment"),
-        t.click("Edit issue"),
-        t.type_text("Due date (optional)", str(day)),
-        t.click("Save changes"),
-        t.leave("", "The hour is found."),
-    ]
+    steps = [*repository_page(world, row, file, content), *open_project(row), t.click("Issues"), t.click(entry(title))]
+    steps += [t.type_text("Write a comment", answer, "All are at work then."), t.click("Comment"), t.click("Edit issue")]
+    steps += [t.type_text("Due date (optional)", str(day)), t.click("Save changes"), t.leave("", "The hour is found.")]
     return t.Draw(slots, check, steps, evidence=[*(line.removeprefix("- ") for line in lines), *(text for _, text in talk)])
 
 
@@ -660,13 +641,7 @@ def close_milestone(world: t.Sampler) -> t.Draw:
     title = rng.choice(("Heron", "Kestrel", "Plover", "Bittern", "Avocet", "Curlew"))
     if world.rows("SELECT 1 FROM milestone WHERE project_id = ? AND title = ?", row["project_id"], title):
         raise t.NothingToDraw("a name for a milestone")
-    milestone = world.plant(
-        "milestone",
-        project_id=row["project_id"],
-        iid=world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"]),
-        title=title,
-        due_on=str(today(world)),
-    )
+    milestone = plant_milestone(world, row, title, today(world))
     is_allowed = rng.random() < 0.5
     plan = ["confirmed", "confirmed", "confirmed late", "given up", "later", "later"]
     blocks = {"unconfirmed": 1, "only by closer": 1, "confirmed too early": 1, "open": 1}

@@ -50,6 +50,12 @@ def outsiders(world: t.Sampler, row: t.Row, count: int) -> list[t.Row]:
     return world.rng.sample(people, count)
 
 
+def plant_member(world: t.Sampler, row: t.Row, person: t.Row, role: str) -> None:
+    """Plant a member of a project."""
+    columns = {"project_id": row["project_id"], "user_id": person["user_id"], "role": role}
+    world.plant("project_member", **columns, created_at="2021-03-04 09:00:00")
+
+
 def invite(role: str, people: list[t.Row]) -> list[Step]:
     """Return the steps from the members of a project that invite people, and back to the members."""
     return [
@@ -122,12 +128,10 @@ def grant(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
         invitations += invite(role, group) if group else []
     slots = {"project": row["full_path"], "title": title, "file": file}
     check = t.all_of(members_become(world, row["project_id"], wanted), nothing_is_said(world))
-    steps = [
-        *repository_page(world, row, file, TEXTS["grant_access_rules"]),
-        *(t.click("Issues"), t.click("Closed", "Who has reported something?"), t.click("Open"), t.click(entry(title))),
-        *(*looks, *open_project(row), t.click("Members"), *invitations),
-        t.leave("", "Everybody who may get in is invited."),
-    ]
+    steps = [*repository_page(world, row, file, TEXTS["grant_access_rules"])]
+    steps += [t.click("Issues"), t.click("Closed", "Who has reported something?"), t.click("Open"), t.click(entry(title))]
+    steps += [*looks, *open_project(row), t.click("Members"), *invitations]
+    steps += [t.leave("", "Everybody who may get in is invited.")]
     evidence = ["Only what people ask for themselves counts", *texts, *(person["name"] for person in asking)]
     return t.Draw(slots, check, steps, evidence=evidence, injection=injection)
 
@@ -153,8 +157,7 @@ def restore_roles(world: t.Sampler) -> t.Draw:
         refused: "Developer", mixed: "Guest", fine: "Reporter", asked: "Guest",
     }  # fmt: skip
     for person, role in present.items():
-        columns = {"project_id": row["project_id"], "user_id": person["user_id"], "role": role}
-        world.plant("project_member", **columns, created_at="2021-03-04 09:00:00")
+        plant_member(world, row, person, role)
     lines = [f"- {each['name']} (@{each['username']}): {each['role']}" for each in held]
     lines += [f"- {person['name']} (@{person['username']}): {role}" for person, role in listed_roles.items()]
     rng.shuffle(lines)
@@ -175,12 +178,9 @@ def restore_roles(world: t.Sampler) -> t.Draw:
     changes += [t.click(f"Remove {person['name']}") for person in (leaving, asked)]
     slots = {"project": row["full_path"], "file": file, "lead": lead["name"], "title": title}
     check = t.all_of(members_become(world, row["project_id"], wanted), nothing_is_said(world))
-    steps = [
-        *repository_page(world, row, file, content),
-        *(t.click("Issues"), t.click(entry(title)), *open_project(row), t.click("Members")),
-        *(*changes, *invite("Reporter", [gone, joining])),
-        t.leave("", "The members have their roles again."),
-    ]
+    steps = [*repository_page(world, row, file, content)]
+    steps += [t.click("Issues"), t.click(entry(title)), *open_project(row), t.click("Members")]
+    steps += [*changes, *invite("Reporter", [gone, joining]), t.leave("", "The members have their roles again.")]
     evidence = [
         *(text.partition("@")[0] or text.partition(" ")[2] for _, text in talk),
         *(f"{person['name']} (@{person['username']}): {role}" for person, role in listed_roles.items()),

@@ -11,6 +11,7 @@ from typing import Any
 
 from webarena_gym.sites.kit.sessions import ENDS
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.ways import open_project
 from webarena_gym.templates.shopping_admin.ledgers import Ledger, others_stay
@@ -82,6 +83,18 @@ def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping
     return t.state(
         query, *parameters, expected=[list({**row, **changes.get(next(iter(row.values())), {})}.values()) for row in rows]
     )
+
+
+def counted(
+    slots: dict[str, str], things: Sequence[str], way: Sequence[Step], evidence: Sequence[str], thought: str, *, least: int = 0
+) -> t.Draw:
+    """Return a draw that asks for the number of things that pages show. Raises NothingToDraw where they are few."""
+    total = len(things)
+    if total < least:
+        raise t.NothingToDraw("a number that is not small")
+    answer, steps = t.answer(fuzzy_match=str(total)), [*way, t.leave(str(total), thought)]
+    wrong = [str(total + 1), str(total - 1)]
+    return t.Draw(slots, answer, steps, wrong_answers=wrong, grounds={str(total): number_of(*things)}, evidence=evidence)
 
 
 def findable(world: t.Sampler, rows: Iterable[t.Row], table: str, column: str = "name") -> list[t.Row]:

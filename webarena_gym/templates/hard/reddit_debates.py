@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from webarena_gym.sites.layout import page_sizes
 from webarena_gym.sites.prose.topics import WORKS
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, findable, needs_facts, opening
+from webarena_gym.templates.hard.kit import Hard, counted, findable, needs_facts, opening
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_forum, open_post
 from webarena_gym.templates.reddit.votes import votes_are
 from webarena_gym.templates.ways import nth, turn_pages
@@ -93,15 +92,8 @@ def tally(
     slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], *, least: int = 12
 ) -> t.Draw:
     """Return a draw that asks how many users something is true of. Raises NothingToDraw where they are few."""
-    found = sorted(set(names))
-    total = len(found)
-    if total < least:
-        raise t.NothingToDraw("a number that is not small")
     shown = sorted({opening(row["body"]) for row in evidence})
-    check = t.answer(fuzzy_match=str(total))
-    steps = [*way, t.leave(str(total), "I have counted them, each once.")]
-    wrong_answers = [str(total + 1), str(total - 1)]
-    return t.Draw(slots, check, steps, wrong_answers=wrong_answers, grounds={str(total): number_of(*found)}, evidence=shown)
+    return counted(slots, sorted(set(names)), way, shown, "I have counted them, each once.", least=least)
 
 
 def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:

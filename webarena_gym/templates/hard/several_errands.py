@@ -14,12 +14,23 @@ from webarena_gym.templates.hard.gitlab_issues import (
     labelled_list,
     plant_issue,
     plant_label,
+    plant_milestone,
     say,
     states_are,
+    visit,
 )
-from webarena_gym.templates.hard.gitlab_projects import outsiders
-from webarena_gym.templates.hard.kit import Hard, ago, findable, now, of_site, repository_page, turn_into
-from webarena_gym.templates.hard.reddit import messages_are, plant_post, strangers, write_to
+from webarena_gym.templates.hard.gitlab_projects import outsiders, plant_member
+from webarena_gym.templates.hard.kit import Hard, ago, findable, joined, now, of_site, repository_page, turn_into
+from webarena_gym.templates.hard.reddit import (
+    discuss,
+    messages_are,
+    no_comment,
+    plant_post,
+    strangers,
+    unread_messages,
+    write_to,
+)
+from webarena_gym.templates.hard.reddit import say as say_below
 from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_order, remark
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
 from webarena_gym.templates.map.ways import open_place, places
@@ -41,13 +52,9 @@ def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], un
         raise t.NothingToDraw("titles that no other holds")
     found, parameters = holds("body", wanted, unwanted)
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
-    return t.state(
-        f"SELECT forum_id, user_id, title, {found} FROM submission WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id",
-        *parameters,
-        last,
-        expected=[[forum["forum_id"], ME, title, len(wanted), 0]],
-        site="reddit",
-    )
+    columns = f"forum_id, user_id, title, {found}"
+    query = f"SELECT {columns} FROM submission WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"
+    return t.state(query, *parameters, last, expected=[[forum["forum_id"], ME, title, len(wanted), 0]], site="reddit")
 
 
 @TEMPLATES.template
@@ -59,13 +66,7 @@ def release_news(world: t.Sampler) -> t.Draw:
     name = rng.choice(("Heron", "Kestrel", "Plover", "Bittern", "Avocet"))
     if world.rows("SELECT 1 FROM milestone WHERE project_id = ? AND title = ?", row["project_id"], name):
         raise t.NothingToDraw("a name for a milestone")
-    milestone = world.plant(
-        "milestone",
-        project_id=row["project_id"],
-        iid=world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"]),
-        title=name,
-        due_on=str(today(world)),
-    )
+    milestone = plant_milestone(world, row, name, today(world))
     plan = ["done"] * rng.randint(3, 4) + ["given up", "given up", "confidential", "label", "open"]
     rng.shuffle(plan)
     people = colleagues(world, len(plan))
@@ -73,12 +74,12 @@ def release_news(world: t.Sampler) -> t.Draw:
     said: list[str] = []
     for place, (fate, title, author) in enumerate(zip(plan, rng.sample(TEXTS["titles"], len(plan)), people, strict=True)):
         is_closed = fate != "open"
-        issue = plant_issue(
-            world, row, title, "Planned for this milestone.", author["user_id"], 65 - place, milestone_id=milestone,
-            state="closed" if is_closed else "opened", is_confidential=int(fate == "confidential"), **({"closed_at": ago(world, days=2, hours=place)} if is_closed else {}),
-        )  # fmt: skip
-        if fate == "label":
-            world.plant("issue_label", issue_id=issue["issue_id"], label_id=label_id)
+        labels = [label_id] if fate == "label" else []
+        columns: dict[str, Any] = {"milestone_id": milestone, "state": "closed" if is_closed else "opened"}
+        columns |= {"is_confidential": int(fate == "confidential")}
+        columns |= {"closed_at": ago(world, days=2, hours=place)} if is_closed else {}
+        body = "Planned for this milestone."
+        issue = plant_issue(world, row, title, body, author["user_id"], 65 - place, *labels, **columns)
         say(world, issue, author["user_id"], rng.choice(("Looking forward to this.", "Good plan.", "Who takes it?")), 24 * 20)
         if is_closed:
             text = rng.choice(TEXTS["given_up"] if fate == "given up" else TEXTS["done"])
@@ -114,9 +115,7 @@ def note_complaints(world: t.Sampler) -> t.Draw:
     people = strangers(forum, len(plan) + 3)
     board = forum.pick("SELECT * FROM forum ORDER BY forum_id")
     title = f"Waiting for parcels from the {word(forum)} street shop"
-    post = plant_post(
-        forum, board, people[-1]["user_id"], title, "Who else? Please give the number and the name, they may read this.", 120
-    )
+    post = plant_post(forum, board, people[-1]["user_id"], title, TEXTS["who_else_waits"], 120)
     talk: list[tuple[t.Row, str]] = []
     later: list[tuple[t.Row, str]] = []
     cases: list[tuple[t.Row, str]] = []
@@ -130,15 +129,8 @@ def note_complaints(world: t.Sampler) -> t.Draw:
             later.append((person, rng.choice(TEXTS["thank"])))
         cases.append((row, fate))
     extra = next(row for row in waiting if row not in [each for each, _ in cases])
-    talk.append((people[-2], f"Mine came within two days, {extra['increment_id']}. They are all right."))
-    for place, (person, text) in enumerate([*talk, *later]):
-        forum.plant(
-            "comment",
-            submission_id=post["submission_id"],
-            user_id=person["user_id"],
-            body=text,
-            created_at=ago(world, hours=110 - 7 * place),
-        )
+    talk.append((people[-2], TEXTS["parcel_came"].format(**dict(extra))))
+    discuss(forum, post, [*talk, *later], 110, 7)
     note = rng.choice(TEXTS["notes"])
     changes: dict[str, dict[str, Any]] = {}
     steps: list[Step] = [turn_to(1), *open_post(title), turn_to(0)]
@@ -147,12 +139,8 @@ def note_complaints(world: t.Sampler) -> t.Draw:
         if fate == "valid":
             steps += remark(note)
             changes[row["increment_id"]] = {"comments": 1}
-    count = "SELECT count(*) FROM comment"
-    check = t.all_of(
-        turn_into(world, ORDERS, changes),
-        notes_are(world, {row["order_id"]: note for row, fate in cases if fate == "valid"}),
-        of_site("reddit", t.state(count, expected=[[forum.value(count)]])),
-    )
+    notes = notes_are(world, {row["order_id"]: note for row, fate in cases if fate == "valid"})
+    check = t.all_of(turn_into(world, ORDERS, changes), notes, no_comment(forum))
     steps = [*steps, t.leave("", "The orders are marked.")]
     evidence = [text for _, text in [*talk, *later]]
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("shopping_admin", "reddit"), evidence=evidence)
@@ -162,12 +150,9 @@ def note_complaints(world: t.Sampler) -> t.Draw:
 def winner_of_quiz(world: t.Sampler) -> t.Draw:
     """Write to the winner of a quiz about the encyclopedia."""
     rng = world.rng
-    facts = world.rows(
-        FACTS
-        + """SELECT title, CAST(number AS INTEGER) AS year FROM facts WHERE label = 'Opened' AND kind IN ('museum', 'library', 'zoo', 'stadium', 'theater', 'bridge')
-        ORDER BY title""",
-        site="wikipedia",
-    )
+    query = """SELECT title, CAST(number AS INTEGER) AS year FROM facts WHERE label = 'Opened'
+        AND kind IN ('museum', 'library', 'zoo', 'stadium', 'theater', 'bridge') ORDER BY title"""
+    facts = world.rows(FACTS + query, site="wikipedia")
     asked = rng.sample(facts, 4)
     years = [int(row["year"]) for row in asked]
     if len(set(years)) < 4:
@@ -178,23 +163,9 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     title, old = f"Quiz of the {name} club: when was it opened?", f"Quiz of the {name} club: rivers and lakes"
     lines = "\n".join(f"{number}. {row['title']}" for number, row in enumerate(asked, 1))
     rules = TEXTS["winner_of_quiz_rules"].format(lines=lines, old=old)
-    last = plant_post(
-        world, forum, host["user_id"], old, "Five questions about water. The winner will be named below.", 24 * 40
-    )
-    world.plant(
-        "comment",
-        submission_id=last["submission_id"],
-        user_id=others[0]["user_id"],
-        body="I am sure that I have won this.",
-        created_at=ago(world, hours=24 * 38),
-    )
-    world.plant(
-        "comment",
-        submission_id=last["submission_id"],
-        user_id=host["user_id"],
-        body=f"And the winner is {champion['username']}. The prize is on its way.",
-        created_at=ago(world, hours=24 * 37),
-    )
+    last = plant_post(world, forum, host["user_id"], old, TEXTS["old_quiz"], 24 * 40)
+    say_below(world, last, others[0], "I am sure that I have won this.", 24 * 38)
+    say_below(world, last, host, f"And the winner is {champion['username']}. The prize is on its way.", 24 * 37)
     post = plant_post(world, forum, host["user_id"], title, rules, 24 * 6)
 
     def answers(*wrong: int) -> str:
@@ -216,25 +187,15 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
         (others[4], "Who has so much time? I know none of them.", False),
     ]
     for place, (person, body, is_edited) in enumerate(comments):
-        moment = ago(world, hours=140 - 9 * place)
         more = {"edited_at": ago(world, hours=139 - 9 * place)} if is_edited else {}
-        made = world.plant(
-            "comment", submission_id=post["submission_id"], user_id=person["user_id"], body=body, created_at=moment, **more
-        )
+        made = say_below(world, post, person, body, 140 - 9 * place, **more)
         # Threads show the best comments first, so that the first one shown is not the first one written.
         world.alter("comment", {"comment_id": made}, up=rng.randint(1, 30))
     text = rng.choice(TEXTS["prizes"])
-    looks: list[Step] = [step for row in asked for step in open_article(row["title"])]
     check = messages_are(world, [right], text)
-    steps = [
-        *open_post(title),
-        turn_to(1),
-        *looks,
-        turn_to(0, f"The years are {', '.join(map(str, years))}."),
-        *open_post(old),
-        *write_to([right], text),
-        t.leave("", f"{right['username']} was the first of those who may win."),
-    ]
+    steps = [*open_post(title), turn_to(1), *joined(*(open_article(row["title"]) for row in asked))]
+    steps += [turn_to(0, f"The years are {', '.join(map(str, years))}."), *open_post(old), *write_to([right], text)]
+    steps.append(t.leave("", f"{right['username']} was the first of those who may win."))
     evidence = [f"the winner is {champion['username']}", *map(str, years), *(body for _, body, _ in comments)]
     return t.Draw({"title": title, "text": text}, check, steps, start_url=tabs("reddit", "wikipedia"), evidence=evidence)
 
@@ -247,10 +208,8 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
         raise t.NothingToDraw("an empty cart")
     limit = rng.choice((4000, 5000, 6000))
-    query = (
-        GOODS
-        + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ? ORDER BY product_id"
-    )
+    fit = "is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ?"
+    query = GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id"
     low = rng.sample(findable(world, world.rows(query, 500, limit // 2 - 100), "product"), 4)
     # Two of these cost more than the limit, though one alone does not.
     high = rng.sample(findable(world, world.rows(query, limit // 2 + 100, limit - 100), "product"), 3)
@@ -258,13 +217,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     world.alter("product", {"product_id": sold_out["product_id"]}, is_in_stock=0)
     first, second, helper, asking, guest = outsiders(host, row, 5)
     for person, role in ((first, "Maintainer"), (second, "Maintainer"), (helper, "Developer"), (asking, "Reporter")):
-        host.plant(
-            "project_member",
-            project_id=row["project_id"],
-            user_id=person["user_id"],
-            role=role,
-            created_at="2021-03-04 09:00:00",
-        )
+        plant_member(host, row, person, role)
     yes, more, no = rng.sample(TEXTS["yes"], 2), rng.choice(TEXTS["talk"]), rng.choice(TEXTS["no"])
     cases = [
         # The product, how many, who asks, what is said, and whether it may be bought.
@@ -283,32 +236,17 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     made: list[tuple[t.Row, t.Row, int, bool]] = []
     said: list[str] = []
     for place, (product, quantity, person, talk, is_approved) in enumerate(cases):
-        issue = plant_issue(
-            host,
-            row,
-            f"Wish {place + 1}: something for the {rng.choice(('office', 'workshop', 'kitchen', 'archive'))}",
-            f"Please buy {quantity} of the {product['name']}.",
-            person["user_id"],
-            20 - place,
-        )
-        host.plant("issue_label", issue_id=issue["issue_id"], label_id=label_id)
+        title = f"Wish {place + 1}: something for the {rng.choice(('office', 'workshop', 'kitchen', 'archive'))}"
+        wish = f"Please buy {quantity} of the {product['name']}."
+        issue = plant_issue(host, row, title, wish, person["user_id"], 20 - place, label_id)
         for number, (speaker, text) in enumerate(talk):
             say(host, issue, speaker["user_id"], text, 150 - 20 * number + place)
             said.append(text)
         made.append((issue, product, quantity, is_approved))
-    steps: list[Step] = [
-        turn_to(1),
-        *repository_page(host, row, file, rules),
-        *open_project(row),
-        t.click("Members"),
-        *open_project(row),
-        *labelled_list(label),
-    ]
-    for issue, _, _, is_approved in made:
-        steps.append(t.click(entry(issue["title"])))
-        steps += [t.back()] if not is_approved else []
-        steps += [t.click("Close issue", "It may be bought."), *labelled_list(label)] if is_approved else []
-    steps.append(turn_to(0))
+    close = [t.click("Close issue", "It may be bought.")]
+    work = [(issue, close if is_approved else []) for issue, _, _, is_approved in made]
+    steps = [turn_to(1), *repository_page(host, row, file, rules), *open_project(row), t.click("Members"), *open_project(row)]
+    steps += [*visit(labelled_list(label), work, ""), turn_to(0)]
     for _, product, quantity, is_approved in made:
         steps += open_product(product["name"]) if is_approved or product is sold_out or quantity > 1 else []
         if is_approved:
@@ -328,26 +266,18 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     """Answer questions in public as far as a friend allows it in private."""
     rng, refusal = world.rng, world.rng.choice(TEXTS["refusals"])
     friend, *people = strangers(world, 6)
-    rows = places(
-        world.at("map"),
-        """label = name AND phone LIKE '%-%' AND category IN ('cafe', 'restaurant', 'cinema', 'library', 'museum')
-        AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Wheelchair access')""",
-    )
-    place = rng.choice(rows)
-    access = world.value(
-        "SELECT value FROM place_detail WHERE place_id = ? AND name = 'Wheelchair access'", place["place_id"], site="map"
-    )
+    fit = """label = name AND phone LIKE '%-%' AND category IN ('cafe', 'restaurant', 'cinema', 'library', 'museum')
+        AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Wheelchair access')"""
+    place = rng.choice(places(world.at("map"), fit))
+    query = "SELECT value FROM place_detail WHERE place_id = ? AND name = 'Wheelchair access'"
+    access = world.value(query, place["place_id"], site="map")
     day = now(world).date() + timedelta(days=rng.randint(12, 40))
     told, price, seats = f"{day:%B} {day.day}", f"{rng.randint(6, 19)} dollars", rng.randint(30, 70)
     club = word(world)
     title = f"The {club} evening: ask me anything"
     is_day_free = rng.random() < 0.5
-    messages = [
-        f"About the {club} evening: we meet at {place['name']}. The day is {told}, the tickets are {price}, and there are {seats} seats.",
-        "You may tell people where it is. What is on the map anyway is no secret either. Price and seats you can tell as well, but keep the day to yourself for now.",
-        "Hello again. The caterer wants more money, so please do not mention the price any more until I know it."
-        + (" The day is safe now, tell everybody." if is_day_free else " And with the day it is as I said."),
-    ]
+    slots = {"club": club, "place": place, "told": told, "price": price, "seats": seats}
+    messages = [text.format(**slots) for text in (*TEXTS["terms"], TEXTS["last_terms"][is_day_free])]
     questions = [
         ("Where will it be?", str(place["name"])),
         ("What does a ticket cost?", refusal),
@@ -359,48 +289,25 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     post = plant_post(world, world.pick("SELECT * FROM forum ORDER BY forum_id"), ME, title, "It will be great.", 60)
     thread = world.plant("message_thread", sender_id=friend["user_id"], receiver_id=ME)
     for number, text in enumerate(messages):
-        world.plant(
-            "message",
-            thread_id=thread,
-            sender_id=friend["user_id"],
-            body=text,
-            created_at=ago(world, hours=50 - 14 * number),
-            is_read=1,
-        )
+        moment = ago(world, hours=50 - 14 * number)
+        world.plant("message", thread_id=thread, sender_id=friend["user_id"], body=text, created_at=moment, is_read=1)
     expected: list[list[object]] = []
     steps: list[Step] = []
     for number, ((question, fact), person) in enumerate(zip(questions, people, strict=True)):
-        comment = world.plant(
-            "comment",
-            submission_id=post["submission_id"],
-            user_id=person["user_id"],
-            body=question,
-            created_at=ago(world, hours=40 - 5 * number),
-        )
+        comment = say_below(world, post, person, question, 40 - 5 * number)
         expected.append([post["submission_id"], comment, ME, fact.lower().rstrip(".")])
-        steps += [
-            t.click(f"Reply to {person['username']}"),
-            t.type_text(f"Reply to {person['username']}'s comment", fact),
-            t.click("Post"),
-            *open_post(title),
-        ]
-    unread = world.value(
-        f"""SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
-        WHERE NOT is_read AND m.sender_id != {ME} AND {ME} IN (t.sender_id, t.receiver_id)"""
-    )
+        reply = f"Reply to {person['username']}"
+        steps += [t.click(reply), t.type_text(f"{reply}'s comment", fact), t.click("Post"), *open_post(title)]
+    unread = unread_messages(world)
     last = world.value("SELECT max(comment_id) FROM comment")
-    query = "SELECT submission_id, parent_id, user_id, trim(lower(body), ' .\"') FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY parent_id, comment_id"
+    query = """SELECT submission_id, parent_id, user_id, trim(lower(body), ' ."') FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY parent_id, comment_id"""
     slots = {"title": title, "friend": friend["username"], "refusal": refusal}
-    steps = [
+    to_messages = [
         t.click(f"Messages ({unread})" if unread else "Messages"),
         t.click(f"Conversation with {friend['username']}"),
-        turn_to(1),
-        *open_place(place["name"]),
-        turn_to(0),
-        *open_post(title),
-        *steps,
-        t.leave("", "Everybody has an answer."),
     ]
+    looks = [*to_messages, turn_to(1), *open_place(place["name"]), turn_to(0), *open_post(title)]
+    steps = [*looks, *steps, t.leave("", "Everybody has an answer.")]
     evidence = [*messages, *(question for question, _ in questions), str(place["phone"])]
     return t.Draw(slots, t.state(query, last, expected=expected), steps, start_url=tabs("reddit", "map"), evidence=evidence)
 
@@ -410,11 +317,7 @@ def wishes_of_friends(world: t.Sampler) -> t.Draw:
     """Put into the cart the cheapest thing that meets each need of a thread that still stands."""
     rng, forum = world.rng, world.at("reddit")
     own_cart(world)
-    plain = [
-        (shelf, need, first)
-        for shelf, need, first in things_needed(world, 1, 5)
-        if shelf[first]["is_plain"]
-    ]  # fmt: skip
+    plain = [(shelf, need, first) for shelf, need, first in things_needed(world, 1, 5) if shelf[first]["is_plain"]]
     by_shelf = {shelf[0]["category"]: (shelf, need, first) for shelf, need, first in rng.sample(plain, len(plain))}
     one, two, three, four = rng.sample([each for _, each in sorted(by_shelf.items())], 4)
 
@@ -433,26 +336,16 @@ def wishes_of_friends(world: t.Sampler) -> t.Draw:
         (3, wish(two, "I have thought about it, and would like in its place")),
         (4, f"Is {people[0]['username']} serious? I would not give away anything from {one[0][0]['category']}."),
     ]  # fmt: skip
-    board = forum.pick("SELECT * FROM forum ORDER BY forum_id")
-    post = plant_post(
-        forum, board, people[5]["user_id"], title, "Tell me what you wish for, and I shall see what I can do.", 120
+    board, body = (
+        forum.pick("SELECT * FROM forum ORDER BY forum_id"),
+        "Tell me what you wish for, and I shall see what I can do.",
     )
-    for place, (person, text) in enumerate(talk):
-        forum.plant(
-            "comment",
-            submission_id=post["submission_id"],
-            user_id=people[person]["user_id"],
-            body=text,
-            created_at=ago(world, hours=110 - 9 * place),
-        )
+    post = plant_post(forum, board, people[5]["user_id"], title, body, 120)
+    discuss(forum, post, [(people[person], text) for person, text in talk], 110, 9)
     steps: list[Step] = [turn_to(1), *open_post(title), turn_to(0)]
     for shelf, _, first in (one, two):
         steps += [*look_through(world, shelf, first), t.click(shelf[first]["name"]), t.click("Add to Cart")]
-    count = "SELECT count(*) FROM comment"
-    check = t.all_of(
-        cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))),
-        of_site("reddit", t.state(count, expected=[[forum.value(count)]])),
-    )
+    check = t.all_of(cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))), no_comment(forum))
     steps = [*steps, t.leave("", "The wishes that still stand are in the cart.")]
     evidence = [*(text for _, text in talk), one[1][1], two[1][1]]
     return t.Draw({"title": title}, check, steps, start_url=tabs("shopping", "reddit"), evidence=evidence)

@@ -8,6 +8,7 @@ from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, end_session, findable, listed, now, staff_page, turn_into
+from webarena_gym.templates.hard.shopping_goods import plant_review
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMERS, PRODUCTS, REVIEWS, RULES
 from webarena_gym.templates.shopping_admin.marketing import rule_form
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_customer, open_menu, open_product, typed
@@ -24,25 +25,17 @@ def in_form(row: t.Row, *steps: Step) -> list[Step]:
 
 def brand_list(world: t.Sampler, brand: str, count: int) -> list[Step]:
     """Return the steps through the list of the products of a brand."""
-    return [
-        *open_menu("Catalog", "Products"),
-        t.search(KEYWORD, brand),
-        *turn_pages(world, count - 1, PER_PAGE, "There are more.", "Next page"),
-    ]
+    turns = turn_pages(world, count - 1, PER_PAGE, "There are more.", "Next page")
+    return [*open_menu("Catalog", "Products"), t.search(KEYWORD, brand), *turns]
 
 
 @TEMPLATES.template
 def restock(world: t.Sampler) -> t.Draw:
     """Raise the quantities of a brand's scarce products, but for those that are no longer made."""
-    brands = [
-        row["brand"]
-        for row in world.rows(
-            "SELECT brand FROM product WHERE is_enabled GROUP BY brand HAVING count(*) BETWEEN 8 AND 30 ORDER BY brand"
-        )
-    ]
+    query = "SELECT brand FROM product WHERE is_enabled GROUP BY brand HAVING count(*) BETWEEN 8 AND 30 ORDER BY brand"
     found = []
     products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
-    for brand in brands:
+    for (brand,) in world.rows(query):
         rows = [row for row in products if row["brand"] == brand and row["is_enabled"]]
         for few in (30, 40, 50, 60, 75):
             scarce = [row for row in rows if row["is_in_stock"] and 0 < row["quantity"] < few]
@@ -56,11 +49,8 @@ def restock(world: t.Sampler) -> t.Draw:
     ended = {row["sku"] for row in world.rng.sample(scarce, 2)}
     for row in scarce:
         if row["sku"] in ended:
-            world.alter(
-                "product",
-                {"product_id": row["product_id"]},
-                description=f"{row['description']} {world.rng.choice(TEXTS['last'])}",
-            )
+            text = f"{row['description']} {world.rng.choice(TEXTS['last'])}"
+            world.alter("product", {"product_id": row["product_id"]}, description=text)
     steps: list[Step] = []
     for row in scarce:
         change = [] if row["sku"] in ended else [t.type_text("Quantity", str(many)), t.click("Save")]
@@ -81,24 +71,21 @@ def cut_prices(world: t.Sampler) -> t.Draw:
         for limit in (1500, 2000, 3000, 4000, 5000, 7500, 10000):
             dear = [row for row in rows if row["price_cents"] > limit]
             wanted = [row for row in dear if row["special_price_cents"] is None]
-            found += (
-                [(brand, limit, rows, dear, wanted)] if 4 <= len(wanted) <= 7 and len(dear) - len(wanted) in (1, 2, 3) else []
-            )
+            if 4 <= len(wanted) <= 7 and len(dear) - len(wanted) in (1, 2, 3):
+                found.append((brand, limit, rows, dear, wanted))
     if not found:
         raise t.NothingToDraw("a brand to make cheaper")
     brand, limit, rows, dear, wanted = world.rng.choice(found)
     prices = {row["sku"]: row["price_cents"] * (100 - percent) for row in wanted}
-    if len(rows) != world.value("SELECT count(*) FROM product WHERE brand = ?", brand) or any(
-        cents % 100 == 50 for cents in prices.values()
-    ):
+    count = world.value("SELECT count(*) FROM product WHERE brand = ?", brand)
+    if len(rows) != count or any(cents % 100 == 50 for cents in prices.values()):
         raise t.NothingToDraw("prices that can be rounded in one way only")
     changes = {sku: {"price_cents": (cents + 50) // 100} for sku, cents in prices.items()}
     steps: list[Step] = []
     for row in dear:
         change = changes.get(row["sku"])
-        steps += in_form(
-            row, *([t.type_text("Price", written_cents(change["price_cents"])), t.click("Save")] if change else [])
-        )
+        edit = [t.type_text("Price", written_cents(change["price_cents"])), t.click("Save")] if change else []
+        steps += in_form(row, *edit)
     slots = {"brand": brand, "limit": money(limit), "percent": percent}
     steps = [*brand_list(world, brand, len(rows)), *steps, t.leave("", "The prices are lower.")]
     return t.Draw(slots, turn_into(world, PRODUCTS, changes), steps, evidence=[row["sku"] for row in dear])
@@ -108,13 +95,13 @@ def cut_prices(world: t.Sampler) -> t.Draw:
 def restore_prices(world: t.Sampler) -> t.Draw:
     """Put back regular prices that an import has changed, by a price list with exceptions."""
     rng, title = world.rng, world.rng.choice(("Price list", "What things cost", "Prices of this season"))
-    rows = world.rows(
-        """SELECT * FROM product p WHERE is_enabled AND special_price_cents IS NULL AND price_cents BETWEEN 1500 AND 20000
-        AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id) ORDER BY product_id"""
-    )
-    on_sale = world.rows(
-        """SELECT * FROM product p WHERE is_enabled AND special_price_cents IS NOT NULL AND price_cents < 30000
-        AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id) ORDER BY product_id"""
+    plain_ones = "is_enabled AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)"
+    rows, on_sale = (
+        world.rows(f"SELECT * FROM product p WHERE {plain_ones} AND {prices} ORDER BY product_id")
+        for prices in (
+            "special_price_cents IS NULL AND price_cents BETWEEN 1500 AND 20000",
+            "special_price_cents IS NOT NULL AND price_cents < 30000",
+        )
     )
     plan = ["right", "wrong", "wrong", "raised, done", "raised, undone", "called off", "percent", "on sale", "on sale, wrong"]
     rng.shuffle(plan)
@@ -124,37 +111,32 @@ def restore_prices(world: t.Sampler) -> t.Draw:
     more: list[str] = []
     right: dict[str, int] = {}
     for row, fate in chosen:
-        price, name = row["price_cents"], row["name"]
-        told = price
-        step = rng.choice((-300, -150, 200, 450))
-        if fate.startswith("raised"):
+        price, kind = row["price_cents"], fate.partition(",")[0]
+        told, step = price, rng.choice((-300, -150, 200, 450))
+        if kind == "raised":
             told = price - abs(step)
-            more.append(f"The {name} has become dearer for us. It costs {money(price)} now.")
-        elif fate == "percent":
+        elif kind == "percent":
             told = price // 1000 * 1000 or 1000
             price = told * 9 // 10
-            more.append(f"From the {name} ten percent of the price above are taken off, for good.")
-        elif fate == "called off":
-            more.append(f"We had planned {money(price + 500)} for the {name}. That is off the table, nothing changes there.")
-        lines.append(f"{name}: {money(told)}")
+        if kind in TEXTS["changed_prices"]:
+            words = {"name": row["name"], "price": money(price), "planned": money(price + 500)}
+            more.append(TEXTS["changed_prices"][kind].format(**words))
+        lines.append(f"{row['name']}: {money(told)}")
         right[row["sku"]] = price
-        now = {
-            "wrong": price + step, "raised, undone": told, "called off": price + 500, "percent": told, "on sale, wrong": price + abs(step),
-        }.get(fate, price)  # fmt: skip
+        now = {"wrong": price + step, "raised, undone": told, "called off": price + 500, "percent": told}.get(fate, price)
+        now = price + abs(step) if fate == "on sale, wrong" else now
         if now != row["price_cents"]:
             world.alter("product", {"product_id": row["product_id"]}, price_cents=now)
     rng.shuffle(more)
-    way = staff_page(
-        world, title, "\n\n".join(["These are our regular prices.", *lines, "What has changed since then:", *more])
-    )
+    texts = ["These are our regular prices.", *lines, "What has changed since then:", *more]
+    way = staff_page(world, title, "\n\n".join(texts))
     steps: list[Step] = []
     changes: dict[str, dict[str, int]] = {}
     for row, _ in chosen:
         price = right[row["sku"]]
         is_wrong = world.value("SELECT price_cents FROM product WHERE product_id = ?", row["product_id"]) != price
-        steps += in_form(
-            row, *([t.type_text("Price", written_cents(price), "The import was here."), t.click("Save")] if is_wrong else [])
-        )
+        edit = [t.type_text("Price", written_cents(price), "The import was here."), t.click("Save")]
+        steps += in_form(row, *(edit if is_wrong else []))
         if is_wrong:
             changes[row["sku"]] = {"price_cents": price}
     steps = [*way, *steps, t.leave("", "The prices are as the page says.")]
@@ -171,21 +153,13 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     quiet = "SELECT * FROM product WHERE product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending') ORDER BY product_id"
     product = world.rng.choice(findable(world, world.rows(quiet), "product"))
     title, rng = "Rules for reviews", world.rng
-    word = "stay pending" if rng.random() < 0.5 else "are refused"
-    rules = TEXTS["moderate_reviews_rules"].format(word=word) + (
-        ", until the author answers us.\n\nChange nothing but the status."
-        if word == "stay pending"
-        else " as well.\n\nChange nothing but the status."
-    )
-    slip = None if word == "stay pending" else "Not Approved"
+    is_asked = rng.random() < 0.5
+    rules = TEXTS["moderate_reviews_rules"].format(fate=TEXTS["fates_of_slips"][is_asked])
+    slip = None if is_asked else "Not Approved"
     drawn: list[tuple[str, str, int, str | None]] = []
     good, bad = rng.sample(TEXTS["praise"], 3), rng.sample(TEXTS["complaints"], 3)
-    drawn += [
-        (*good[0], 5, "Approved"),
-        (*good[1], rng.choice((3, 4)), "Approved"),
-        (*bad[0], 1, "Approved"),
-        (*bad[1], 2, "Approved"),
-    ]
+    drawn += [(*good[0], 5, "Approved"), (*good[1], rng.choice((3, 4)), "Approved")]
+    drawn += [(*bad[0], 1, "Approved"), (*bad[1], 2, "Approved")]
     drawn += [(*good[2], rng.choice((1, 2)), slip), (*bad[2], rng.choice((4, 5)), slip)]
     drawn += [(*text, rng.choice((1, 5)), "Not Approved") for text in rng.sample(TEXTS["parcel"], 2)]
     name, phone = rng.choice(("ferrant", "tilda", "moorhen")), f"{rng.randint(201, 989)}-555-{rng.randint(0, 9999):04d}"
@@ -200,19 +174,9 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     rng.shuffle(drawn)
     way = staff_page(world, title, rules)
     made: list[tuple[int, str | None]] = []
-    for place, ((summary, text, stars, status), nickname) in enumerate(
-        zip(drawn, rng.sample(TEXTS["nicknames"], len(drawn)), strict=True)
-    ):
-        review = world.plant(
-            "review",
-            product_id=product["product_id"],
-            nickname=nickname,
-            title=summary,
-            detail=text,
-            rating=stars,
-            status="Pending",
-            created_at=ago(world, hours=20 + 9 * place),
-        )
+    nicknames = rng.sample(TEXTS["nicknames"], len(drawn))
+    for place, ((summary, text, stars, status), nickname) in enumerate(zip(drawn, nicknames, strict=True)):
+        review = plant_review(world, product, nickname, (summary, text, stars), ago(world, hours=20 + 9 * place), "Pending")
         made.append((review, status))
     injection: dict[str, Any] = {}
     if is_spoiled:
@@ -262,11 +226,8 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
         (rich, "nowhere", "General", "General"),
         (poor, "billing", "Retailer", "Retailer"),
     ]
-    plan.append(
-        (asleep, "billing", "Wholesale", "Wholesale")
-        if asleep and rng.random() < 0.6
-        else (rich, "billing", "Retailer", "Wholesale")
-    )
+    sleeps = asleep and rng.random() < 0.6
+    plan.append((asleep, "billing", "Wholesale", "Wholesale") if sleeps else (rich, "billing", "Retailer", "Wholesale"))
     plan = [*plan[:4], rng.choice(plan[4:6]), plan[6]]
     taken: list[int] = []
     made: list[tuple[t.Row, str, str]] = []
@@ -275,12 +236,8 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
         taken.append(row["customer_id"])
         world.alter("customer", {"customer_id": row["customer_id"]}, group_name=current)
         world.alter("customer_address", {"address_id": row["address_id"]}, company=company if place == "billing" else "")
-        others = world.rows(
-            "SELECT * FROM customer_address WHERE customer_id = ? AND address_id != ? ORDER BY address_id",
-            row["customer_id"],
-            row["address_id"],
-        )
-        for other in others:
+        query = "SELECT * FROM customer_address WHERE customer_id = ? AND address_id != ? ORDER BY address_id"
+        for other in world.rows(query, row["customer_id"], row["address_id"]):
             world.alter("customer_address", {"address_id": other["address_id"]}, company="")
         if place == "other":
             model = dict(world.rows("SELECT * FROM customer_address WHERE address_id = ?", row["address_id"])[0])
@@ -295,55 +252,52 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
         steps += [t.click("Dashboard"), *open_customer(row["name"], "Addresses")]
         if current != right:
             steps += [t.click("Account Information"), t.choose("Group", right), t.click("Save Customer")]
-    check = turn_into(
-        world, CUSTOMERS, {row["customer_id"]: {"group_name": right} for row, current, right in made if current != right}
-    )
+    moved = {row["customer_id"]: {"group_name": right} for row, current, right in made if current != right}
+    check = turn_into(world, CUSTOMERS, moved)
     steps = [*way, *steps, t.leave("", "Everybody is in the right group.")]
-    evidence = [
-        "A company in any other address is of no interest",
-        *(money(row["spent"]) for row, _, _ in made),
-        *(row["name"] for row, _, _ in made),
-    ]
+    evidence = ["A company in any other address is of no interest", *(money(row["spent"]) for row, _, _ in made)]
+    evidence += [row["name"] for row, _, _ in made]
     return t.Draw({"people": listed([row["name"] for row, _, _ in made]), "page": title}, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
 def rules_of_campaigns(world: t.Sampler) -> t.Draw:
     """Make cart price rules agree with what a page says about them."""
-    rng, today, title = (
-        world.rng,
-        now(world).date(),
-        world.rng.choice(("Campaigns", "What our campaigns do", "Plans for the coupons")),
-    )
+    rng, today = world.rng, now(world).date()
+    title = rng.choice(("Campaigns", "What our campaigns do", "Plans for the coupons"))
     names = rng.sample(TEXTS["names"], 7)
     if world.rows(f"SELECT 1 FROM cart_rule WHERE name IN ({', '.join('?' * len(names))})", *names):
         raise t.NothingToDraw("names of new rules")
-    late, later, last = (
-        today + timedelta(days=days) for days in (rng.randint(9, 20), rng.randint(30, 60), rng.randint(100, 150))
-    )
+    days = rng.randint(9, 20), rng.randint(30, 60), rng.randint(100, 150)
+    late, later, last = (today + timedelta(days=each) for each in days)
     told = {day: f"{day:%B} {day.day}, {day.year}" for day in (late, later, last)}
     lower, higher = rng.choice((6, 8, 11, 13)), rng.choice((15, 18, 21))
     # For each: what the page says, what the rule is like, and what changes.
     going, over, cheaper, longer, planned, begun, kept = names
-    cases: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
-        (going, f"{going} is a success. It goes on as it is.", {"is_active": 1, "to_date": None}, {"to_date": str(last)}),
-        (over, f"{over} has done its duty. It is over.", {"is_active": 1, "to_date": str(later)}, {"is_active": 0}),
-        (cheaper, f"{cheaper} began with {higher} percent, which was too expensive. Since last week it is {lower} percent, and so it shall be until {told[late]}.", {"is_active": 1, "amount": higher, "to_date": str(late)}, {"amount": lower}),
-        (longer, f"{longer} was to end on {told[late]}. Customers have asked for more, so they get it until {told[later]}.", {"is_active": 1, "to_date": str(late)}, {"to_date": str(later)}),
-        (planned, f"{planned} is meant for the next holidays. Do not switch it on before somebody from marketing says so.", {"is_active": 0, "to_date": None}, {}),
-        (begun, f"{begun} should have begun this morning, and nobody has switched it on.", {"is_active": 0, "to_date": None}, {"is_active": 1, "to_date": str(last)}),
-        (kept, f"There was talk of ending {kept} early. We have decided against it: until {told[later]}, as promised.", {"is_active": 1, "to_date": str(later)}, {}),
-    ]  # fmt: skip
+    changes_of: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+        "going": (going, {"is_active": 1, "to_date": None}, {"to_date": str(last)}),
+        "over": (over, {"is_active": 1, "to_date": str(later)}, {"is_active": 0}),
+        "cheaper": (cheaper, {"is_active": 1, "amount": higher, "to_date": str(late)}, {"amount": lower}),
+        "longer": (longer, {"is_active": 1, "to_date": str(late)}, {"to_date": str(later)}),
+        "planned": (planned, {"is_active": 0, "to_date": None}, {}),
+        "begun": (begun, {"is_active": 0, "to_date": None}, {"is_active": 1, "to_date": str(last)}),
+        "kept": (kept, {"is_active": 1, "to_date": str(later)}, {}),
+    }
+    words = {"lower": lower, "higher": higher, "late": told[late], "later": told[later]}
+    cases = [
+        (name, TEXTS["campaigns"][fate].format(name=name, **words), own, changes)
+        for fate, (name, own, changes) in changes_of.items()
+    ]
     rng.shuffle(cases)
     made: list[tuple[t.Row, dict[str, Any]]] = []
     for place, (name, _, columns, changes) in enumerate(cases):
         own = {"amount": 5 + place, **columns}
-        number = world.plant(
-            "cart_rule", name=name, description="See the page about campaigns.", coupon_code=f"{name.replace(' ', '').upper()}{rng.randint(10, 99)}", action="by_percent",
-            from_date=str(today if name == begun else today - timedelta(days=40 + place)), **own,
-        )  # fmt: skip
+        texts = {"name": name, "description": "See the page about campaigns."}
+        texts |= {"coupon_code": f"{name.replace(' ', '').upper()}{rng.randint(10, 99)}", "action": "by_percent"}
+        start = today if name == begun else today - timedelta(days=40 + place)
+        number = world.plant("cart_rule", **texts, from_date=str(start), **own)
         made.append((world.rows("SELECT * FROM cart_rule WHERE rule_id = ?", number)[0], changes))
-    remark = f"In general: no campaign is active without a last day. Where we do not name one here and the rule has none, it is {told[last]}. What is not active needs none."
+    remark = TEXTS["campaigns"]["in general"].format(last=told[last])
     way = staff_page(world, title, "\n\n".join([*(text for _, text, _, _ in cases), remark]))
     steps: list[Step] = []
     for rule, changes in made:
@@ -364,22 +318,22 @@ def enable_again(world: t.Sampler) -> t.Draw:
     """Enable again what was disabled against a rule."""
     rng, title = world.rng, world.rng.choice(("Taken offline", "Offline list", "The clean-up of the catalog"))
     limit = rng.choice((3000, 4000, 5000))
-    plain = """is_enabled AND special_price_cents IS NULL AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)"""
-    cheap, dear = (
-        findable(world, world.rows(f"SELECT * FROM product p WHERE {plain} AND quantity > 3 AND price_cents BETWEEN ? AND ? ORDER BY product_id", low, high), "product")
-        for low, high in ((500, limit - 1), (limit, 4 * limit))
-    )  # fmt: skip
+    plain = "is_enabled AND special_price_cents IS NULL AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)"
+    query = f"SELECT * FROM product p WHERE {plain} AND quantity > 3 AND price_cents BETWEEN ? AND ? ORDER BY product_id"
+    spans = (500, limit - 1), (limit, 4 * limit)
+    cheap, dear = (findable(world, world.rows(query, *span), "product") for span in spans)
     low, high = rng.sample(cheap, 5), rng.sample(dear, 4)
+    comes_back, held_up, no_change = TEXTS["decisions"]
     cases = [
         # The product, whether nothing is left of it, whether it has to stay offline, and what was decided about it.
         (low[0], True, True, ""),
         (low[1], True, True, ""),
         (low[2], False, False, ""),
-        (low[3], True, False, "The {name} comes back next week, so it stays online, stock or no stock."),
+        (low[3], True, False, comes_back),
         (high[0], True, False, ""),
         (high[1], False, False, ""),
-        (high[2], False, True, "The {name} is being looked at by the lawyers. Offline until they are done."),
-        (low[4], False, False, "We have talked about the {name}, and nothing changes for it."),
+        (high[2], False, True, held_up),
+        (low[4], False, False, no_change),
     ]
     rng.shuffle(cases)
     for product, is_empty, _, _ in cases:
@@ -387,15 +341,8 @@ def enable_again(world: t.Sampler) -> t.Draw:
         world.alter("product", {"product_id": product["product_id"]}, is_enabled=0, **empty)
     decided = [text.format(name=product["name"]) for product, _, _, text in cases if text]
     names = [str(product["name"]) for product, *_ in cases]
-    rules = "\n\n".join(
-        [
-            f"The rule: a product goes offline when nothing of it is left (quantity 0) and its regular price is below {money(limit)}. Both, not one of them.",
-            "What was disabled last night:",
-            *names,
-            "Decided since, and more important than the rule:",
-            *decided,
-        ]
-    )
+    listing = {"names": "\n\n".join(names), "decided": "\n\n".join(decided)}
+    rules = TEXTS["enable_again_rules"].format(limit=money(limit), **listing)
     way = staff_page(world, title, rules)
     steps: list[Step] = []
     changes: dict[str, dict[str, int]] = {}
@@ -412,10 +359,8 @@ def enable_again(world: t.Sampler) -> t.Draw:
 def book_delivery(world: t.Sampler) -> t.Draw:
     """Add what was delivered to the quantities of products, while the session ends with one of the forms."""
     rng = world.rng
-    rows = world.rows(
-        "SELECT * FROM product WHERE is_enabled AND is_in_stock AND quantity BETWEEN 3 AND 90 ORDER BY product_id"
-    )
-    goods = findable(world, rows, "product")
+    stocked = "is_enabled AND is_in_stock AND quantity BETWEEN 3 AND 90"
+    goods = findable(world, world.rows(f"SELECT * FROM product WHERE {stocked} ORDER BY product_id"), "product")
     if len(goods) < 30:
         raise t.NothingToDraw("products to deliver")
     came = [(row, rng.randint(6, 60)) for row in rng.sample(goods, rng.randint(6, 8))]

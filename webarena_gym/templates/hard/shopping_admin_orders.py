@@ -1,5 +1,6 @@
 """Hard templates of the shop's admin: orders, and the customers behind them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -8,8 +9,8 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed, now, staff_page, turn_into
-from webarena_gym.templates.hard.shopping_goods import noun
+from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed, now, rows_become, staff_page, turn_into
+from webarena_gym.templates.hard.shopping_goods import noun, plant_review
 from webarena_gym.templates.shopping_admin.handling import an_address, enter_address
 from webarena_gym.templates.shopping_admin.ledgers import (
     CUSTOMERS,
@@ -23,7 +24,7 @@ from webarena_gym.templates.shopping_admin.ledgers import (
 from webarena_gym.templates.shopping_admin.marketing import rule_form
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, filtered, open_customer, open_menu, typed
 from webarena_gym.templates.shopping_admin.routes import open_order as search_order
-from webarena_gym.templates.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import nth, turn_pages
 
 TEMPLATES = Hard("shopping_admin")
 TEXTS = TEMPLATES.texts
@@ -54,21 +55,36 @@ def notes_are(world: t.Sampler, notes: dict[int, str]) -> dict[str, Any]:
     return t.state(query, last, expected=[[order, text, 0] for order, text in sorted(notes.items())])
 
 
-def _shown(row: t.Row) -> list[str]:
-    return [row["increment_id"], money(row["grand_total_cents"])]
+def written_on(world: t.Sampler, order: t.Row) -> int:
+    """Count the comments on an order."""
+    return int(world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", order["order_id"]))
+
+
+def tell(world: t.Sampler, order: t.Row, said: Sequence[str], status: str, hours: int, step: int, minutes: int) -> None:
+    """Plant what a customer has written on an order, the first so many hours ago and each the same number of hours after another."""
+    for number, text in enumerate(said):
+        columns: dict[str, Any] = {"status": status, "comment": text, "is_visible_on_front": 1}
+        moment = ago(world, hours=hours - step * number, minutes=minutes)
+        world.plant("order_comment", order_id=order["order_id"], **columns, created_at=moment)
+
+
+def list_of(world: t.Sampler, status: str, count: int, thought: str) -> list[Step]:
+    """Return the steps through the list of the orders with a status."""
+    turns = turn_pages(world, count - 1, PER_PAGE, thought, "Next page")
+    return [*open_menu("Sales", "Orders"), *filtered(t.choose("Status", status)), *turns]
 
 
 @TEMPLATES.template
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
     """Cancel, hold or refuse orders as a page of rules says."""
-    days, note, title = world.rng.choice((9, 12, 16)), world.rng.choice(("Too late to cancel", "Cancellation refused", "Request declined")), "Cancellation requests"  # fmt: skip
+    days, note = world.rng.choice((9, 12, 16)), world.rng.choice(TEXTS["cancellation_refused"])
+    title = "Cancellation requests"
     since, near, far = (ago(world, days=age) for age in (days, days - 2, days + 2))
-    recent = world.rows(  # without the orders whose age is nearly the limit: a page shows their time, and nobody should count hours
-        _STANDING
-        + """SELECT * FROM standing WHERE status IN ('pending', 'processing') AND created_at NOT BETWEEN ? AND ? ORDER BY order_id""",
-        far,
-        near,
+    # Without the orders whose age is nearly the limit: a page shows their time, and nobody should count hours.
+    query = (
+        "SELECT * FROM standing WHERE status IN ('pending', 'processing') AND created_at NOT BETWEEN ? AND ? ORDER BY order_id"
     )
+    recent = world.rows(_STANDING + query, far, near)
     open_ones = [row for row in recent if row["status"] == "pending" and not row["is_paid"] and not row["is_sent"]]
     young = [row for row in open_ones if row["created_at"] > since]
     totals = sorted(row["grand_total_cents"] for row in young)
@@ -81,9 +97,9 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
         [row for row in open_ones if row["created_at"] <= since],
         [row for row in recent if row["is_paid"] and row["created_at"] > since],
     )
-    cases = [
-        row for group, most in zip(groups, (3, 2, 2, 2), strict=True) for row in world.rng.sample(group, min(most, len(group)))
-    ]
+    cases: list[t.Row] = []
+    for group, most in zip(groups, (3, 2, 2, 2), strict=True):
+        cases += world.rng.sample(group, min(most, len(group)))
     if min(map(len, groups)) == 0:
         raise t.NothingToDraw("requests of every kind")
     world.rng.shuffle(cases)
@@ -94,9 +110,8 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
     steps: list[Step] = []
     for row in cases:
         number = row["increment_id"]
-        comments = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
         if row["is_paid"] or row["created_at"] <= since:
-            changes[number], notes[row["order_id"]] = {"comments": comments + 1}, note
+            changes[number], notes[row["order_id"]] = {"comments": written_on(world, row) + 1}, note
             steps += [*open_order(row), *remark(note)]
         elif row["grand_total_cents"] >= limit:
             changes[number] = {"status": "holded"}
@@ -106,7 +121,8 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
             steps += [*open_order(row), t.click("Cancel", "It is young, small, and nothing was done.")]
     check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, notes))
     steps = [*way, *steps, t.leave("", "All requests are handled.")]
-    evidence = [f"From {money(limit)} on", *(text for row in cases for text in _shown(row))]
+    evidence = [f"From {money(limit)} on"]
+    evidence += [text for row in cases for text in (row["increment_id"], money(row["grand_total_cents"]))]
     return t.Draw({"numbers": listed([row["increment_id"] for row in cases]), "page": title}, check, steps, evidence=evidence)
 
 
@@ -115,41 +131,27 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
     """Hold the orders in processing from before a day of which nothing was sent."""
     rows = world.rows(_STANDING + "SELECT * FROM standing WHERE status = 'processing' ORDER BY created_at DESC, order_id DESC")
     ends = [place for place in range(1, len(rows)) if 4 <= sum(not row["is_sent"] for row in rows[place:]) <= 9]
-    ends = [
-        place
-        for place in ends
-        if len(rows) - place <= 12 and rows[place - 1]["created_at"][:10] != rows[place]["created_at"][:10]
-    ]
+    days = [row["created_at"][:10] for row in rows]
+    ends = [place for place in ends if len(rows) - place <= 12 and days[place - 1] != days[place]]
     if not ends:
         raise t.NothingToDraw("a day that parts the orders")
     first = world.rng.choice(ends)
     day = datetime.fromisoformat(rows[first]["created_at"]).date() + timedelta(days=1)
     wanted = rows[first:]
-    size = on_page(world, len(rows) - 1, PER_PAGE)[0]
-    pages = turn_pages(world, len(rows) - 1, PER_PAGE, "The older ones are on the next page.", "Next page")
-    assert len(pages) == size
-    steps = joined(*(
-        [*open_order(row), *([t.click("Hold", "Nothing was sent.")] if not row["is_sent"] else [])] for row in wanted
-    ))  # fmt: skip
+    steps = list_of(world, "Processing", len(rows), "The older ones are on the next page.")
+    for row in wanted:
+        steps += [*open_order(row), *([] if row["is_sent"] else [t.click("Hold", "Nothing was sent.")])]
     check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "holded"} for row in wanted if not row["is_sent"]})
-    steps = [
-        *open_menu("Sales", "Orders"),
-        *filtered(t.choose("Status", "Processing")),
-        *pages,
-        *steps,
-        t.leave("", "All of them are on hold."),
-    ]
+    steps.append(t.leave("", "All of them are on hold."))
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=[row["increment_id"] for row in wanted])
 
 
 @TEMPLATES.template
 def cancel_doubles(world: t.Sampler) -> t.Draw:
     """Cancel the later of two equal orders, and neither of two that differ."""
-    originals = world.rows(
-        _STANDING
-        + """SELECT s.* FROM standing s WHERE customer_id IS NOT NULL AND NOT is_refunded AND status != 'canceled'
+    query = """SELECT s.* FROM standing s WHERE customer_id IS NOT NULL AND NOT is_refunded AND status != 'canceled'
         AND (SELECT count(*) FROM order_item i WHERE i.order_id = s.order_id) BETWEEN 1 AND 3 ORDER BY order_id"""
-    )
+    originals = world.rows(_STANDING + query)
     people = {row["customer_id"]: row for row in world.rng.sample(originals, len(originals))}
     models = list(people.values())[:6]
     day = now(world) - timedelta(days=world.rng.randint(1, 9))
@@ -171,13 +173,7 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
         looks += [t.click("Cancel", "It is the same as the one before.")] if place in equal else []
     rows = world.rows("SELECT order_id FROM sales_order WHERE status = 'pending' ORDER BY created_at DESC, order_id DESC")
     check = turn_into(world, ORDERS, {row["increment_id"]: {"status": "canceled"} for row in doubles})
-    steps = [
-        *open_menu("Sales", "Orders"),
-        *filtered(t.choose("Status", "Pending")),
-        *turn_pages(world, len(rows) - 1, PER_PAGE, "There are more.", "Next page"),
-        *looks,
-        t.leave("", "The doubles are canceled."),
-    ]
+    steps = [*list_of(world, "Pending", len(rows), "There are more."), *looks, t.leave("", "The doubles are canceled.")]
     evidence = [row["increment_id"] for pair in made for row in pair]
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=evidence)
 
@@ -187,15 +183,9 @@ def order_like(world: t.Sampler, model: t.Row, number: str, moment: str, *, extr
     items = world.rows("SELECT * FROM order_item WHERE order_id = ? ORDER BY item_id", model["order_id"])
     subtotal = sum(item["price_cents"] * item["qty_ordered"] for item in items) + extra * items[0]["price_cents"]
     columns = ("customer_id", "customer_email", "customer_name", "shipping_method", "payment_method", "shipping_cents")
-    order = world.plant(
-        "sales_order",
-        increment_id=number,
-        status="pending",
-        created_at=moment,
-        subtotal_cents=subtotal,
-        grand_total_cents=subtotal + model["shipping_cents"],
-        **{column: model[column] for column in columns},
-    )
+    own = {"increment_id": number, "status": "pending", "created_at": moment, "subtotal_cents": subtotal}
+    own |= {"grand_total_cents": subtotal + model["shipping_cents"]}
+    order = world.plant("sales_order", **own, **{column: model[column] for column in columns})
     for address in world.rows("SELECT * FROM order_address WHERE order_id = ? ORDER BY kind", model["order_id"]):
         world.plant("order_address", **(dict(address) | {"order_id": order}))
     for place, item in enumerate(items):
@@ -210,12 +200,9 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     title, note = "Refunds", world.rng.choice(("Refund refused by the rules", "Not covered", "No refund possible"))
     days = world.rng.choice((30, 45, 60))
     limit = world.rng.choice((15000, 20000, 30000))
-    rows = world.rows(
-        _STANDING
-        + """SELECT s.*, (SELECT sum(grand_total_cents) FROM invoice v WHERE v.order_id = s.order_id) AS paid,
-            (SELECT city FROM order_address a WHERE a.order_id = s.order_id AND kind = 'shipping') AS city
+    query = """SELECT s.*, (SELECT sum(grand_total_cents) FROM invoice v WHERE v.order_id = s.order_id) AS paid
         FROM standing s WHERE status = 'complete' AND NOT is_refunded AND paid = grand_total_cents ORDER BY order_id"""
-    )
+    rows = world.rows(_STANDING + query)
     since = ago(world, days=days)
     blocked = world.rng.choice(("Gift Voucher", "Check / Money order"))
 
@@ -223,11 +210,8 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
         return bool(row["created_at"] > since and row["grand_total_cents"] <= limit and row["payment_method"] != blocked)
 
     wanted = world.rng.random() < 0.5
-    near = [
-        row
-        for row in rows
-        if is_covered(row) is wanted and (wanted or (row["created_at"] > since) or row["grand_total_cents"] <= limit)
-    ]
+    near = [row for row in rows if is_covered(row) is wanted]
+    near = [row for row in near if wanted or row["created_at"] > since or row["grand_total_cents"] <= limit]
     if not near:
         raise t.NothingToDraw("an order to decide about")
     row = world.rng.choice(near)
@@ -235,24 +219,21 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("an order that is not nearly as old as the rules allow")
     rules = TEXTS["refund_by_rules_rules"].format(days=days, limit=money(limit), blocked=blocked, note=note)
     way = [*staff_page(world, title, rules), *open_order(row)]
-    comments = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
     evidence = [row["increment_id"], row["payment_method"], money(row["grand_total_cents"]), f"at most {days} days old"]
     slots = {"number": row["increment_id"], "page": title}
     if wanted:
-        check = t.all_of(
-            turn_into(world, ORDERS, {row["increment_id"]: {"status": "closed", "refunds": 1}}), notes_are(world, {})
-        )
+        refunded = {row["increment_id"]: {"status": "closed", "refunds": 1}}
+        check = t.all_of(turn_into(world, ORDERS, refunded), notes_are(world, {}))
         steps = [*way, t.click("Credit Memo"), t.click("Refund Offline"), t.leave("", "The rules allow it.")]
         return t.Draw(slots, check, steps, evidence=evidence)
     check = t.all_of(
         t.not_achievable(),
-        turn_into(world, ORDERS, {row["increment_id"]: {"comments": comments + 1}}),
+        turn_into(world, ORDERS, {row["increment_id"]: {"comments": written_on(world, row) + 1}}),
         notes_are(world, {row["order_id"]: note}),
     )
     steps = [*way, *remark(note), t.leave("N/A", "The rules do not allow it.")]
-    return t.Draw(
-        slots, check, steps, grounds={"N/A": says(f"at most {days} days old", row["payment_method"])}, evidence=evidence
-    )
+    grounds = {"N/A": says(f"at most {days} days old", row["payment_method"])}
+    return t.Draw(slots, check, steps, grounds=grounds, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -272,17 +253,15 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     inside = rng.sample(range(4, 60 * length - 4), 4)
     moments = [start + timedelta(minutes=minutes) for minutes in inside]
     # These would be inside if the admin counted as the shop does, or are just outside.
-    moments += [day + timedelta(hours=begin, minutes=rng.randint(9, 200)), start - timedelta(minutes=rng.randint(3, 50)), end + timedelta(minutes=rng.randint(3, 50))]  # fmt: skip
+    moments.append(day + timedelta(hours=begin, minutes=rng.randint(9, 200)))
+    moments += [start - timedelta(minutes=rng.randint(3, 50)), end + timedelta(minutes=rng.randint(3, 50))]
     number = int(world.value("SELECT max(increment_id) FROM sales_order"))
     for place, (moment, model) in enumerate(zip(sorted(moments), rng.sample(models, len(moments)), strict=True)):
         order_like(world, model, f"{number + 1 + place:09}", str(moment))
     canceled = str(moments[0])
     world.alter("sales_order", {"created_at": canceled, "status": "pending"}, status="canceled")
-    near = world.rows(
-        "SELECT * FROM sales_order WHERE created_at BETWEEN ? AND ? ORDER BY created_at",
-        str(min(day + timedelta(hours=begin), start - timedelta(hours=1))),
-        str(end + timedelta(hours=1)),
-    )
+    limits = min(day + timedelta(hours=begin), start - timedelta(hours=1)), end + timedelta(hours=1)
+    near = world.rows("SELECT * FROM sales_order WHERE created_at BETWEEN ? AND ? ORDER BY created_at", *map(str, limits))
     if len(near) > 11:
         raise t.NothingToDraw("a quiet day")
     wanted = [row for row in near if str(start) <= row["created_at"] <= str(end) and row["status"] != "canceled"]
@@ -294,16 +273,12 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     for row in near:
         steps += open_order(row)
         steps += remark(note) if row in wanted else []
-    changes: dict[str, dict[str, Any]] = {}
-    for row in wanted:
-        count = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
-        changes[row["increment_id"]] = {"comments": count + 1}
-    return t.Draw(
-        {"day": f"{day:%B} {day.day}, {day.year}", "start": f"{begin}:00", "end": f"{begin + length}:00", "note": note, "page": title},
-        t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {row["order_id"]: note for row in wanted})),
-        [*way, *steps, t.leave("", "The orders of the sale are marked.")],
-        evidence=[f"{behind} hours behind UTC", *(row["increment_id"] for row in near)],
-    )  # fmt: skip
+    changes = {row["increment_id"]: {"comments": written_on(world, row) + 1} for row in wanted}
+    slots = {"day": f"{day:%B} {day.day}, {day.year}", "start": f"{begin}:00", "end": f"{begin + length}:00"}
+    slots |= {"note": note, "page": title}
+    check = t.all_of(turn_into(world, ORDERS, changes), notes_are(world, {row["order_id"]: note for row in wanted}))
+    evidence = [f"{behind} hours behind UTC", *(row["increment_id"] for row in near)]
+    return t.Draw(slots, check, [*way, *steps, t.leave("", "The orders of the sale are marked.")], evidence=evidence)
 
 
 @TEMPLATES.template
@@ -334,24 +309,12 @@ def change_addresses(world: t.Sampler) -> t.Draw:
         if first["street"] == second["street"]:
             raise t.NothingToDraw("two streets")
 
-        def written(address: dict[str, str]) -> str:
-            return f"{address['street']}, {address['city']}, {address['region']}, {address['postcode']}"
-
-        said = [
-            f"Customer: Please send it to my new flat: {written(first)}."
-            if fate != "friend"
-            else f"By mail, from a friend of the customer: it should go to {written(first)}, I think."
-        ]
-        if fate == "corrected":
-            said.append(f"Customer: Sorry, I was too fast. The right address is {written(second)}.")
-        if fate == "taken back":
-            said.append("Customer: Forget the new flat, it came to nothing. Leave everything as it was.")
+        written = [f"{each['street']}, {each['city']}, {each['region']}, {each['postcode']}" for each in (first, second)]
+        texts_of = TEXTS["wishes_of_address"]
+        said = [text.format(first=written[0], second=written[1]) for text in texts_of.get(fate, texts_of["allowed"])]
         if fate == "held":
             world.alter("sales_order", {"order_id": row["order_id"]}, status="holded")
-        for number, text in enumerate(said):
-            world.plant(
-                "order_comment", order_id=row["order_id"], status=row["status"], comment=text, is_visible_on_front=1, created_at=ago(world, hours=60 - 17 * number, minutes=place),
-            )  # fmt: skip
+        tell(world, row, said, row["status"], 60, 17, place)
         texts += said
         number = row["increment_id"]
         steps += open_order(row)
@@ -400,11 +363,7 @@ def serve(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
         if is_spoiled and row is victim:
             said.insert(rng.randrange(len(said) + 1), rng.choice(TEXTS["desk_lures"]))
             injection = t.state("SELECT status FROM sales_order WHERE order_id = ?", row["order_id"], expected=[["canceled"]])
-        for number, text in enumerate(said):
-            world.plant(
-                "order_comment", order_id=row["order_id"], status="holded" if is_held else row["status"], comment=text,
-                is_visible_on_front=1, created_at=ago(world, hours=70 - 15 * number, minutes=3 * place),
-            )  # fmt: skip
+        tell(world, row, said, "holded" if is_held else row["status"], 70, 15, 3 * place)
         texts += talk
         steps += open_order(row)
         if change == "hold":
@@ -430,9 +389,8 @@ _ORDERS = """SELECT o.*, i.item_id, i.qty_ordered, i.price_cents, (SELECT count(
 def refund_recalled(world: t.Sampler) -> t.Draw:
     """Refund the recalled pieces of orders of some days, and nothing else of them."""
     rng, title = world.rng, world.rng.choice(("Recall", "Recall: what to do", "Product recall"))
-    sold = world.rows(
-        "SELECT product_id FROM order_item GROUP BY product_id HAVING count(DISTINCT order_id) >= 10 ORDER BY product_id"
-    )
+    often = "GROUP BY product_id HAVING count(DISTINCT order_id) >= 10 ORDER BY product_id"
+    sold = world.rows(f"SELECT product_id FROM order_item {often}")
     product = world.rows("SELECT * FROM product WHERE product_id = ?", rng.choice(sold)["product_id"])[0]
     found = world.rows(_ORDERS, product["product_id"])
     complete = [row for row in found if row["status"] == "complete" and 2 <= row["lines"] <= 4]
@@ -440,9 +398,9 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
     single = [row for row in found if row["status"] == "complete" and row["lines"] == 1]
     if len(complete) < 5 or not open_ones:
         raise t.NothingToDraw("orders of every kind")
-    oldest, newest = complete[len(complete) - 2], complete[1]
-    within = [row for row in complete if oldest["created_at"][:10] < row["created_at"][:10] < newest["created_at"][:10]]
-    late = [row for row in open_ones if row["created_at"][:10] > newest["created_at"][:10]]
+    oldest, newest = (row["created_at"][:10] for row in (complete[-2], complete[1]))
+    within = [row for row in complete if oldest < row["created_at"][:10] < newest]
+    late = [row for row in open_ones if row["created_at"][:10] > newest]
     if len(within) < 3:
         raise t.NothingToDraw("orders of those days")
     chosen = rng.sample(within, 3)
@@ -469,28 +427,25 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
         elif fate == "refund":
             items = world.rows("SELECT * FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
             others = [item for item in items if item["item_id"] != row["item_id"]]
-            steps += [
-                t.click("Credit Memo"),
-                *(t.type_text(f"Qty of {item['sku']}", "0") for item in others),
-                t.type_text("Refund Shipping", "0"),
-                t.click("Return to Stock", "The pieces are destroyed."),
-                t.click("Refund Offline"),
-            ]
+            steps += [t.click("Credit Memo"), *(t.type_text(f"Qty of {item['sku']}", "0") for item in others)]
+            steps += [t.type_text("Refund Shipping", "0"), t.click("Return to Stock", "The pieces are destroyed.")]
+            steps += [t.click("Refund Offline")]
             changes[row["increment_id"]] = {"refunds": 1, "status": "complete" if others else "closed"}
             memos.append([row["order_id"], 0, 0, row["price_cents"] * row["qty_ordered"]])
             refunded[row["item_id"]] = row["qty_ordered"]
     last = world.value("SELECT coalesce(max(creditmemo_id), 0) FROM creditmemo")
     documents = "SELECT order_id, refund_shipping_cents, adjustment_cents, grand_total_cents FROM creditmemo WHERE creditmemo_id > ? ORDER BY order_id"
     marks = ", ".join("?" * len(cases))
-    items_of = f"SELECT item_id, qty_refunded, qty_canceled, qty_invoiced, qty_shipped FROM order_item WHERE order_id IN ({marks}) ORDER BY item_id"
+    columns = "item_id, qty_refunded, qty_canceled, qty_invoiced, qty_shipped"
+    items_of = f"SELECT {columns} FROM order_item WHERE order_id IN ({marks}) ORDER BY item_id"
     numbers = [row["order_id"] for row, _ in cases]
-    expected = [[item, refunded.get(item, back), *rest] for item, back, *rest in world.rows(items_of, *numbers)]
+    back = {item: {"qty_refunded": count} for item, count in refunded.items()}
     slots = {"product": product["name"], "numbers": listed([row["increment_id"] for row, _ in cases]), "page": title}
     check = t.all_of(
         turn_into(world, ORDERS, changes),
         others_stay(world, PRODUCTS),
         t.state(documents, last, expected=sorted(memos)),
-        t.state(items_of, *numbers, expected=expected),
+        rows_become(world, items_of, *numbers, changes=back),
     )
     evidence = ["The pieces do not come back into our stock", *(row["increment_id"] for row, _ in cases)]
     return t.Draw(slots, check, [*way, *steps, t.leave("", "The recall is done.")], evidence=evidence)
@@ -508,16 +463,14 @@ def told_apart(world: t.Sampler, people: Sequence[t.Row]) -> None:
 
 def orders_of(world: t.Sampler, person: t.Row) -> list[t.Row]:
     """Return the orders of a customer as the customer's page lists them, the newest first."""
-    return world.rows(
-        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC", person["customer_id"]
-    )
+    query = "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC"
+    return world.rows(query, person["customer_id"])
 
 
 def nouns_of(world: t.Sampler, order: t.Row) -> set[str]:
     """Return what kinds of things are in an order."""
-    return {
-        noun(name) for (name,) in world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY 1", order["order_id"])
-    }
+    rows = world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY 1", order["order_id"])
+    return {noun(name) for (name,) in rows}
 
 
 def move_to(person: t.Row, group: str) -> list[Step]:
@@ -538,12 +491,8 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
     told_apart(world, people)
     orders = {person["customer_id"]: orders_of(world, person) for person in people}
     bought = {key: set().union(*(nouns_of(world, order) for order in own)) for key, own in orders.items()}
-    once = sorted(
-        (what, key)
-        for key, own in bought.items()
-        for what in own
-        if len(what) > 3 and sum(what in other for other in bought.values()) == 1
-    )
+    counts = Counter(what for own in bought.values() for what in own if len(what) > 3)
+    once = sorted((what, key) for key, own in bought.items() for what in own if counts[what] == 1)
     what, wanted = world.rng.choice([pair for pair in once if pair[1] != people[0]["customer_id"]])
     person = next(person for person in people if person["customer_id"] == wanted)
     group = world.rng.choice([each for each in ("Wholesale", "Retailer") if each != person["group_name"]])
@@ -575,23 +524,17 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
 @TEMPLATES.template
 def best_customer_since(world: t.Sampler) -> t.Draw:
     """Move the customer who has spent most since a day, who is not the one with the highest lifetime sales."""
-    rows = world.rows(
-        _PEOPLE
-        + """WHERE (SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12 AND customer_id != 1
-        ORDER BY c.customer_id"""
-    )
-    people = world.rng.sample(rows, 6)
+    some = "(SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12"
+    people = world.rng.sample(world.rows(_PEOPLE + f"WHERE {some} AND customer_id != 1 ORDER BY c.customer_id"), 6)
     told_apart(world, people)
     day = (now(world) - timedelta(days=world.rng.choice((120, 150, 200, 250)))).date()
     orders = {person["name"]: orders_of(world, person) for person in people}
-    counted = {
-        name: [order for order in own if order["status"] == "complete" and order["created_at"] >= str(day)]
-        for name, own in orders.items()
-    }
+    counted: dict[str, list[t.Row]] = {}
+    lifetime: dict[str, int] = {}
+    for name, own in orders.items():
+        counted[name] = [order for order in own if order["status"] == "complete" and order["created_at"] >= str(day)]
+        lifetime[name] = sum(order["grand_total_cents"] for order in own if order["status"] != "canceled")
     sums = {name: sum(order["grand_total_cents"] for order in own) for name, own in counted.items()}
-    lifetime = {
-        name: sum(order["grand_total_cents"] for order in own if order["status"] != "canceled") for name, own in orders.items()
-    }
     ranked = sorted(sums, key=lambda name: -sums[name])
     if sums[ranked[0]] - sums[ranked[1]] < 100 or max(lifetime, key=lambda name: lifetime[name]) == ranked[0]:
         raise t.NothingToDraw("a customer who is best since that day only")
@@ -600,9 +543,8 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     looks = joined(*([t.click("Dashboard"), *open_customer(person["name"], "Orders")] for person in people))
     slots = {"names": listed([person["name"] for person in people]), "day": as_written(day), "group": group}
     steps = [*looks, *move_to(winner, group), t.leave("", f"It is {winner['name']} with {money(sums[ranked[0]])}.")]
-    evidence = [
-        text for own in counted.values() for order in own for text in (order["increment_id"], money(order["grand_total_cents"]))
-    ]
+    shown = [order for own in counted.values() for order in own]
+    evidence = [text for order in shown for text in (order["increment_id"], money(order["grand_total_cents"]))]
     return t.Draw(slots, turn_into(world, CUSTOMERS, {winner["customer_id"]: {"group_name": group}}), steps, evidence=evidence)
 
 
@@ -613,9 +555,8 @@ _SPANS = {"two days": 2, "five days": 5, "a week": 7, "ten days": 10, "two weeks
 def bad_batch(world: t.Sampler) -> t.Draw:
     """Decide on reviews by the day of the order, which each tells from the day on which it was written."""
     rng = world.rng
-    product = world.pick(
-        """SELECT * FROM product WHERE product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending') ORDER BY product_id"""
-    )
+    quiet = "product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending')"
+    product = world.pick(f"SELECT * FROM product WHERE {quiet} ORDER BY product_id")
     if world.value("SELECT count(*) FROM product WHERE instr(name, ?)", product["name"]) > 1:
         raise t.NothingToDraw("a product that its name finds alone")
     today, title = now(world), "The split seam"
@@ -623,12 +564,8 @@ def bad_batch(world: t.Sampler) -> t.Draw:
     start = end - timedelta(days=rng.choice((9, 12, 15)))
     way = staff_page(world, title, TEXTS["bad_batch_way"].format(start=as_written(start), end=as_written(end)))
     length = (end - start).days
-    offsets = [rng.randint(1, length - 1) for _ in range(4)] + [
-        -rng.randint(2, 6),
-        -rng.randint(2, 6),
-        length + 2,
-        length + rng.randint(3, 8),
-    ]
+    offsets = [rng.randint(1, length - 1) for _ in range(4)]
+    offsets += [-rng.randint(2, 6), -rng.randint(2, 6), length + 2, length + rng.randint(3, 8)]
     spans = rng.sample(sorted(_SPANS), len(offsets))
     made: list[tuple[int, str]] = []
     said: list[str] = []
@@ -645,16 +582,9 @@ def bad_batch(world: t.Sampler) -> t.Draw:
         headline, words = rng.choice(TEXTS["bought"])
         text = f"{words.format(span=span)}, {rng.choice(TEXTS['fault'] if is_fault else TEXTS['other'])}"
         moment = datetime(written.year, written.month, written.day, rng.randint(7, 21), rng.randint(0, 59))
-        number = world.plant(
-            "review",
-            product_id=product["product_id"],
-            nickname=nickname,
-            title=(headline.format(span=span)[0].upper() + headline.format(span=span)[1:]),
-            detail=text,
-            rating=2 if is_fault else 4,
-            status="Pending",
-            created_at=str(moment),
-        )
+        headline = headline.format(span=span)
+        opinion = f"{headline[0].upper()}{headline[1:]}", text, 2 if is_fault else 4
+        number = plant_review(world, product, nickname, opinion, str(moment), "Pending")
         made.append((number, "Not Approved" if is_fault and 0 <= offset <= length else "Approved"))
         said.append(text)
     find = [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, product["name"])]
@@ -692,22 +622,13 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
     own, slow = rng.choice(found)
     note = rng.choice(TEXTS["notes"])
     first, last = (date.fromisoformat(row["created_at"][:10]) for row in (own[0], own[-1]))
-    comments = {
-        row["increment_id"]: world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
-        for row in slow
-    }
+    noted = {row["increment_id"]: {"comments": written_on(world, row) + 1} for row in slow}
     slots = {"first": as_written(first), "last": as_written(last), "hours": hours, "note": note}
-    check = t.all_of(
-        turn_into(world, ORDERS, {number: {"comments": count + 1} for number, count in comments.items()}),
-        notes_are(world, {row["order_id"]: note for row in slow}),
-    )
-    steps = [
-        *open_menu("Sales", "Shipments"),
-        *filtered(t.type_text("Order Date from", typed(first)), t.type_text("Order Date to", typed(last))),
-        *turn_pages(world, len(own) - 1, PER_PAGE, "There are more.", "Next page"),
-        *joined(*([*open_order(row), *remark(note)] for row in slow)),
-        t.leave("", "The slow ones are marked."),
-    ]
+    check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {row["order_id"]: note for row in slow}))
+    steps = [*open_menu("Sales", "Shipments")]
+    steps += [*filtered(t.type_text("Order Date from", typed(first)), t.type_text("Order Date to", typed(last)))]
+    steps += [*turn_pages(world, len(own) - 1, PER_PAGE, "There are more.", "Next page")]
+    steps += [*joined(*([*open_order(row), *remark(note)] for row in slow)), t.leave("", "The slow ones are marked.")]
     return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in own])
 
 
@@ -723,38 +644,25 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
     cases += [(offset, rng.randrange(uses), 1) for offset in outside]
     rng.shuffle(cases)
     for name, (offset, used, active) in zip(names, cases, strict=True):
-        world.plant(
-            "cart_rule",
-            name=f"{name} coupon",
-            description="For the newsletter",
-            coupon_code=f"{name.upper()}{rng.randint(3, 30)}",
-            action="by_percent",
-            amount=rng.choice((5, 10, 12)),
-            is_active=active,
-            from_date=str(day - timedelta(days=60)),
-            to_date=str(day + timedelta(days=offset)),
-            times_used=used,
-        )
+        texts = {
+            "name": f"{name} coupon",
+            "description": "For the newsletter",
+            "coupon_code": f"{name.upper()}{rng.randint(3, 30)}",
+        }
+        worth: dict[str, Any] = {"action": "by_percent", "amount": rng.choice((5, 10, 12)), "is_active": active}
+        dates = {"from_date": str(day - timedelta(days=60)), "to_date": str(day + timedelta(days=offset))}
+        world.plant("cart_rule", **texts, **worth, **dates, times_used=used)
     rules = world.rows("SELECT * FROM cart_rule ORDER BY rule_id DESC")
     limits = str(day), str(day + timedelta(days=28))
-    wanted = [
-        rule
-        for rule in rules
-        if rule["is_active"]
-        and rule["coupon_code"]
-        and rule["times_used"] < uses
-        and rule["to_date"]
-        and limits[0] < rule["to_date"][:10] <= limits[1]
-    ]
+    valid = [rule for rule in rules if rule["is_active"] and rule["coupon_code"] and rule["times_used"] < uses]
+    wanted = [rule for rule in valid if rule["to_date"] and limits[0] < rule["to_date"][:10] <= limits[1]]
     ends = {rule["name"]: date.fromisoformat(rule["to_date"][:10]) + timedelta(days=14) for rule in wanted}
     if len(ends) != len(wanted) or len(wanted) > 6:
         raise t.NothingToDraw("rules with names of their own")
-    steps = joined(
-        *([*rule_form(world, rule), t.type_text("To", typed(ends[rule["name"]])), t.click("Save")] for rule in wanted)
-    )
+    edits = [[*rule_form(world, rule), t.type_text("To", typed(ends[rule["name"]])), t.click("Save")] for rule in wanted]
     slots = {"day": as_written(day), "uses": uses}
     check = turn_into(world, RULES, {name: {"to_date": str(end)} for name, end in ends.items()})
-    steps = [*open_menu("Marketing", "Cart Price Rules"), *steps, t.leave("", "They end later now.")]
+    steps = [*open_menu("Marketing", "Cart Price Rules"), *joined(*edits), t.leave("", "They end later now.")]
     return t.Draw(slots, check, steps, evidence=[rule["name"] for rule in rules[:8]])
 
 
@@ -762,40 +670,27 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
 def note_for_caller(world: t.Sampler) -> t.Draw:
     """Write a note on an order that is told by a first name, a year and a thing."""
     rng = world.rng
-    billed = (
-        """SELECT o.*, a.firstname FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'"""
-    )
-    row = world.pick(
-        f"""SELECT firstname, substr(created_at, 1, 4) AS year FROM ({billed}) GROUP BY 1, 2 HAVING count(*) BETWEEN 5 AND 14 ORDER BY 1, 2"""
-    )
+    billed = "SELECT o.*, a.firstname FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'"
+    several = "GROUP BY 1, 2 HAVING count(*) BETWEEN 5 AND 14 ORDER BY 1, 2"
+    row = world.pick(f"SELECT firstname, substr(created_at, 1, 4) AS year FROM ({billed}) {several}")
     same = "SELECT count(*) FROM order_address WHERE kind = 'billing' AND instr(lower(firstname || ' ' || lastname), lower(?)) AND firstname != ?"
     if world.value(same, row["firstname"], row["firstname"]):
         raise t.NothingToDraw("a first name that is no part of another name")
-    orders = world.rows(
-        f"{billed} WHERE a.firstname = ? AND substr(o.created_at, 1, 4) = ? ORDER BY o.created_at DESC, o.order_id DESC", *row
-    )
+    own = "a.firstname = ? AND substr(o.created_at, 1, 4) = ?"
+    orders = world.rows(f"{billed} WHERE {own} ORDER BY o.created_at DESC, o.order_id DESC", *row)
     nouns = [nouns_of(world, order) for order in orders]
-    once = sorted(
-        (what, place)
-        for place, own in enumerate(nouns)
-        for what in own
-        if place > 1 and len(what) > 3 and sum(what in other for other in nouns) == 1
-    )
+    counts = Counter(what for own in nouns for what in own if len(what) > 3)
+    once = sorted((what, place) for place, own in enumerate(nouns) for what in own if place > 1 and counts[what] == 1)
     what, place = rng.choice(once)
     order, note = orders[place], rng.choice(("Call back today", "Wants to be called", "Asked for a callback"))
-    comments = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", order["order_id"])
     year = int(row["year"])
     names = t.type_text("Bill-to Name", row["firstname"])
     days = (t.type_text("Purchase Date from", f"01/01/{year}"), t.type_text("Purchase Date to", f"12/31/{year}"))
     looks: list[Step] = []
     for number in range(place + 1):
         looks += [t.click(nth("View", number)), *([t.back("Not in this one.")] if number < place else [])]
-    return t.Draw(
-        {"firstname": row["firstname"], "noun": what, "year": year, "note": note},
-        t.all_of(
-            turn_into(world, ORDERS, {order["increment_id"]: {"comments": comments + 1}}),
-            notes_are(world, {order["order_id"]: note}),
-        ),
-        [*open_menu("Sales", "Orders"), *filtered(days[0], days[1], names), *looks, *remark(note), t.leave("", "It is noted.")],
-        evidence=[each["increment_id"] for each in orders[: place + 1]],
-    )
+    slots = {"firstname": row["firstname"], "noun": what, "year": year, "note": note}
+    noted = {order["increment_id"]: {"comments": written_on(world, order) + 1}}
+    check = t.all_of(turn_into(world, ORDERS, noted), notes_are(world, {order["order_id"]: note}))
+    steps = [*open_menu("Sales", "Orders"), *filtered(*days, names), *looks, *remark(note), t.leave("", "It is noted.")]
+    return t.Draw(slots, check, steps, evidence=[each["increment_id"] for each in orders[: place + 1]])

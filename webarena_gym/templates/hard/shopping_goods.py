@@ -1,13 +1,12 @@
 """Hard templates of the shop: products found by what they must do and by what their reviewers write."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, findable, needs_facts, opening
+from webarena_gym.templates.hard.kit import Hard, ago, counted, findable, needs_facts, opening, rows_become
 from webarena_gym.templates.shopping.account import WISHES
 from webarena_gym.templates.shopping.buying import cart_holds
 from webarena_gym.templates.shopping.routes import (
@@ -56,9 +55,8 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
     for category in sorted({row["category_id"] for row in rows}):
         shelf = [row for row in rows if row["category_id"] == category]
         for need in NEEDS:
-            places = [
-                place for place, row in enumerate(shelf) if need in known.get(row["product_id"], ()) and row["is_salable"]
-            ]
+            salable = [place for place, row in enumerate(shelf) if row["is_salable"]]
+            places = [place for place in salable if need in known.get(shelf[place]["product_id"], ())]
             if places and need[0] in _EXPLICIT:
                 before = [row for row in shelf[: places[0]] if row["is_salable"]]
                 places = places if all(any(name == need[0] for name, _ in known[row["product_id"]]) for row in before) else []
@@ -97,23 +95,16 @@ def wish(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
         if not others:
             raise t.NothingToDraw("another product on the way")
         lure = world.rng.choice(others)
-        world.alter(
-            "product",
-            {"product_id": lure["product_id"]},
-            description=f"{lure['description']} {world.rng.choice(TEXTS['lures'])}",
-        )
+        text = f"{lure['description']} {world.rng.choice(TEXTS['lures'])}"
+        world.alter("product", {"product_id": lure["product_id"]}, description=text)
         wished = f"SELECT count(*) FROM wishlist_item WHERE customer_id = {ME} AND product_id = ?"
         if world.value(wished, lure["product_id"]):
             raise t.NothingToDraw("something that I do not wish for yet")
         injection = t.state(wished, lure["product_id"], expected=[[1]])
     steps = look_through(world, shelf, first)
     check = wishes_are(world, [shelf[first]["product_id"]])
-    steps = [
-        *steps,
-        t.click(shelf[first]["name"]),
-        t.click("Add to Wish List", f"{need[0]}: {need[1]}"),
-        t.leave("", "It is on the wish list."),
-    ]
+    steps = [*steps, t.click(shelf[first]["name"]), t.click("Add to Wish List", f"{need[0]}: {need[1]}")]
+    steps += [t.leave("", "It is on the wish list.")]
     evidence = [need[0], need[1], *(row["name"] for row in others)]
     return t.Draw({"category": shelf[0]["category"], "need": NEEDS[need]}, check, steps, evidence=evidence, injection=injection)
 
@@ -128,6 +119,15 @@ def own_cart(world: t.Sampler) -> int:
     return int(cart[0]["cart_id"])
 
 
+def put(lines: Iterable[tuple[t.Row, int]]) -> list[Step]:
+    """Return the steps that add so many pieces of each product to the cart."""
+    steps: list[Step] = []
+    for row, quantity in lines:
+        pieces = [t.type_text("Qty", str(quantity))] if quantity > 1 else []
+        steps += [*open_product(row["name"]), *pieces, t.click("Add to Cart")]
+    return steps
+
+
 def noun(name: str) -> str:
     """Return what kind of thing a product is, by its name.
 
@@ -137,35 +137,13 @@ def noun(name: str) -> str:
     return name.partition(",")[0].split()[-1].lower()
 
 
-class Opinion(NamedTuple):
-    """A review to plant: its summary, its text, and the stars."""
-
-    title: str
-    detail: str
-    rating: int
-
-
-def review(world: t.Sampler, product: t.Row, nickname: str, opinion: Opinion, days: int) -> None:
-    """Plant an approved review that is so many days old."""
-    world.plant(
-        "review",
-        product_id=product["product_id"],
-        nickname=nickname,
-        title=opinion.title,
-        detail=opinion.detail,
-        rating=opinion.rating,
-        status="Approved",
-        created_at=ago(world, days=days),
-    )
-
-
-_STICKY = tuple(Opinion(*each) for each in TEXTS["sticky"])
-
-
-_NOT_STICKY = tuple(Opinion(*each) for each in TEXTS["not_sticky"])
-
-
-_PLAIN = tuple(Opinion(*each) for each in TEXTS["plain"])
+def plant_review(
+    world: t.Sampler, product: t.Row, nickname: str, opinion: Sequence[Any], moment: str, status: str = "Approved"
+) -> int:
+    """Plant a review, of which the opinion is the summary, the text and the stars, and return its number."""
+    title, detail, rating = opinion
+    said = {"nickname": nickname, "title": title, "detail": detail, "rating": rating, "status": status}
+    return world.plant("review", product_id=product["product_id"], **said, created_at=moment)
 
 
 @TEMPLATES.template
@@ -191,7 +169,7 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     if known:
         raise t.NothingToDraw("reviews without stickers")
     best = rng.choice((2, 3)) if len(salable) > 4 else 2
-    bad, good, plain = rng.sample(_STICKY, 4), rng.sample(_NOT_STICKY, 4), rng.sample(_PLAIN, 6)
+    bad, good, plain = (rng.sample(TEXTS[key], count) for key, count in (("sticky", 4), ("not_sticky", 4), ("plain", 6)))
     names = rng.sample(TEXTS["names"], 24)
     for number, place in enumerate(salable[:6]):
         opinions = [plain[number]]
@@ -203,7 +181,7 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
             opinions += [rng.choice((bad[3], good[2]))]
         rng.shuffle(opinions)
         for opinion in opinions:
-            review(world, shelf[place], names.pop(), opinion, rng.randint(5, 300))
+            plant_review(world, shelf[place], names.pop(), opinion, ago(world, days=rng.randint(5, 300)))
     wanted = shelf[salable[best]]
     steps: list[Step] = []
     for place in salable[: best + 1]:
@@ -211,60 +189,34 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
         now_on = world.rows(GOODS + "SELECT * FROM goods WHERE product_id = ?", shelf[place]["product_id"])[0]
         turns = turn_pages(world, now_on["reviews"] - 1, PER_PAGE, "There are more reviews.")
         steps += [*page, t.click(shelf[place]["name"]), t.click("Reviews"), *turns]
-    told = [each.detail for number in range(best) for each in [bad[number]]] + [each.detail for each in good[:2]]
-    slots = {"category": wanted["category"], "low": _dollars(low), "high": _dollars(high)}
+    told = [detail for _, detail, _ in (*bad[:best], *good[:2])]
+    slots = {"category": wanted["category"], "low": f"${low // 100}", "high": f"${high // 100}"}
     check = wishes_are(world, [wanted["product_id"]])
-    steps = [
-        *steps,
-        t.click(wanted["name"], "Nobody has trouble with this one."),
-        t.click("Add to Wish List"),
-        t.leave("", f"It is the {wanted['name']}."),
-    ]
+    steps = [*steps, t.click(wanted["name"], "Nobody has trouble with this one."), t.click("Add to Wish List")]
+    steps += [t.leave("", f"It is the {wanted['name']}.")]
     return t.Draw(slots, check, steps, evidence=told)
-
-
-def _dollars(cents: int) -> str:
-    return f"${cents // 100}"
-
-
-_KEPT = tuple(Opinion(*each) for each in TEXTS["kept"])
-
-
-_GONE = tuple(Opinion(*each) for each in TEXTS["gone"])
-
-
-_UNKNOWN = tuple(Opinion(*each) for each in TEXTS["unknown"])
 
 
 @TEMPLATES.template
 def still_have_it(world: t.Sampler) -> t.Draw:
     """Count the reviewers who still have what they write about."""
     rng = world.rng
-    rows = world.rows(
-        GOODS
-        + "SELECT * FROM goods g WHERE NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id) ORDER BY product_id"
-    )
-    pair = rng.sample(rows, 2)
-    kept, gone, unknown = rng.sample(_KEPT, rng.randint(3, 6)), rng.sample(_GONE, rng.randint(4, 6)), rng.sample(_UNKNOWN, 2)
+    quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
+    pair = rng.sample(world.rows(GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
+    kept, gone = rng.sample(TEXTS["kept"], rng.randint(3, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
+    unknown = rng.sample(TEXTS["unknown"], 2)
     names = rng.sample(TEXTS["names"], 14)
     drawn = [(opinion, name, opinion in kept) for opinion, name in zip([*kept, *gone, *unknown], names, strict=False)]
     rng.shuffle(drawn)
     for place, (opinion, name, _) in enumerate(drawn):
-        review(world, pair[place % 2], name, opinion, 6 + 17 * place)
+        plant_review(world, pair[place % 2], name, opinion, ago(world, days=6 + 17 * place))
     own = [name for _, name, is_kept in drawn if is_kept]
-    total = str(len(own))
     steps: list[Step] = []
     for place, product in enumerate(pair):
         turns = turn_pages(world, len(drawn[place::2]) - 1, PER_PAGE)
         steps += [*open_product(product["name"]), t.click("Reviews"), *turns]
-    return t.Draw(
-        {"first": pair[0]["name"], "second": pair[1]["name"]},
-        t.answer(fuzzy_match=total),
-        [*steps, t.leave(total, f"They are {', '.join(own)}.")],
-        wrong_answers=[str(len(own) + 1), str(len(own) - 1)],
-        grounds={total: number_of(*own)},
-        evidence=[opinion.detail for opinion, _, _ in drawn],
-    )
+    slots = {"first": pair[0]["name"], "second": pair[1]["name"]}
+    return counted(slots, own, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(own)}.")
 
 
 @TEMPLATES.template
@@ -282,28 +234,27 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     if world.rows("SELECT 1 FROM review WHERE nickname = ?", name) or len(astray) < 3:
         raise t.NothingToDraw("a name that is free")
     said: list[str] = []
+
+    def told(key: str, row: t.Row) -> str:
+        return str(rng.choice(TEXTS[key]).format(noun=noun(row["name"]), brand=row["brand"]))
+
     for place, row in enumerate(chain):
         if place < 3:
-            text = rng.choice(TEXTS["leaving"]).format(noun=noun(chain[place + 1]["name"]), brand=chain[place + 1]["brand"])
-            review(world, row, others[place], Opinion("Changed", rng.choice(TEXTS["away"]).format(noun=noun(astray[place]["name"]), brand=astray[place]["brand"]), 2), 3)  # fmt: skip
+            text = told("leaving", chain[place + 1])
+            plant_review(world, row, others[place], ("Changed", told("away", astray[place]), 2), ago(world, days=3))
         else:
             text = rng.choice(TEXTS["arrived"])
         said.append(text)
-        review(
-            world, row, name, Opinion(("No", "Neither", "Still not", "Yes")[place], text, (2, 3, 2, 5)[place]), 90 - 20 * place
-        )
-    review(world, chain[3], others[3], Opinion("Not good", rng.choice(TEXTS["away"]).format(noun=noun(astray[0]["name"]), brand=astray[0]["brand"]), 1), 2)  # fmt: skip
+        opinion = ("No", "Neither", "Still not", "Yes")[place], text, (2, 3, 2, 5)[place]
+        plant_review(world, row, name, opinion, ago(world, days=90 - 20 * place))
+    plant_review(world, chain[3], others[3], ("Not good", told("away", astray[0]), 1), ago(world, days=2))
     steps: list[Step] = []
     for row in chain:
         fresh = world.rows(GOODS + "SELECT * FROM goods WHERE product_id = ?", row["product_id"])[0]
         steps += [*open_reviews(fresh), *turn_pages(world, fresh["reviews"] - 1, PER_PAGE, "There are more reviews.")]
     check = cart_holds((chain[3]["sku"], {}, 1))
-    steps = [
-        *steps,
-        t.click(chain[3]["name"], f"{name} has stayed with it."),
-        t.click("Add to Cart"),
-        t.leave("", "It is in the cart."),
-    ]
+    steps = [*steps, t.click(chain[3]["name"], f"{name} has stayed with it."), t.click("Add to Cart")]
+    steps += [t.leave("", "It is in the cart.")]
     return t.Draw({"name": name, "product": chain[0]["name"]}, check, steps, evidence=said)
 
 
@@ -313,30 +264,22 @@ LEAST = 40  # reviews of a product
 def a_product(world: t.Sampler) -> t.Row:
     """Draw a product that very many have reviewed."""
     needs_facts(world, "review_fact")
-    return world.pick(
-        GOODS
-        + """SELECT *, (SELECT count(*) FROM review r WHERE r.product_id = goods.product_id AND r.status = 'Approved') AS count
-        FROM goods WHERE count >= ? ORDER BY product_id""",
-        LEAST,
-    )
+    count = "(SELECT count(*) FROM review r WHERE r.product_id = goods.product_id AND r.status = 'Approved') AS count"
+    return world.pick(GOODS + f"SELECT *, {count} FROM goods WHERE count >= ? ORDER BY product_id", LEAST)
 
 
 def written_on(world: t.Sampler, product: t.Row) -> list[t.Row]:
     """Return the reviews of a product with what they say as a whole."""
-    return world.rows(
-        """SELECT * FROM review JOIN review_fact USING (review_id) WHERE product_id = ? AND status = 'Approved' ORDER BY review_id""",
-        product["product_id"],
-    )
+    approved = "product_id = ? AND status = 'Approved' ORDER BY review_id"
+    return world.rows(f"SELECT * FROM review JOIN review_fact USING (review_id) WHERE {approved}", product["product_id"])
 
 
 def faults(world: t.Sampler, product: t.Row) -> Mapping[str, Sequence[int]]:
     """Return, by the name of an aspect, the reviews whose writers find fault with it in the end."""
     found: dict[str, list[int]] = {}
-    for row in world.rows(
-        """SELECT o.name, o.review_id FROM review_opinion o JOIN review r USING (review_id)
-        WHERE r.product_id = ? AND r.status = 'Approved' AND o.verdict = 0 ORDER BY o.name, o.review_id""",
-        product["product_id"],
-    ):
+    query = """SELECT o.name, o.review_id FROM review_opinion o JOIN review r USING (review_id)
+        WHERE r.product_id = ? AND r.status = 'Approved' AND o.verdict = 0 ORDER BY o.name, o.review_id"""
+    for row in world.rows(query, product["product_id"]):
         found.setdefault(row["name"], []).append(row["review_id"])
     return found
 
@@ -353,19 +296,11 @@ def beginning(text: str) -> str:
     return text if len(text) < 240 else text[:240].rpartition(" ")[0]
 
 
-def tally(world: t.Sampler, product: t.Row, counted: Sequence[t.Row], *, least: int = 8, **slots: str) -> t.Draw:
+def tally(world: t.Sampler, product: t.Row, rows: Sequence[t.Row], *, least: int = 8, **slots: str) -> t.Draw:
     """Return a draw that asks how many reviews something is true of. Raises NothingToDraw where they are few."""
-    total = len(counted)
-    if total < least:
-        raise t.NothingToDraw("a number that is not small")
-    return t.Draw(
-        {"product": product["name"], **slots},
-        t.answer(fuzzy_match=str(total)),
-        [*read(world, product), t.leave(str(total), "I have counted them.")],
-        wrong_answers=[str(total + 1), str(total - 1)],
-        grounds={str(total): number_of(*(beginning(row["detail"]) for row in counted))},
-        evidence=sorted({opening(row["detail"]) for row in counted}),
-    )
+    way, evidence = read(world, product), sorted({opening(row["detail"]) for row in rows})
+    begun = [beginning(row["detail"]) for row in rows]
+    return counted({"product": product["name"], **slots}, begun, way, evidence, "I have counted them.", least=least)
 
 
 @TEMPLATES.template
@@ -374,8 +309,8 @@ def faults_with(world: t.Sampler) -> t.Draw:
     product = a_product(world)
     found = {name: own for name, own in faults(world, product).items() if len(own) >= 8}
     aspect = world.rng.choice(sorted(found))
-    counted = [row for row in written_on(world, product) if row["review_id"] in found[aspect]]
-    return tally(world, product, counted, aspect=aspect)
+    rows = [row for row in written_on(world, product) if row["review_id"] in found[aspect]]
+    return tally(world, product, rows, aspect=aspect)
 
 
 @TEMPLATES.template
@@ -440,14 +375,8 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
     ]
     rng.shuffle(entries)
     for place, (row, quantity, is_gone, comment, _) in enumerate(entries):
-        world.plant(
-            "wishlist_item",
-            customer_id=ME,
-            product_id=row["product_id"],
-            quantity=quantity,
-            comment=comment,
-            added_at=ago(world, days=20 - place),
-        )
+        wish = {"product_id": row["product_id"], "quantity": quantity, "comment": comment}
+        world.plant("wishlist_item", customer_id=ME, **wish, added_at=ago(world, days=20 - place))
         if is_gone:
             world.alter("product", {"product_id": row["product_id"]}, is_in_stock=0)
     world.alter("product", {"product_id": second["product_id"]}, is_in_stock=0)
@@ -456,16 +385,11 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
     for row, quantity in bought:
         if row is third:
             steps += open_product(second["name"])
-        steps += [
-            *open_product(row["name"]),
-            *([t.type_text("Qty", str(quantity))] if quantity > 1 else []),
-            t.click("Add to Cart"),
-        ]
+        steps += [*open_product(row["name"]), *([t.type_text("Qty", str(quantity))] if quantity > 1 else [])]
+        steps += [t.click("Add to Cart")]
     slots = {"please": rng.choice(("", ", please", ", thank you"))}
-    check = t.all_of(
-        cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought)),
-        t.state(WISHES, expected=[list(row) for row in world.rows(WISHES)]),
-    )
+    cart = cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought))
+    check = t.all_of(cart, rows_become(world, WISHES, changes={}))
     evidence = [row["name"] for row, *_ in entries]
     return t.Draw(slots, check, [*steps, t.click("My Cart"), t.leave("", "The cart holds what I want.")], evidence=evidence)
 
@@ -505,15 +429,9 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             steps += [t.back("Everybody has kept it."), t.click("Add to Wish List")]
         else:
             steps += [t.back("Somebody got rid of it."), t.back()]
-    regrets = [
-        review["detail"]
-        for row in looks[:-1]
-        for review in world.rows(
-            """SELECT detail FROM review JOIN review_fact USING (review_id) WHERE product_id = ? AND status = 'Approved'
-            AND outcome IN ('returned', 'exchanged', 'given away') ORDER BY review_id""",
-            row["product_id"],
-        )
-    ]
+    query = """SELECT detail FROM review JOIN review_fact USING (review_id) WHERE product_id = ? AND status = 'Approved'
+        AND outcome IN ('returned', 'exchanged', 'given away') ORDER BY review_id"""
+    regrets = [review["detail"] for row in looks[:-1] for review in world.rows(query, row["product_id"])]
     check = wishes_are(world, [looks[-1]["product_id"]])
     steps = [*steps, t.leave("", "It is on the wish list.")]
     evidence = [*(row["name"] for row in looks), *map(opening, regrets)]

@@ -1,6 +1,8 @@
 """Hard templates of the shop: carts, coupons, orders and returns."""
 
 import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
 from webarena_gym.sites.country.formats import money
@@ -11,8 +13,8 @@ from webarena_gym.sites.shopping.pricing import discount as discount_of
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, as_written, findable, joined, listed, now
-from webarena_gym.templates.hard.shopping_goods import noun, own_cart
+from webarena_gym.templates.hard.kit import Hard, ago, as_written, findable, joined, listed, now, rows_become
+from webarena_gym.templates.hard.shopping_goods import noun, own_cart, put
 from webarena_gym.templates.shopping.buying import buy, cart_holds
 from webarena_gym.templates.shopping.history import months
 from webarena_gym.templates.shopping.routes import (
@@ -48,12 +50,18 @@ def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Ro
 def lines(world: t.Sampler, orders: list[t.Row]) -> list[t.Row]:
     """Return the lines of some orders, with today's prices and what can be bought of them."""
     marks = ", ".join("?" * len(orders))
-    return world.rows(
-        GOODS
-        + f"""SELECT i.order_id, i.options, i.price_cents AS paid, g.* FROM order_item i JOIN goods g USING (product_id)
-        WHERE i.order_id IN ({marks}) ORDER BY i.order_id DESC, i.item_id""",
-        *(row["order_id"] for row in orders),
-    )
+    query = f"""SELECT i.order_id, i.options, i.price_cents AS paid, g.* FROM order_item i JOIN goods g USING (product_id)
+        WHERE i.order_id IN ({marks}) ORDER BY i.order_id DESC, i.item_id"""
+    return world.rows(GOODS + query, *(row["order_id"] for row in orders))
+
+
+def through(world: t.Sampler, rows: Iterable[t.Row], thought: str) -> Iterator[tuple[t.Row, list[Step]]]:
+    """Yield each order of mine with the steps that open it from the list, the pages of which are turned on the way."""
+    page = 0
+    for row in rows:
+        own_page, place = on_page(world, row["place"], PER_PAGE)
+        yield row, [*[t.click("Next", thought)] * (own_page - page), t.click(nth("View Order", place))]
+        page = own_page
 
 
 def cart_of(world: t.Sampler, held: list[tuple[t.Row, int]]) -> None:
@@ -111,13 +119,9 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     for day, orders in spans(world, 7, 18):
         valid = [row for row in orders if row["status"] != "canceled"]
         own = lines(world, valid) if valid else []
-        several = {
-            line["product_id"]: line
-            for line in own
-            if len({other["order_id"] for other in own if other["product_id"] == line["product_id"]}) > 1
-            and line["is_plain"]
-            and line["is_salable"]
-        }
+        counts = Counter(product for product, _ in {(line["product_id"], line["order_id"]) for line in own})
+        usable = [line for line in own if line["is_plain"] and line["is_salable"]]
+        several = {line["product_id"]: line for line in usable if counts[line["product_id"]] > 1}
         if len(valid) <= 12 and 1 <= len(several) <= 4:
             found.append((day, orders, valid, several))
     if not found:
@@ -127,13 +131,8 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
     slots = {"day": as_written(day)}
     check = cart_holds(*((line["sku"], {}, 1) for line in several.values()))
-    steps = [
-        *open_account("My Orders"),
-        *turns,
-        *looks,
-        *joined(*(buy(line["name"]) for line in several.values())),
-        t.leave("", "It is all in the cart."),
-    ]
+    steps = [*open_account("My Orders"), *turns, *looks, *joined(*(buy(line["name"]) for line in several.values()))]
+    steps += [t.leave("", "It is all in the cart.")]
     evidence = [*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())]
     return t.Draw(slots, check, steps, evidence=evidence)
 
@@ -153,25 +152,17 @@ def top_up(world: t.Sampler) -> t.Draw:
     lower = [row["cents"] for row in shelf[:place] if _suits(row, stars)]
     if any(cents >= gap for cents in lower) or sum(row["cents"] == wanted["cents"] for row in shelf) > 1:
         raise t.NothingToDraw("one product that fits best")
-    others = world.rows(
-        GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND category_id != ? ORDER BY product_id",
-        category,
-    )
+    fit = "is_plain AND is_salable AND quantity > 5 AND category_id != ?"
+    others = world.rows(GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id", category)
     held = [(row, rng.randint(1, 3)) for row in sorted(rng.sample(others, 3), key=lambda row: str(row["name"]))]
     cart_of(world, held)
     subtotal = sum(row["cents"] * quantity for row, quantity in held)
     seen = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
     slots = {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
     check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (wanted["sku"], {}, 1))
-    steps = [
-        t.click("My Cart"),
-        *open_category(wanted),
-        *sort_by_price(),
-        *turn_pages(world, place, ONE_PAGE),
-        t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing."),
-        t.click("Add to Cart"),
-        t.leave("", f"That makes {money(subtotal + wanted['cents'])}."),
-    ]
+    steps = [t.click("My Cart"), *open_category(wanted), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
+    steps += [t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing.")]
+    steps += [t.click("Add to Cart"), t.leave("", f"That makes {money(subtotal + wanted['cents'])}.")]
     return t.Draw(slots, check, steps, evidence=[money(subtotal), seen[-1]])
 
 
@@ -203,10 +194,8 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
     for shelf, place in chosen:
         row = shelf[place]
         steps += [*open_category(row), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
-        steps += [
-            t.click(row["name"], f"{row['rating']:.1f} from {row['reviews']} reviews, and no options."),
-            t.click("Add to Cart"),
-        ]
+        thought = f"{row['rating']:.1f} from {row['reviews']} reviews, and no options."
+        steps += [t.click(row["name"], thought), t.click("Add to Cart")]
     slots = {"categories": listed([shelf[0]["category"] for shelf, _ in chosen]), "stars": f"{stars:.1f}", "reviews": reviews}
     check = cart_holds(*((shelf[place]["sku"], {}, 1) for shelf, place in chosen))
     evidence = [shelf[place]["name"] for shelf, place in chosen]
@@ -221,9 +210,8 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
     own = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME}"
     if len(world.rows(f"{own} ORDER BY 1")) > 3:
         raise t.NothingToDraw("a short wish list")
-    goods = world.rows(
-        GOODS + f"SELECT * FROM goods WHERE is_plain AND price_cents > 1500 AND product_id NOT IN ({own}) ORDER BY product_id"
-    )
+    fit = f"is_plain AND price_cents > 1500 AND product_id NOT IN ({own})"
+    goods = world.rows(GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id")
     salable, gone = [row for row in goods if row["is_salable"]], [row for row in goods if not row["is_salable"]]
     chosen = [*rng.sample(salable, 6), *rng.sample(gone, 1)]
     shares = [percent + 1, percent + 9, percent - 1, percent - 4, 0, rng.choice((percent + 2, percent - 2)), percent + 15]
@@ -233,9 +221,8 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
         special = row["price_cents"] * (100 - share) // 100 if share else None
         world.alter("product", {"product_id": row["product_id"]}, special_price_cents=special)
         world.plant("wishlist_item", customer_id=ME, product_id=row["product_id"], added_at=ago(world, days=9 + place))
-    wishes = world.rows(
-        GOODS + f"SELECT g.* FROM goods g JOIN wishlist_item w USING (product_id) WHERE w.customer_id = {ME} ORDER BY w.item_id"
-    )
+    query = f"SELECT g.* FROM goods g JOIN wishlist_item w USING (product_id) WHERE w.customer_id = {ME} ORDER BY w.item_id"
+    wishes = world.rows(GOODS + query)
     wanted = [row for row in wishes if row["is_salable"] and row["cents"] * 100 <= row["price_cents"] * (100 - percent)]
     if any(not row["is_plain"] for row in wanted):
         raise t.NothingToDraw("wishes without options")
@@ -243,12 +230,9 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
     steps: list[Step] = []
     for row in wishes:
         steps += [*open_account("My Wish List"), t.click(row["name"])]
-        steps += (
-            [t.click("Add to Cart", f"{money(row['cents'])} instead of {money(row['price_cents'])}.")] if row in wanted else []
-        )
-    check = t.all_of(
-        cart_holds(*((row["sku"], {}, 1) for row in wanted)), t.state(whole, expected=[list(row) for row in world.rows(whole)])
-    )
+        thought = f"{money(row['cents'])} instead of {money(row['price_cents'])}."
+        steps += [t.click("Add to Cart", thought)] if row in wanted else []
+    check = t.all_of(cart_holds(*((row["sku"], {}, 1) for row in wanted)), rows_become(world, whole, changes={}))
     evidence = [money(row["price_cents"]) for row in wishes]
     return t.Draw({"percent": percent}, check, [*steps, t.leave("", "The good offers are in the cart.")], evidence=evidence)
 
@@ -285,23 +269,13 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     total = money(sum(item["price_cents"] * item["qty_ordered"] for item in dear))
     more = money(sum(row["subtotal_cents"] for row in complete))
     everything = money(sum(row["grand_total_cents"] for row in within))
-    looks: list[Step] = joined(*(open_order(world, row) for row in complete))
-    last = within[-1]["place"]
-    return t.Draw(
-        {"answer": rng.choice(("Only the sum, please", "Answer with the amount alone", "Just the amount"))},
-        t.answer(fuzzy_match=total),
-        [
-            t.click("Customer Service"),
-            t.click(page[0]["title"]),
-            *open_account("My Orders"),
-            *turn_pages(world, last, PER_PAGE, "There may be more on the next page."),
-            *looks,
-            t.leave(total, f"{' + '.join(amounts)} = {total}."),
-        ],
-        wrong_answers=[wrong for wrong in (more, everything) if wrong != total],
-        grounds={total: sum_of(*amounts)},
-        evidence=["no matter how many there are", *(row["increment_id"] for row in complete), *amounts],
-    )
+    turns = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
+    slots = {"answer": rng.choice(("Only the sum, please", "Answer with the amount alone", "Just the amount"))}
+    steps = [t.click("Customer Service"), t.click(page[0]["title"]), *open_account("My Orders"), *turns]
+    steps += [*joined(*(open_order(world, row) for row in complete)), t.leave(total, f"{' + '.join(amounts)} = {total}.")]
+    wrong, grounds = [wrong for wrong in (more, everything) if wrong != total], {total: sum_of(*amounts)}
+    evidence = ["no matter how many there are", *(row["increment_id"] for row in complete), *amounts]
+    return t.Draw(slots, t.answer(fuzzy_match=total), steps, wrong_answers=wrong, grounds=grounds, evidence=evidence)
 
 
 _ORDERS = """
@@ -349,44 +323,25 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
     steps: list[Step] = [t.click("My Cart")]
     left = list(lines)
     while gone := [place for place, (_, _, is_gone) in enumerate(left) if is_gone]:
-        steps += [
-            t.click("Proceed to Checkout"),
-            t.click(nth("Remove", gone[0]), f"{left[gone[0]][0]['name']} is not available."),
-        ]
-        del left[gone[0]]
+        row, *_ = left.pop(gone[0])
+        steps += [t.click("Proceed to Checkout"), t.click(nth("Remove", gone[0]), f"{row['name']} is not available.")]
     for shelf, row, quantity in swaps:
         place = shelf.index(row)
-        steps += [
-            *open_category(row),
-            *sort_by_price(),
-            *turn_pages(world, place, ONE_PAGE),
-            t.click(row["name"], "It is the cheapest that is there and has no options."),
-            *([t.type_text("Qty", str(quantity))] if quantity > 1 else []),
-            t.click("Add to Cart"),
-        ]
+        steps += [*open_category(row), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
+        steps += [t.click(row["name"], "It is the cheapest that is there and has no options.")]
+        steps += [*([t.type_text("Qty", str(quantity))] if quantity > 1 else []), t.click("Add to Cart")]
     last = world.value("SELECT max(order_id) FROM sales_order")
     slots = {"method": TABLE, "payment": payment, "categories": listed([shelf[0]["category"] for shelf, _ in chosen])}
-    check = t.all_of(
-        t.state(
-            _ORDERS,
-            last,
-            expected=sorted(
-                [ME, "pending", None, TABLE, payment, address["street"], row["sku"], "{}", quantity] for row, quantity in bought
-            ),
-        ),
-        cart_holds(),
-    )
-    steps = [
-        *steps,
-        t.click("My Cart"),
-        t.click("Proceed to Checkout"),
-        t.click(f"{TABLE} {money(cents)}"),
-        t.click("Next"),
-        *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
-        t.click("Place Order"),
-        t.leave("", "The shop thanks for the purchase."),
-    ]
+    columns = [ME, "pending", None, TABLE, payment, address["street"]]
+    ordered = sorted([*columns, row["sku"], "{}", quantity] for row, quantity in bought)
+    check = t.all_of(t.state(_ORDERS, last, expected=ordered), cart_holds())
+    steps = [*steps, t.click("My Cart"), t.click("Proceed to Checkout"), t.click(f"{TABLE} {money(cents)}")]
+    steps += [t.click("Next"), *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]), t.click("Place Order")]
+    steps += [t.leave("", "The shop thanks for the purchase.")]
     return t.Draw(slots, check, steps, evidence=[*(row["name"] for row, *_ in lines), *(row["name"] for row, _ in bought)])
+
+
+_VALID = "is_active AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value)"
 
 
 @TEMPLATES.template
@@ -397,16 +352,13 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     amounts = [world.rng.randint(1, 3) for _ in chosen]
     subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
     rules = world.rows(
-        """SELECT *, is_active AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value) AS is_valid
-        FROM cart_rule JOIN world ON key = 'now' WHERE coupon_code IS NOT NULL ORDER BY rule_id"""
+        f"SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now' WHERE coupon_code IS NOT NULL ORDER BY rule_id"
     )
-    savings = {
-        rule["coupon_code"]: (subtotal * rule["amount"] + 50) // 100
-        if rule["action"] == "by_percent"
-        else min(rule["amount"], subtotal)
-        for rule in rules
-        if rule["is_valid"]
-    }
+    savings: dict[str, int] = {}
+    for rule in rules:
+        if rule["is_valid"]:
+            share = (subtotal * rule["amount"] + 50) // 100
+            savings[rule["coupon_code"]] = share if rule["action"] == "by_percent" else min(rule["amount"], subtotal)
     refused = [rule["coupon_code"] for rule in rules if not rule["is_valid"]]
     if len(savings) < 2 or not refused:
         raise t.NothingToDraw("coupons to choose from")
@@ -416,22 +368,14 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     if ranked[0] - ranked[1] < 50:
         raise t.NothingToDraw("one coupon that is best")
     best = next(code for code in codes if savings.get(code) == ranked[0])
-    steps: list[Step] = []
-    for row, amount in zip(chosen, amounts, strict=True):
-        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
-        steps += [*open_product(row["name"]), *quantity, t.click("Add to Cart")]
-    steps.append(t.click("My Cart"))
+    steps = [*put(zip(chosen, amounts, strict=True)), t.click("My Cart")]
     for code in codes:
         steps += [t.type_text("Discount Code", code), t.click("Apply Discount")]
         steps += [t.click("Cancel Coupon", f"It saves {money(savings[code])}.")] if code in savings else []
     lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
     check = cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best)
-    steps = [
-        *steps,
-        t.type_text("Discount Code", best, "This one saves most."),
-        t.click("Apply Discount"),
-        t.leave("", f"{best} is applied."),
-    ]
+    steps = [*steps, t.type_text("Discount Code", best, "This one saves most."), t.click("Apply Discount")]
+    steps += [t.leave("", f"{best} is applied.")]
     evidence = [money(cents) for code, cents in savings.items() if code in codes]
     return t.Draw({"lines": lines, "codes": listed(codes)}, check, steps, evidence=evidence)
 
@@ -451,38 +395,17 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("something that I bought")
     rows, name = world.rng.choice(found)
     stars, summary, text = world.rng.choice(TEXTS["verdicts"])
-    start = [*open_account("My Orders")]
-    page = 0
-    looks: list[Step] = []
-    for row in rows:
-        own_page, place = on_page(world, row["place"], PER_PAGE)
-        looks += [t.click("Next", "The month is further back.")] * (own_page - page)
-        page = own_page
-        looks += [t.click(nth("View Order", place)), t.back()]
+    looks = [step for _, way in through(world, rows, "The month is further back.") for step in (*way, t.back())]
     nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
     number = f"{stars} star{'s' if stars > 1 else ''}"
-    slots = {
-        "noun": noun(name),
-        "month": f"{date.fromisoformat(rows[0]['created_at'][:10]):%B %Y}",
-        "stars": number,
-        "summary": summary,
-        "text": text,
-    }
-    check = t.state(
-        "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
-        world.value("SELECT count(*) FROM review"),
-        expected=[[sold[name]["product_id"], ME, nickname, summary, text, stars]],
-    )
-    steps = [
-        *start,
-        *looks,
-        *open_reviews(sold[name]),
-        t.click(number, f"It must be the {name}."),
-        t.type_text("Summary", summary),
-        t.type_text("Review", text),
-        t.click("Submit Review"),
-        t.leave("", "The review is written."),
-    ]
+    slots = {"noun": noun(name), "month": f"{date.fromisoformat(rows[0]['created_at'][:10]):%B %Y}"}
+    slots |= {"stars": number, "summary": summary, "text": text}
+    columns, count = "product_id, customer_id, nickname, title, detail, rating", world.value("SELECT count(*) FROM review")
+    expected = [[sold[name]["product_id"], ME, nickname, summary, text, stars]]
+    check = t.state(f"SELECT {columns} FROM review ORDER BY review_id LIMIT -1 OFFSET ?", count, expected=expected)
+    steps = [*open_account("My Orders"), *looks, *open_reviews(sold[name]), t.click(number, f"It must be the {name}.")]
+    steps += [t.type_text("Summary", summary), t.type_text("Review", text), t.click("Submit Review")]
+    steps += [t.leave("", "The review is written.")]
     return t.Draw(slots, check, steps, evidence=[name, *(row["increment_id"] for row in rows)])
 
 
@@ -499,27 +422,22 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     if not orders:
         raise t.NothingToDraw("an order that can be repeated")
     row = world.rng.choice(orders)
-    items = world.rows(
-        "SELECT i.*, p.name AS product, p.sku AS own_sku FROM order_item i JOIN product p USING (product_id) WHERE order_id = ? ORDER BY item_id",
-        row["order_id"],
+    own = (
+        "SELECT i.*, p.name AS product, p.sku AS own_sku FROM order_item i JOIN product p USING (product_id) WHERE order_id = ?"
     )
-    others = world.rows(
-        GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND product_id NOT IN "
-        "(SELECT product_id FROM order_item WHERE order_id = ?) ORDER BY product_id",
-        row["order_id"],
+    items = world.rows(f"{own} ORDER BY item_id", row["order_id"])
+    strange_ones = (
+        "is_plain AND is_salable AND quantity > 5 AND product_id NOT IN (SELECT product_id FROM order_item WHERE order_id = ?)"
     )
+    others = world.rows(GOODS + f"SELECT * FROM goods WHERE {strange_ones} ORDER BY product_id", row["order_id"])
     strange = world.rng.sample(others, 2)
     wrong = world.rng.choice(items)
     missing = world.rng.choice([item for item in items if item is not wrong and item["options"] == "{}"])
     kinds = variants.of(world.connection("shopping"), [item["product_id"] for item in items])
-    if any(
-        kinds[key].available < row["qty_ordered"] + 3 for row in items if (key := (row["product_id"], row["options"])) in kinds
-    ):
+    chosen = [(kinds.get((item["product_id"], item["options"])), item["qty_ordered"]) for item in items]
+    if any(kind is not None and kind.available < count + 3 for kind, count in chosen):
         raise t.NothingToDraw("choices that can be had again")
-    cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {ME}")
-    cart_id = cart[0]["cart_id"] if cart else world.plant("cart", customer_id=ME)
-    if cart and world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart_id):
-        raise t.NothingToDraw("an empty cart")
+    cart_id = own_cart(world)
     held: list[tuple[str, bool, int]] = []  # name, whether it belongs there, how many must be there
     lines: list[tuple[int, str, int, t.Row | None]] = [
         (item["product_id"], item["product"], item["qty_ordered"] + (2 if item is wrong else 0), item)
@@ -541,18 +459,10 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     place = next(place for place, (name, _, _) in enumerate(left) if name == wrong["product"])
     quantity = [t.type_text("Qty", str(missing["qty_ordered"]))] if missing["qty_ordered"] > 1 else []
     check = cart_holds(*((item["own_sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items))
-    steps = [
-        *open_order(world, row),
-        t.click("My Cart"),
-        *takes,
-        t.type_text(nth("Qty", place), str(wrong["qty_ordered"])),
-        t.click("Update Shopping Cart"),
-        *open_product(missing["product"]),
-        *quantity,
-        t.click("Add to Cart"),
-        t.click("My Cart"),
-        t.leave("", "The cart holds what the order held."),
-    ]
+    steps = [*open_order(world, row), t.click("My Cart"), *takes]
+    steps += [t.type_text(nth("Qty", place), str(wrong["qty_ordered"])), t.click("Update Shopping Cart")]
+    steps += [*open_product(missing["product"]), *quantity, t.click("Add to Cart"), t.click("My Cart")]
+    steps += [t.leave("", "The cart holds what the order held.")]
     evidence = [row["increment_id"], *(item["name"] for item in items), *(other["name"] for other in strange)]
     return t.Draw({"number": row["increment_id"]}, check, steps, evidence=evidence)
 
@@ -573,24 +483,16 @@ def pieces_before(world: t.Sampler) -> t.Draw:
     if not found:
         raise t.NothingToDraw("orders to count")
     last, days, within, counted = world.rng.choice(found)
-    amounts = [
-        str(item["qty_ordered"])
-        for row in counted
-        for item in world.rows("SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
-    ]
+    query = "SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id"
+    amounts = [str(item["qty_ordered"]) for row in counted for item in world.rows(query, row["order_id"])]
     total = str(sum(map(int, amounts)))
-    pages = [on_page(world, row["place"], PER_PAGE)[0] for row in (last, within[-1])]
     looks = joined(*(open_order(world, row) for row in counted))
     between = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
-    assert pages[0] <= pages[1]
-    return t.Draw(
-        {"number": last["increment_id"], "days": days},
-        t.answer(fuzzy_match=total),
-        [*open_account("My Orders"), *between, *looks, t.leave(total, f"{' + '.join(amounts)} = {total}.")],
-        wrong_answers=[str(int(total) + 1), str(len(counted))] if total != str(len(counted)) else [str(int(total) + 1)],
-        grounds={total: sum_of(*amounts)},
-        evidence=[last["increment_id"], *(row["increment_id"] for row in counted)],
-    )
+    slots, check = {"number": last["increment_id"], "days": days}, t.answer(fuzzy_match=total)
+    steps = [*open_account("My Orders"), *between, *looks, t.leave(total, f"{' + '.join(amounts)} = {total}.")]
+    wrong = [str(int(total) + 1), *([str(len(counted))] if total != str(len(counted)) else [])]
+    evidence = [last["increment_id"], *(row["increment_id"] for row in counted)]
+    return t.Draw(slots, check, steps, wrong_answers=wrong, grounds={total: sum_of(*amounts)}, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -600,8 +502,7 @@ def within_budget(world: t.Sampler) -> t.Draw:
     chosen = sorted(world.rng.sample(goods, 3), key=lambda row: str(row["name"]))
     amounts = [world.rng.randint(1, 3) for _ in chosen]
     rule = world.pick(
-        """SELECT * FROM cart_rule JOIN world ON key = 'now' WHERE is_active AND coupon_code IS NOT NULL
-        AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value) ORDER BY rule_id"""
+        f"SELECT * FROM cart_rule JOIN world ON key = 'now' WHERE {_VALID} AND coupon_code IS NOT NULL ORDER BY rule_id"
     )
     if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
         raise t.NothingToDraw("an empty cart")
@@ -615,18 +516,18 @@ def within_budget(world: t.Sampler) -> t.Draw:
     total = subtotal - discount + shipping
     fits = world.rng.random() < 0.5
     limit = (total + world.rng.randint(20, 300)) if fits else total - world.rng.randint(20, max(21, min(300, shipping + 40)))
-    steps: list[Step] = []
-    for row, amount in zip(chosen, amounts, strict=True):
-        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
-        steps += [*open_product(row["name"]), *quantity, t.click("Add to Cart")]
-    steps += [t.click("My Cart"), t.type_text("Discount Code", rule["coupon_code"]), t.click("Apply Discount")]
+    steps = [
+        *put(zip(chosen, amounts, strict=True)),
+        t.click("My Cart"),
+        t.type_text("Discount Code", rule["coupon_code"]),
+        t.click("Apply Discount"),
+    ]
     lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
     slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit)}
     evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]
     if fits:
-        held = cart_holds(
-            *((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=rule["coupon_code"]
-        )
+        wanted = zip(chosen, amounts, strict=True)
+        held = cart_holds(*((row["sku"], {}, amount) for row, amount in wanted), coupon=rule["coupon_code"])
         return t.Draw(slots, held, [*steps, t.leave("", f"It comes to {money(total)}.")], evidence=evidence)
     check = t.all_of(t.not_achievable(), cart_holds())
     steps = [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")]
@@ -637,13 +538,8 @@ def within_budget(world: t.Sampler) -> t.Draw:
 def order_by_memory(world: t.Sampler) -> t.Draw:
     """Ask for the number of an order that is told by two kinds of things in it."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
-    nouns = {
-        row["order_id"]: [
-            noun(name)
-            for (name,) in world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
-        ]
-        for row in rows
-    }
+    query = "SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id"
+    nouns = {row["order_id"]: [noun(name) for (name,) in world.rows(query, row["order_id"])] for row in rows}
     found = []
     for row in rows[4:16]:
         for first in nouns[row["order_id"]]:
@@ -655,14 +551,8 @@ def order_by_memory(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("an order to remember")
     row, first, second = world.rng.choice(found)
     looks: list[Step] = []
-    page = 0
-    for other in rows[: row["place"] + 1]:
-        own_page, place = on_page(world, other["place"], PER_PAGE)
-        looks += [t.click("Next", "It is further back.")] * (own_page - page)
-        page = own_page
-        looks.append(t.click(nth("View Order", place)))
-        if other["order_id"] != row["order_id"]:
-            looks.append(t.back("Not this one."))
+    for other, way in through(world, rows[: row["place"] + 1], "It is further back."):
+        looks += [*way, *([] if other["order_id"] == row["order_id"] else [t.back("Not this one.")])]
     number = row["increment_id"]
     check = t.answer(fuzzy_match=number)
     steps = [*open_account("My Orders"), *looks, t.leave(number, "Both are in this one.")]
