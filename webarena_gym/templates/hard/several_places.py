@@ -10,10 +10,10 @@ from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.files import files_become
+from webarena_gym.templates.gitlab import DEVELOPER, PLANNING, entry, find_project, new_rows, next_iid
+from webarena_gym.templates.gitlab import open_list as open_issues
+from webarena_gym.templates.gitlab.code import files_become
 from webarena_gym.templates.gitlab.issues import MINE, today
-from webarena_gym.templates.gitlab.ways import DEVELOPER, PLANNING, entry, new_rows, next_iid, open_project
-from webarena_gym.templates.gitlab.ways import open_list as open_issues
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
     colleagues,
@@ -28,15 +28,15 @@ from webarena_gym.templates.hard.gitlab_projects import outsiders
 from webarena_gym.templates.hard.kit import Hard, ago, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open
 from webarena_gym.templates.hard.reddit import plant_post, strangers
-from webarena_gym.templates.map.changes import ME, saved, saved_are
-from webarena_gym.templates.map.ways import open_place, open_routes, places, roads, some_place, spot
-from webarena_gym.templates.reddit.routes import open_forum, open_post, word
-from webarena_gym.templates.reddit.votes import votes_are
-from webarena_gym.templates.several.routes import tabs, turn_to
-from webarena_gym.templates.shopping.buying import cart_holds
-from webarena_gym.templates.shopping.routes import GOODS, open_product
-from webarena_gym.templates.wikipedia.changes import WATCHED, watchlist
-from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
+from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
+from webarena_gym.templates.map.facts import ME, saved, saved_are
+from webarena_gym.templates.reddit import open_forum, open_post, word
+from webarena_gym.templates.reddit.mine import votes_are
+from webarena_gym.templates.several import tabs, turn_to
+from webarena_gym.templates.shopping import GOODS, open_product
+from webarena_gym.templates.shopping.orders import cart_holds
+from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
+from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
 
 TEMPLATES = Hard("several")
 TEXTS = TEMPLATES.texts
@@ -542,7 +542,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
         t.type_text("Note", note),
         t.click("Save place"),
         turn_to(2),
-        *open_project(row),
+        *find_project(row),
         t.click("Issues"),
         t.click("New issue"),
         t.type_text("Title", two["name"]),
@@ -596,7 +596,7 @@ def outing(world: t.Sampler) -> t.Draw:
     check = t.state(_NEW_POSTS, last, expected=[[forum["forum_id"], title, oldest[0], None, None]], site="reddit")
     steps = [
         turn_to(2),
-        *open_project(row),
+        *find_project(row),
         t.click("Repository"),
         t.click(file),
         turn_to(0),
@@ -736,7 +736,7 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
         say(host, issue, person["user_id"], text, 100 - 13 * place)
     final = [new if place == swapped else each for place, each in enumerate(stops)]
     note, refusal = rng.choice(("our day", "as planned", "all of us")), rng.choice(("This plan does not work.", "Somewhere the door will be closed.", "Not possible, please change the plan."))  # fmt: skip
-    way = [turn_to(1), *repository_page(host, row, file, "# The day\n\n" + "\n".join(lines) + "\n"), *open_project(row), t.click("Issues"), t.click(entry(title))]  # fmt: skip
+    way = [turn_to(1), *repository_page(host, row, file, "# The day\n\n" + "\n".join(lines) + "\n"), *find_project(row), t.click("Issues"), t.click(entry(title))]  # fmt: skip
     changes: list[Step] = []
     if is_possible:
         for each in final:
@@ -820,7 +820,7 @@ def check_reports(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
             expected=[[1]],
         )
     names = [place["name"] for place in (a, b, c, d, e) if any(place["name"] in text for text, _ in cases)]
-    steps: list[Step] = [*repository_page(world, row, file, rules), *open_project(row), *labelled_list(label)]
+    steps: list[Step] = [*repository_page(world, row, file, rules), *find_project(row), *labelled_list(label)]
     for issue, _ in made:
         steps += [t.click(entry(issue["title"])), t.back()]
     steps += [turn_to(1), *(step for name in names for step in open_place(name))]
