@@ -105,10 +105,7 @@ file_place = Visit(
         t.click("Switch branch"),
         *(t.click(part) for part in row["other"]["path"].split("/")),
     ],
-    other=(
-        "SELECT path FROM file WHERE branch_id = ? ORDER BY path",
-        "branch_id",
-    ),
+    other=("SELECT path FROM file WHERE branch_id = ? ORDER BY path", "branch_id"),
     slots={"path": "{other[path]}", "project": "{name}"},
 )
 
@@ -248,12 +245,7 @@ def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
     counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
     total = str(sum(counts))
     return t.Draw(
-        slots={
-            "first": first,
-            "second": second,
-            "project": row["name"],
-            "month": f"{date.fromisoformat(row['day']):%B %Y}",
-        },
+        slots={"first": first, "second": second, "project": row["name"], "month": f"{date.fromisoformat(row['day']):%B %Y}"},
         grounds={
             total: number_of(
                 *(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))
@@ -515,9 +507,6 @@ file_delete = Change(
     lambda world, row: files_become(world, row, {row["other"]["path"]: None}),
     way=lambda _, row: [*open_file(row, row["other"]["path"]), t.click("Delete file")],
     seen="The file is gone.",
-    other=(
-        "SELECT path FROM file WHERE branch_id = ? ORDER BY path",
-        "trunk_id",
-    ),
+    other=("SELECT path FROM file WHERE branch_id = ? ORDER BY path", "trunk_id"),
     slots={"path": "{other[path]}", "project": "{name}"},
 )

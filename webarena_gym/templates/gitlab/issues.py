@@ -316,8 +316,7 @@ labelled_issue_count = Fact(
 def busiest_author(world: t.Sampler) -> t.Draw:
     """Ask who opened the most issues of a project."""
     row = world.pick(
-        PLANNING + "SELECT * FROM problem GROUP BY project_id HAVING count(*) BETWEEN 4 AND ? ORDER BY project_id",
-        PER_PAGE,
+        PLANNING + "SELECT * FROM problem GROUP BY project_id HAVING count(*) BETWEEN 4 AND ? ORDER BY project_id", PER_PAGE
     )
     authors = world.rows(PLANNING + "SELECT author FROM problem WHERE project_id = ? ORDER BY issue_id", row["project_id"])
     (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
@@ -545,9 +544,7 @@ def issues_assign_all(world: t.Sampler) -> t.Draw:
     return instruction(
         {"project": rows[0]["full_path"]},
         t.state(
-            ASSIGNED,
-            rows[0]["project_id"],
-            expected=[[iid, my_name(world) if iid in numbers else names] for iid, names in old],
+            ASSIGNED, rows[0]["project_id"], expected=[[iid, my_name(world) if iid in numbers else names] for iid, names in old]
         ),
         way=in_turn(rows, t.choose("Assignee", "Nobody"), t.click("Assign to me")),
     )

@@ -178,10 +178,7 @@ state_capital = Fact(
     "{name}; {population}",
     way=[*open_place("{state}"), t.click("{name}")],
     wrong=["{other[name]}; {other[population]}", "{name}"],
-    other=(
-        PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id",
-        "name",
-    ),
+    other=(PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id", "name"),
 )
 count_in_town = Fact(
     PLACES

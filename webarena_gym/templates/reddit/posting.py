@@ -68,9 +68,7 @@ def ask_where_answered(world: t.Sampler) -> t.Draw:
     forums = forums_tagged(world, tag)
     question = QUESTIONS[tag].format(word=word(world))
     return t.Draw(
-        slots={"question": question},
-        eval=posted(world, forums, question),
-        solution=submit(world.rng.choice(forums), question),
+        slots={"question": question}, eval=posted(world, forums, question), solution=submit(world.rng.choice(forums), question)
     )
 
 
@@ -79,9 +77,7 @@ def ask_in_town(world: t.Sampler) -> t.Draw:
     town = world.pick("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = 'cities' ORDER BY name")["name"]
     question = f"Does bus {world.rng.randint(2, 98)} still stop at the {word(world)} bridge?"
     return t.Draw(
-        slots={"town": town, "question": question},
-        eval=posted(world, [town], question),
-        solution=submit(town, question),
+        slots={"town": town, "question": question}, eval=posted(world, [town], question), solution=submit(town, question)
     )
 
 
@@ -110,10 +106,7 @@ repost_image = Change(
     ],
     seen="The picture is in {other[name]}.",
     start_url="__REDDIT__/f/{forum}",
-    other=(
-        "SELECT name FROM forum WHERE forum_id != ? ORDER BY name",
-        "forum_id",
-    ),
+    other=("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", "forum_id"),
     slots={"forum": "{other[name]}", "note": "from /f/{forum}"},
 )
 
@@ -222,10 +215,7 @@ share_again = Change(
         t.click("Create submission"),
     ],
     seen="The link is in {other[name]}.",
-    other=(
-        "SELECT name FROM forum WHERE forum_id != ? ORDER BY name",
-        "forum_id",
-    ),
+    other=("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", "forum_id"),
     slots={"forum": "{other[name]}"},
 )
 

@@ -125,10 +125,7 @@ poster = Fact(
     way=open_post("{title}"),
     seen="It is by {author}.",
     wrong=["{other[author]}"],
-    other=(
-        POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id",
-        "author",
-    ),
+    other=(POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id", "author"),
 )
 points = Fact(
     POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id",

@@ -412,11 +412,7 @@ def urls_of_missing_forum(world: t.Sampler) -> t.Draw:
         slots={"project": project["name"], "folder": folder, "forum": forum},
         grounds={"N/A": says("No forum fits these words")},
         eval=t.not_achievable(),
-        solution=[
-            turn_to(1),
-            *open_forum(forum)[:2],
-            t.leave("N/A", "There is no forum of that name."),
-        ],
+        solution=[turn_to(1), *open_forum(forum)[:2], t.leave("N/A", "There is no forum of that name.")],
     )
 
 

@@ -56,10 +56,7 @@ order_date = Fact(
     way=open_orders,
     seen="Order {increment_id} is of {created_at:long_date}.",
     wrong=["{other[created_at]:long_date}"],
-    other=(
-        MINE + "SELECT created_at FROM mine WHERE date(created_at) != date(?) ORDER BY order_id",
-        "created_at",
-    ),
+    other=(MINE + "SELECT created_at FROM mine WHERE date(created_at) != date(?) ORDER BY order_id", "created_at"),
     slots={"number": "{increment_id}"},
 )
 order_payment = Fact(
@@ -83,10 +80,7 @@ order_city = Fact(
     way=open_order,
     seen="The shipping address is in {city}.",
     wrong=["{other[city]}"],
-    other=(
-        "SELECT DISTINCT city FROM order_address WHERE city != ? ORDER BY city",
-        "city",
-    ),
+    other=("SELECT DISTINCT city FROM order_address WHERE city != ? ORDER BY city", "city"),
     slots={"number": "{increment_id}"},
 )
 
@@ -249,10 +243,7 @@ latest_number = Fact(
     way=lambda world, row: look_for(world, row, row["new_status"]),
     seen="The first one that is {new_status} is {increment_id}.",
     wrong=["{other[increment_id]}"],
-    other=(
-        MINE + "SELECT increment_id FROM mine WHERE order_id != ? ORDER BY order_id",
-        "order_id",
-    ),
+    other=(MINE + "SELECT increment_id FROM mine WHERE order_id != ? ORDER BY order_id", "order_id"),
     also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
     slots={"status": "{new_status}"},
 )
@@ -311,10 +302,7 @@ def month_spending(world: t.Sampler) -> t.Draw:
         slots={"month": month_name(rows[0])},
         grounds={total: sum_of(*map(money, parts))},
         eval=t.answer(fuzzy_match=total),
-        solution=[
-            *read_month(world, rows),
-            t.leave(total, f"{' + '.join(map(money, parts))} = {total}."),
-        ],
+        solution=[*read_month(world, rows), t.leave(total, f"{' + '.join(map(money, parts))} = {total}.")],
         wrong_answers=[money(sum(parts) + 1500)],
     )
 
@@ -530,11 +518,7 @@ def checkout(world: t.Sampler) -> t.Draw:
     shown = "{lastname}, {street}, {city}".format(**address)
     return instruction(
         {"product": row["name"], "street": address["street"], "method": method, "payment": payment},
-        t.state(
-            NEW_ORDERS,
-            number,
-            expected=[[ME, "pending", None, cents, payment, address["street"], row["sku"], "{}", 1]],
-        ),
+        t.state(NEW_ORDERS, number, expected=[[ME, "pending", None, cents, payment, address["street"], row["sku"], "{}", 1]]),
         way=[
             *buy(row["name"]),
             t.click("My Cart"),

@@ -422,10 +422,7 @@ latest_reviewer = Fact(
     way=lambda _, row: open_reviews(row["name"]),
     seen="The newest review stands first; it is by {nickname}.",
     wrong=["{other[nickname]}"],
-    other=(
-        "SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname",
-        "nickname",
-    ),
+    other=("SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname", "nickname"),
     slots={"product": "{name}"},
 )
 

@@ -439,10 +439,7 @@ customer_group = Fact(
     way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, "{other[email]}")],
     seen="{other[name]} is in the group {other[group_name]}.",
     wrong=lambda _, row: [next(other for other in GROUPS if other != row["other"]["group_name"])],
-    other=(
-        CUSTOMER_NAMES + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id",
-        "group_name",
-    ),
+    other=(CUSTOMER_NAMES + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id", "group_name"),
     slots={"email": "{other[email]}"},
 )
 customer_since = Fact(

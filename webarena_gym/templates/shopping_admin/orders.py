@@ -313,10 +313,7 @@ def notify_nobody(world: t.Sampler) -> t.Draw:
         slots={"customer": row["name"], "note": world.rng.choice(NOTES)},
         grounds={"N/A": lacks([f"Orders of {row['name']}", f"{row['orders']} records found"], [])},
         eval=t.all_of(t.not_achievable(), others_stay(world, ORDERS)),
-        solution=[
-            *open_customer(row["name"], "Orders"),
-            t.leave("N/A", f"None of the orders of {row['name']} is pending."),
-        ],
+        solution=[*open_customer(row["name"], "Orders"), t.leave("N/A", f"None of the orders of {row['name']} is pending.")],
     )
 
 

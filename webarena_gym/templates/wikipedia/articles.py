@@ -412,10 +412,7 @@ category_size = Fact(
     way=lambda world, row: open_category(world, row["name"]),
     seen="{other[title]} and others, {size} in all.",
     wrong=lambda _, row: [str(row["size"] + 1), str(row["size"] - 1)],
-    other=(
-        "SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title",
-        "name",
-    ),
+    other=("SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title", "name"),
     slots={"category": "{name}"},
 )
 
