@@ -15,6 +15,8 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import turn_pages
 
+TEXTS = t.read_texts("gitlab")
+
 ME = 1  # the person who is signed in when a task starts
 PROJECTS_PER_PAGE = 20
 COMMITS_PER_PAGE = 40

@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab.world.pools import licenses
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, open_project, slashed
+from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, TEXTS, open_project, slashed
 from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
 from webarena_gym.templates.ways import instruction, question, turn_pages
 
@@ -296,8 +296,7 @@ def _top(world: t.Sampler, count: int) -> list[t.Row]:
     """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
     rows = ranked(world, count + 1)
     numbers = [row["found"] for row in rows[: count + 1]]
-    if len(numbers) != len({*numbers}):
-        raise t.NothingToDraw("a project whose most active contributors have different numbers of commits")
+    t.skip_if(len(numbers) != len({*numbers}), "a project whose most active contributors have different numbers of commits")
     return rows
 
 
@@ -344,8 +343,7 @@ def last_commit_date(world: t.Sampler) -> t.Draw:
     rows = ranked(world, 2)
     row = world.rng.choice(rows)
     others = [other["last"][:10] for other in rows if other["last"][:10] != row["last"][:10]]
-    if not others:
-        raise t.NothingToDraw("contributors who stopped on different days")
+    t.skip_if(not others, "contributors who stopped on different days")
     return t.Draw(
         slots={"person": row["author_name"], "project": row["name"]},
         eval=t.answer(fuzzy_match=row["last"][:10]),
@@ -366,17 +364,6 @@ commit_place = Visit(
 
 
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"
-NOTES = (
-    "Open every morning from nine to noon.",
-    "Call before you come, the bell is broken.",
-    "The next meeting is on the first Monday of the month.",
-    "Send photos to the usual address, one per mail.",
-    "All numbers are rounded to the next ten.",
-    "Backups run at night and take an hour.",
-    "Ask in the chat before you change this.",
-    "Version two will need a new key.",
-)
-"""Texts for new files."""
 FOLDERS = ("minutes", "archive", "drafts", "letters", "plans", "lists")
 FILE_NAMES = ("summary.txt", "agenda.md", "contacts.txt", "remarks.md", "ideas.txt", "urls.txt")
 
@@ -417,7 +404,7 @@ file_new = Change(
     seen="The file is there.",
     also={
         "path": lambda world, _row: f"{world.rng.choice(FOLDERS)}/{world.rng.choice(FILE_NAMES)}",
-        "text": lambda world, _row: world.rng.choice(NOTES),
+        "text": lambda world, _row: world.rng.choice(TEXTS["notes"]),
     },
     slots={"project": "{name}"},
 )
@@ -499,7 +486,7 @@ readme_replace = Change(
         t.click("Commit changes"),
     ],
     seen="The README is replaced.",
-    also={"text": lambda world, _row: world.rng.choice(NOTES)},
+    also={"text": lambda world, _row: world.rng.choice(TEXTS["notes"])},
     slots={"project": "{name}"},
 )
 file_delete = Change(

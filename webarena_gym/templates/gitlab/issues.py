@@ -16,6 +16,7 @@ from webarena_gym.templates.gitlab import (
     PLANNING,
     REPORTER,
     SPOKEN,
+    TEXTS,
     entry,
     find_project,
     find_topic,
@@ -31,24 +32,6 @@ from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
 from webarena_gym.templates.ways import instruction, question, turn_pages
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
-PROBLEMS = (
-    "connection refused", "blank page after the update", "404 on the download link", "disk quota exceeded",
-    "broken umlauts in exports",
-    "timeouts behind a proxy", "a memory leak overnight", "permission denied on start", "wrong time zone in reports",
-)  # fmt: skip
-TITLES = (
-    "Links in the footer are dead", "401 bad gateway at night", "Numbers are cut off in print", "Menu covers the first line",
-    "Cannot paste long paths", "Sorting forgets its direction", "Icons are blurred on large screens", "Upload stops at half",
-)  # fmt: skip
-EVENTS = (
-    "product launch",
-    "code review week",
-    "user survey",
-    "bug bash",
-    "documentation sprint",
-    "conference demo",
-    "team offsite",
-)
 IDEAS = ("offline maps", "a plugin system", "voice control", "nightly builds", "a public roadmap", "end-to-end encryption")
 
 
@@ -73,7 +56,7 @@ def issue_create(world: t.Sampler) -> t.Draw:
     """Open an issue with an assignee and a due date."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
     due = today(world) + timedelta(days=world.rng.randint(10, 400))
-    title = world.rng.choice(TITLES)
+    title = world.rng.choice(TEXTS["titles"])
     others = people_of(world, row["project_id"])
     person = world.rng.choice(others) if others and world.rng.random() < 0.5 else None
     iid = next_iid(world, "issue", row["project_id"])
@@ -90,7 +73,7 @@ def issue_create(world: t.Sampler) -> t.Draw:
 def issue_report(world: t.Sampler) -> t.Draw:
     """Report a problem in a project, in words of one's own."""
     row = world.pick(PLANNING + "SELECT * FROM place WHERE NOT is_archived ORDER BY project_id")
-    problem = world.rng.choice(PROBLEMS)
+    problem = world.rng.choice(TEXTS["problems"])
     iid = next_iid(world, "issue", row["project_id"])
     columns = "project_id, iid, instr(lower(title || ' ' || description), lower(?)) > 0"
     last = world.value("SELECT max(issue_id) FROM issue")
@@ -138,7 +121,7 @@ def issue_propose(world: t.Sampler) -> t.Draw:
 def milestone_create(world: t.Sampler) -> t.Draw:
     """Make a milestone with both dates; the second may be given in days after the first."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
-    event = world.rng.choice(EVENTS)
+    event = world.rng.choice(TEXTS["events"])
     start = today(world) + timedelta(days=world.rng.randint(1, 120))
     days = world.rng.randint(7, 40)
     end = start + timedelta(days=days)
@@ -246,8 +229,7 @@ def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
     hits = {word: [issue for issue in issues if word in issue["title"].lower()] for word in words}
     word = world.rng.choice(words)
     found = hits[word]
-    if len(found) < 2 or found[0][column] == found[1][column]:
-        raise t.NothingToDraw("a word in the titles of several issues of mine")
+    t.skip_if(len(found) < 2 or found[0][column] == found[1][column], "a word in the titles of several issues of mine")
     row = found[0]
     is_closed = row["state"] == "closed"
     mentioned = [issue for issue in issues if word in issue["title"].lower() or word in issue["description"].lower()]
@@ -320,8 +302,7 @@ def busiest_author(world: t.Sampler) -> t.Draw:
     )
     authors = world.rows(PLANNING + "SELECT author FROM problem WHERE project_id = ? ORDER BY issue_id", row["project_id"])
     (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
-    if most == second:
-        raise t.NothingToDraw("somebody who opened more issues than all others")
+    t.skip_if(most == second, "somebody who opened more issues than all others")
     return question(
         {"project": row["full_path"]},
         name,
@@ -523,8 +504,7 @@ def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:
     for row in sorted(rows, key=lambda row: (row["created_at"], row["issue_id"]), reverse=True):
         found.setdefault(row["project_id"], []).append(row)
     several = [found[project_id] for project_id in sorted(found) if 2 <= len(found[project_id]) <= 4]
-    if not several:
-        raise t.NothingToDraw("a project with a few such issues")
+    t.skip_if(not several, "a project with a few such issues")
     return world.rng.choice(several)
 
 

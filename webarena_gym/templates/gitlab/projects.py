@@ -12,6 +12,7 @@ from webarena_gym.templates.gitlab import (
     ME,
     PROJECTS,
     PROJECTS_PER_PAGE,
+    TEXTS,
     open_by_stars,
     open_group,
     open_project,
@@ -40,14 +41,6 @@ LISTS: dict[str, tuple[str, list[Step]]] = {
     ),
 }
 """Lists: what they are, where they are, and the way there."""
-PAGES = {
-    "branches": "/-/branches",
-    "members": "/-/project_members",
-    "contributors": "/-/graphs/{branch}",
-    "commits": "/-/commits/{branch}",
-    "forks": "/-/forks",
-    "stargazers": "/-/starrers",
-}
 TEMPLATES_OFFERED = {"Android": 3, "Plain HTML": 3, "Python package": 4, "Go service": 3, "Rust crate": 3, "Node service": 3}
 """Project templates, and how many files a project made from one has."""
 
@@ -77,12 +70,12 @@ def sorted_place(world: t.Sampler) -> t.Draw:
 
 project_place = Visit(
     PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id",
-    lambda _, row: f"__GITLAB__/{row['full_path']}{PAGES[row['page']].format(branch=row['default_branch'])}",
+    lambda _, row: f"__GITLAB__/{row['full_path']}{TEXTS['pages'][row['page']].format(branch=row['default_branch'])}",
     way=lambda _, row: open_project(
         row,
         {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}.get(row["page"], row["page"].capitalize()),
     ),
-    also={"page": lambda world, _row: world.rng.choice(list(PAGES))},
+    also={"page": lambda world, _row: world.rng.choice(list(TEXTS["pages"]))},
     slots={"project": "{name}"},
 )
 
@@ -256,8 +249,7 @@ def clone_command(world: t.Sampler) -> t.Draw:
     topic = world.rng.choice(sorted({topic for row in topics for topic in row["topics"].split(", ")}))
     listed = by_stars(world, "instr(lower(full_path || ' ' || name || ' ' || description || ' ' || topics), ?)", topic)
     fitting = [row for row in listed if topic in row["topics"].split(", ")]
-    if len(fitting) < 2 or fitting[0]["stars"] == fitting[1]["stars"]:
-        raise t.NothingToDraw("a topic with one best project")
+    t.skip_if(len(fitting) < 2 or fitting[0]["stars"] == fitting[1]["stars"], "a topic with one best project")
     best = fitting[0]
     protocol = world.rng.choice(("SSH", "HTTPS"))
     commands = {
@@ -292,8 +284,10 @@ def contributed_most_starred(world: t.Sampler) -> t.Draw:
         ORDER BY stars DESC, project_id""",
         ME,
     )
-    if len(rows) <= count or rows[count - 1]["stars"] == rows[count]["stars"]:
-        raise t.NothingToDraw("projects of mine with different numbers of stars")
+    t.skip_if(
+        len(rows) <= count or rows[count - 1]["stars"] == rows[count]["stars"],
+        "projects of mine with different numbers of stars",
+    )
     names = [row["name"] for row in rows]
     return question(
         {"count": count},
@@ -308,12 +302,10 @@ def star_top(world: t.Sampler) -> t.Draw:
     """Star the first few projects of the list; some may have my star already."""
     count = world.rng.choice((2, 3, 4, 5))
     rows = by_stars(world, "1")
-    if rows[count - 1]["stars"] == rows[count]["stars"]:
-        raise t.NothingToDraw("a place in the list that is not shared")
+    t.skip_if(rows[count - 1]["stars"] == rows[count]["stars"], "a place in the list that is not shared")
     mine = {row["project_id"] for row in world.rows(STARRED)}
     missing = [row for row in rows[:count] if row["project_id"] not in mine]
-    if not missing:
-        raise t.NothingToDraw("a star to give")
+    t.skip_if(not missing, "a star to give")
     steps = [step for row in missing for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
     return instruction(
         {"count": count},
@@ -384,8 +376,7 @@ def fork_all(world: t.Sampler) -> t.Draw:
     fitting = sorted(
         name for name, rows in owners.items() if 2 <= len(rows) <= 4 and all(row["project_id"] in free for row in rows)
     )
-    if not fitting:
-        raise t.NothingToDraw("somebody with two to four projects of their own")
+    t.skip_if(not fitting, "somebody with two to four projects of their own")
     username = world.rng.choice(fitting)
     rows = sorted(owners[username], key=lambda row: str(row["path"]))
     last = world.value("SELECT max(project_id) FROM project")
@@ -476,8 +467,7 @@ def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
     invited = people(world, count)
-    if any(person["user_id"] in present for person in invited):
-        raise t.NothingToDraw("people who are no members")
+    t.skip_if(any(person["user_id"] in present for person in invited), "people who are no members")
     role = world.rng.choice(ROLES)
     until = [t.type_text("Access expiration date (optional)", expires)] if expires else []
     return instruction(
@@ -533,8 +523,7 @@ def expiry_change(world: t.Sampler) -> t.Draw:
     """Set the last day of somebody's place; the role stays."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
     expires = _day(world)
-    if expires == row["expires_on"]:
-        raise t.NothingToDraw("another day")
+    t.skip_if(expires == row["expires_on"], "another day")
     return instruction(
         {"person": row["person"], "project": row["name"], "day": slashed(expires)},
         members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
@@ -591,8 +580,9 @@ def group_best_project(world: t.Sampler) -> t.Draw:
     rows = world.rows(
         PROJECTS + "SELECT * FROM project_seen WHERE group_id = ? ORDER BY stars DESC, project_id", group["group_id"]
     )
-    if len(rows) < 2 or rows[0]["stars"] == rows[1]["stars"] or len(rows) > PROJECTS_PER_PAGE:
-        raise t.NothingToDraw("a group with one best project")
+    t.skip_if(
+        len(rows) < 2 or rows[0]["stars"] == rows[1]["stars"] or len(rows) > PROJECTS_PER_PAGE, "a group with one best project"
+    )
     return question(
         {"group": rows[0]["namespace_name"]},
         rows[0]["name"],
@@ -669,8 +659,7 @@ def group_invite(world: t.Sampler) -> t.Draw:
     )
     members: list[list[Any]] = [list(row) for row in world.rows(IN_GROUP, group["group_id"])]
     person, role = people(world, 1)[0], world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
-    if any(member[0] == person["user_id"] for member in members):
-        raise t.NothingToDraw("somebody who is no member")
+    t.skip_if(any(member[0] == person["user_id"] for member in members), "somebody who is no member")
     return instruction(
         {"person": person["name"], "group": group["name"], "role": role.lower()},
         t.state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),

@@ -13,6 +13,7 @@ from webarena_gym.templates.gitlab import (
     PER_PAGE,
     PLANNING,
     SPOKEN,
+    TEXTS,
     entry,
     find_topic,
     item_url,
@@ -30,13 +31,6 @@ from webarena_gym.templates.rows import Change, Fact, Visit
 from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
-WORDS = (
-    "Good idea",
-    "Thanks, I am on it",
-    "Please rebase this first",
-    "Can we merge this today?",
-    "Nice work, just one test is missing",
-)
 
 REVIEWED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM merge_request_reviewer r JOIN user USING (user_id)
@@ -71,8 +65,7 @@ def request_create(world: t.Sampler) -> t.Draw:
         ) ORDER BY project_id, source, target"""
     )
     others = people_of(world, row["project_id"])
-    if not others:
-        raise t.NothingToDraw("somebody to ask for a review")
+    t.skip_if(not others, "somebody to ask for a review")
     person = world.rng.choice(others)
     iid = next_iid(world, "merge_request", row["project_id"])
     columns = """project_id, iid, source_branch, target_branch, state,
@@ -104,7 +97,7 @@ def request_comment(world: t.Sampler) -> t.Draw:
     """Comment on a merge request, by what it is about."""
     rows = world.rows(PLANNING + "SELECT * FROM request WHERE NOT is_archived ORDER BY merge_request_id")
     row, topic = find_topic(world, MERGE_REQUEST, rows)
-    words = world.rng.choice(WORDS)
+    words = world.rng.choice(TEXTS["words"])
     return instruction(
         {"words": words, "topic": topic, "project": row["full_path"]},
         comment_is(world, row, words),
@@ -127,8 +120,10 @@ def review_reply(world: t.Sampler) -> t.Draw:
         WHERE r.user_id = {ME} AND state = 'opened' AND NOT is_archived ORDER BY created_at DESC, merge_request_id DESC"""
     )
     row, topic = find_topic(world, MERGE_REQUEST, [row for row in rows if row["last_id"] and row["author_id"] != ME])
-    if sum(topic.removeprefix("the ") in other["title"].lower() for other in rows) > 1:
-        raise t.NothingToDraw("a topic that one of my reviews alone is about")
+    t.skip_if(
+        sum(topic.removeprefix("the ") in other["title"].lower() for other in rows) > 1,
+        "a topic that one of my reviews alone is about",
+    )
     is_answered = row["last_id"] == row["author_id"]
     reply = "Thank you" if is_answered else f"@{row['author_username']}"
     turns = turn_pages(world, rows.index(row), PER_PAGE, f"None of these is about {topic}.")
@@ -161,8 +156,7 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
         AND merge_request_id NOT IN (SELECT merge_request_id FROM merge_request_reviewer) ORDER BY merge_request_id"""
     )
     others = [person for person in people_of(world, row["project_id"]) if person["user_id"] != row["author_id"]]
-    if not others:
-        raise t.NothingToDraw("somebody to ask for a review")
+    t.skip_if(not others, "somebody to ask for a review")
     person = world.rng.choice(others)
     return instruction(
         {"person": person["name"], "title": row["title"], "project": row["full_path"]},
@@ -233,8 +227,10 @@ def request_author(world: t.Sampler) -> t.Draw:
         + f"""SELECT * FROM request JOIN merge_request_{role} r USING (merge_request_id)
         WHERE r.user_id = {ME} AND state = 'opened' ORDER BY created_at DESC, merge_request_id DESC"""
     )
-    if not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"]:
-        raise t.NothingToDraw("two merge requests of different people that are mine to handle")
+    t.skip_if(
+        not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"],
+        "two merge requests of different people that are mine to handle",
+    )
     end = world.rng.choice(("newest", "oldest"))
     row, other = (rows[0], rows[-1]) if end == "newest" else (rows[-1], rows[0])
     return t.Draw(
@@ -379,8 +375,10 @@ def person_missing(world: t.Sampler) -> t.Draw:
     rows = others(world)
     names = [row["name"] for row in rows]
     first, last = world.rng.choice(names).split()[0], world.rng.choice(names).split()[-1]
-    if f"{first} {last}" in names or any(name.startswith(first) and name.endswith(last) for name in names):
-        raise t.NothingToDraw("a name that nobody has")
+    t.skip_if(
+        f"{first} {last}" in names or any(name.startswith(first) and name.endswith(last) for name in names),
+        "a name that nobody has",
+    )
     return impossible(
         {"person": f"{first} {last}"},
         says("Nothing was found here"),
@@ -440,8 +438,7 @@ def todo_done(world: t.Sampler) -> t.Draw:
     rows = world.rows(TODO)
     titles = [row["title"] for row in rows]
     chosen = [row for row in rows if titles.count(row["title"]) == 1 and len(row["title"]) < 60]
-    if not chosen:
-        raise t.NothingToDraw("something to do that is on the list once")
+    t.skip_if(not chosen, "something to do that is on the list once")
     row = world.rng.choice(chosen)
     turns = turn_pages(world, titles.index(row["title"]), PER_PAGE, "It is not on this page.")
     return instruction(
@@ -454,8 +451,7 @@ def todo_done(world: t.Sampler) -> t.Draw:
 def review_todo_count(world: t.Sampler) -> t.Draw:
     """Count my pending to-dos of one reason; there is one draw in a world."""
     found = sum(row["kind"] == "review_requested" for row in world.rows(TODO))
-    if not found:
-        raise t.NothingToDraw("a review to do")
+    t.skip_if(not found, "a review to do")
     return question(
         {},
         found,
@@ -467,24 +463,7 @@ def review_todo_count(world: t.Sampler) -> t.Draw:
 PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")
 """The columns of a profile; emoji are left to taste."""
 
-STATUSES = (
-    "Enjoying life",
-    "Out for lunch",
-    "Deep in a refactoring",
-    "Reviewing all day",
-    "On a train",
-    "Hunting a bug",
-    "Away from keyboard",
-)
 JOBS = ("Release manager", "Data engineer", "Technical lead", "Accessibility expert", "Compiler writer", "Security analyst")
-COMPANIES = (
-    "Northwind Traders",
-    "Blue Harbor Labs",
-    "The Map Room",
-    "Corner Bakery Software",
-    "Tall Ships Institute",
-    "Paper Moon",
-)
 SITES = ("helloworld.xyz", "egg-tart.example.com", "my-notes.example.org", "blue-bicycle.net", "garden-of-code.dev")
 SNIPPETS = (
     ("Clean up merged branches", "clean.sh", "git branch --merged | grep -v main | xargs git branch -d"),
@@ -517,7 +496,7 @@ def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
 
 def status_set(world: t.Sampler) -> t.Draw:
     """Set my status message, or that I am busy."""
-    status = world.rng.choice((*(f'"{text}"' for text in STATUSES), "busy, without a message"))
+    status = world.rng.choice((*(f'"{text}"' for text in TEXTS["statuses"]), "busy, without a message"))
     busy = status.startswith("busy")
     message = "" if busy else status.strip('"')
     step = t.click("Busy") if busy else t.type_text("Status message (optional)", message)
@@ -541,7 +520,7 @@ def website_set(world: t.Sampler) -> t.Draw:
 
 def profile_set(world: t.Sampler) -> t.Draw:
     """Change three fields of my profile."""
-    job, company = world.rng.choice(JOBS), world.rng.choice(COMPANIES)
+    job, company = world.rng.choice(JOBS), world.rng.choice(TEXTS["companies"])
     town = world.rng.choice(("Lisbon", "Tromsø", "Kyoto", "Valparaíso", "Nairobi"))
     return instruction(
         {"job": job, "company": company, "town": town},
@@ -559,8 +538,7 @@ def profile_set(world: t.Sampler) -> t.Draw:
 def token_revoke(world: t.Sampler) -> t.Draw:
     """Revoke one of my tokens."""
     names = [row["name"] for row in world.rows(TOKENS)]
-    if not names:
-        raise t.NothingToDraw("a token of mine")
+    t.skip_if(not names, "a token of mine")
     name = world.rng.choice(names)
     return instruction(
         {"name": name},

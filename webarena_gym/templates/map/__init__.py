@@ -12,6 +12,8 @@ from webarena_gym.sites.map.units import distance, duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 
+TEXTS = t.read_texts("map")
+
 SEARCH_BOX = "Search the map"
 PER_PAGE = 10  # results of a search, places nearby
 MARGIN = 1.1  # what is nearest must be nearer than the second by a tenth
@@ -57,8 +59,7 @@ def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int
 
     Raises NothingToDraw where the list has no ways.
     """
-    if not aggregates.are_shown(world.connection("map")):
-        raise t.NothingToDraw("a list with ways")
+    t.skip_if(not aggregates.are_shown(world.connection("map")), "a list with ways")
     found = around(world, category, centre, most)
     return [Near(row, metres, route(world, walk, centre, row)) for row, metres in found]
 
@@ -72,13 +73,13 @@ def around(world: t.Sampler, category: str, centre: t.Row, most: int) -> list[tu
 
 def clearly_first(found: Sequence[Near]) -> Near:
     """Return the nearest place, if it is so by far, both in a straight line and on the road. Raises NothingToDraw."""
-    if len(found) < 2:
-        raise t.NothingToDraw("a choice of places")
+    t.skip_if(len(found) < 2, "a choice of places")
     best, others = found[0], found[1:]
-    if any(other.metres < MARGIN * best.metres or other.walk.metres < MARGIN * best.walk.metres for other in others):
-        raise t.NothingToDraw("one that is nearer than all others")
-    if best.walk.metres < 50:
-        raise t.NothingToDraw("one that is not next door")
+    t.skip_if(
+        any(other.metres < MARGIN * best.metres or other.walk.metres < MARGIN * best.walk.metres for other in others),
+        "one that is nearer than all others",
+    )
+    t.skip_if(best.walk.metres < 50, "one that is not next door")
     return best
 
 

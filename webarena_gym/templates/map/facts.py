@@ -17,6 +17,7 @@ from webarena_gym.templates.map import (
     MARGIN,
     PER_PAGE,
     SEARCH_BOX,
+    TEXTS,
     open_nearby,
     open_place,
     open_route,
@@ -48,8 +49,7 @@ def one_fact(row: t.Row, column: str, other: t.Row) -> t.Draw:
 def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
     """Return two places that differ in a column. Raises NothingToDraw."""
     first, second = world.rng.sample(places(world, f"({where}) AND label = name"), 2)
-    if first[column] == second[column]:
-        raise t.NothingToDraw("two that differ")
+    t.skip_if(first[column] == second[column], "two that differ")
     return [first, second]
 
 
@@ -198,8 +198,7 @@ def place_at_point(world: t.Sampler) -> t.Draw:
     here = Point(row["latitude"], row["longitude"])
     centre = of_place(row)._replace(table="point", point=here)
     first, second = by_distance(roads(world), everything, centre)[:2]
-    if first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10:
-        raise t.NothingToDraw("a place that stands alone")
+    t.skip_if(first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10, "a place that stands alone")
     return question(
         {"point": coordinates(*here)},
         row["name"],
@@ -219,8 +218,7 @@ def street_at_point(world: t.Sampler) -> t.Draw:
     net = roads(world)
     here = Point(*(round(degrees, 5) for degrees in net.point(Spot(row["edge_id"], row["length"] // 2))))
     found = net.edges[net.nearest(here).edge_id]
-    if found.street_id != row["street_id"]:
-        raise t.NothingToDraw("a point on a street of its own")
+    t.skip_if(found.street_id != row["street_id"], "a point on a street of its own")
     other = world.pick(
         PLACES + "SELECT * FROM streets WHERE town = ? AND name != ? ORDER BY street_id", row["town"], row["name"]
     )
@@ -238,8 +236,7 @@ def nothing_there(world: t.Sampler) -> t.Draw:
     town = world.pick(TOWNS)
     present = {row["category"] for row in places(world, "town_id = ?", town["town_id"])}
     absent = [each.name for each in CATEGORIES if each.name not in present]
-    if not absent:
-        raise t.NothingToDraw("something that the town has not")
+    t.skip_if(not absent, "something that the town has not")
     kind = world.rng.choice(absent)
     elsewhere = [row["phone"] for row in places(world, "category = ? AND phone != ''", kind)]
     return impossible(
@@ -338,8 +335,7 @@ def nearest_page(world: t.Sampler) -> t.Draw:
     ways = sorted(
         ((route(world, CAR, town, row).metres, row) for row in places(world, "category = ?", kind)), key=lambda item: item[0]
     )
-    if ways[1][0] < MARGIN * MARGIN * ways[0][0] or ways[1][0] - ways[0][0] < 6000:
-        raise t.NothingToDraw("one that is clearly the nearest")
+    t.skip_if(ways[1][0] < MARGIN * MARGIN * ways[0][0] or ways[1][0] - ways[0][0] < 6000, "one that is clearly the nearest")
     best = ways[0][1]
     return visit(
         {"kind": kind, "town": town["town"]},
@@ -373,8 +369,7 @@ def saved_page(world: t.Sampler) -> t.Draw:
     mine = "EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = 1)"
     row = some_place(world, mine)
     same = places(world, f"{mine} AND category = ? AND town_id = ?", row["category"], row["town_id"])
-    if len(same) > 1:
-        raise t.NothingToDraw("a saved place of its own kind")
+    t.skip_if(len(same) > 1, "a saved place of its own kind")
     return visit(
         {"kind": row["category"], "town": row["town"]},
         f"__MAP__/place/{row['place_id']}",
@@ -386,14 +381,6 @@ ME = 1  # the mapper who is signed in when a task starts
 NOTES_PER_PAGE = 15
 SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
 MINE = f"EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = {ME})"
-REMINDERS = (
-    "Book a table for six", "Ask for the side entrance", "Closed when I came last time", "Bring cash", "Pick up the parcel on Friday",
-    "Good place to wait", "Show it to my parents", "Park behind the house",
-)  # fmt: skip
-FAULTS = (
-    "The entrance has moved to the back.", "There is a ramp for wheelchairs now.", "The building is being rebuilt until spring.",
-    "Bicycles can be left in front of it.", "It was closed for good last week.", "The name on the sign is spelled differently.",
-)  # fmt: skip
 
 
 def saved_are(wanted: dict[int, str]) -> dict[str, Any]:
@@ -410,7 +397,7 @@ save_place = Change(
     lambda world: some_place(world, f"NOT {MINE}"),
     lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
     way=[*open_place("{name}"), t.type_text("Note", "{note}"), t.click("Save place")],
-    also={"note": lambda world, _row: world.rng.choice(REMINDERS)},
+    also={"note": lambda world, _row: world.rng.choice(TEXTS["reminders"])},
     slots={"place": "{name}"},
 )
 forget_place = Change(
@@ -423,7 +410,7 @@ change_reminder = Change(
     lambda world: some_place(world, MINE),
     lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
     way=[t.click("Saved places"), t.click("{name}"), t.type_text("Note", "{note}"), t.click("Update note")],
-    also={"note": lambda world, _row: world.rng.choice(REMINDERS)},
+    also={"note": lambda world, _row: world.rng.choice(TEXTS["reminders"])},
     slots={"place": "{name}"},
 )
 
@@ -442,7 +429,7 @@ def forget_kind(world: t.Sampler) -> t.Draw:
 
 def add_note(world: t.Sampler) -> t.Draw:
     """Put a note on the map at a place."""
-    row, text = some_place(world, "1"), world.rng.choice(FAULTS)
+    row, text = some_place(world, "1"), world.rng.choice(TEXTS["faults"])
     total = world.value("SELECT count(*) FROM map_note")
     return instruction(
         {"place": row["name"], "text": text},
@@ -462,8 +449,7 @@ def resolve_note(world: t.Sampler) -> t.Draw:
     )
     row = world.rng.choice(rows[:NOTES_PER_PAGE])
     beginning = " ".join(row["text"].split()[:6])
-    if sum(each["text"].startswith(beginning) and each["name"] == row["name"] for each in rows) > 1:
-        raise t.NothingToDraw("a note of its own")
+    t.skip_if(sum(each["text"].startswith(beginning) and each["name"] == row["name"] for each in rows) > 1, "a note of its own")
     resolved = world.rows("SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id")
     expected = sorted([each["note_id"] for each in resolved] + [row["note_id"]])
     return instruction(
@@ -511,8 +497,7 @@ def suggest_edit(world: t.Sampler) -> t.Draw:
     row, other = some_place(world, "phone != '' AND website != ''"), some_place(world, "phone != '' AND website != ''")
     part = world.rng.choice(("Phone", "Website"))
     value = {"Phone": other["phone"], "Website": f"{row['website'].removesuffix('.example')}-new.example"}[part]
-    if value == row[part.lower()]:
-        raise t.NothingToDraw("something else")
+    t.skip_if(value == row[part.lower()], "something else")
     return instruction(
         {"part": part.lower(), "place": row["name"], "value": value},
         t.state(

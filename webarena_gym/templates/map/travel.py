@@ -53,8 +53,7 @@ def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
 def ask_time(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Draw:
     """Return a question for how long a way takes."""
     way = route(world, mode, first, second)
-    if way.minutes < 4:
-        raise t.NothingToDraw("a way that takes some minutes")
+    t.skip_if(way.minutes < 4, "a way that takes some minutes")
     others = [route(world, other, first, second).minutes for other in (CAR, FOOT) if other is not mode]
     return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
@@ -68,8 +67,7 @@ def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t
     """Return a question for how far a way is."""
     way = route(world, mode, first, second)
     unit, number = stated(way.metres)
-    if way.metres < 200:
-        raise t.NothingToDraw("places that are not next to each other")
+    t.skip_if(way.metres < 200, "places that are not next to each other")
     return t.Draw(
         slots={"first": first["name"], "second": second["name"], "unit": unit},
         eval=t.answer(fuzzy_match=number),
@@ -127,8 +125,7 @@ def walk_or_drive(world: t.Sampler) -> t.Draw:
     """Ask for two times of one way."""
     first, second = two_in_a_town(world)
     walk, drive = (route(world, mode, first, second).minutes for mode in (FOOT, CAR))
-    if walk < drive + 4:
-        raise t.NothingToDraw("a way that is quicker by car")
+    t.skip_if(walk < drive + 4, "a way that is quicker by car")
     truth = f"walking: {duration(walk)}; driving: {duration(drive)}"
     return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
@@ -142,8 +139,7 @@ def every_way(world: t.Sampler) -> t.Draw:
     """Ask for the times by car, by bicycle and on foot."""
     first, second = two_in_a_town(world)
     car, bicycle, foot = (route(world, mode, first, second).minutes for mode in (CAR, BICYCLE, FOOT))
-    if len({car, bicycle, foot}) < 3:
-        raise t.NothingToDraw("three different times")
+    t.skip_if(len({car, bicycle, foot}) < 3, "three different times")
     truth = f"car: {duration(car)}; bicycle: {duration(bicycle)}; foot: {duration(foot)}"
     return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
@@ -159,8 +155,10 @@ def within_reach(world: t.Sampler) -> t.Draw:
     first, second = two_far_apart(world)
     minutes = route(world, CAR, first, second).minutes
     hours = world.rng.choice((1, 1.5, 2))
-    if bool(is_near) != (minutes < 60 * hours) or not 1.1 < max(minutes / hours / 60, hours * 60 / minutes) < 2.2:
-        raise t.NothingToDraw("a drive of about that time")
+    t.skip_if(
+        bool(is_near) != (minutes < 60 * hours) or not 1.1 < max(minutes / hours / 60, hours * 60 / minutes) < 2.2,
+        "a drive of about that time",
+    )
     limit = {1: "one hour", 1.5: "one and a half hours", 2: "two hours"}[hours]
     return t.Draw(
         slots={"first": first["name"], "second": second["name"], "limit": limit},
@@ -208,8 +206,7 @@ def best_order(world: t.Sampler) -> t.Draw:
         return sum(ways[a["name"], b["name"]] for a, b in zip((first, *order), order, strict=False))
 
     orders = sorted(permutations(stops), key=total)
-    if total(orders[1]) < MARGIN * total(orders[0]):
-        raise t.NothingToDraw("an order that is clearly the best")
+    t.skip_if(total(orders[1]) < MARGIN * total(orders[0]), "an order that is clearly the best")
     written = [" > ".join(row["name"] for row in (first, *order)) for order in orders]
     return question(
         {"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
@@ -239,8 +236,7 @@ def which_is_nearer(world: t.Sampler) -> t.Draw:
         ((route(world, mode, first, row), row) for row in (second, third)), key=lambda item: item[0].metres
     )
     (near, nearer), (far, farther) = ways
-    if far.metres < MARGIN * near.metres or far.minutes <= near.minutes:
-        raise t.NothingToDraw("one that is clearly nearer")
+    t.skip_if(far.metres < MARGIN * near.metres or far.minutes <= near.minutes, "one that is clearly nearer")
     return t.Draw(
         slots={
             "first": first["name"],
@@ -263,8 +259,10 @@ def longest_street(world: t.Sampler) -> t.Draw:
     first, second = two_in_a_town(world)
     steps = sorted(directions(roads(world), route(world, FOOT, first, second)), key=lambda step: -step.metres)
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
-    if not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names):
-        raise t.NothingToDraw("a way with one long street")
+    t.skip_if(
+        not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names),
+        "a way with one long street",
+    )
     return question(
         {"first": first["name"], "second": second["name"]},
         names[0],
@@ -306,8 +304,10 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> tuple[
     centre, limit = some_place(world, IN_TOWN), world.rng.choice(STROLLS)
     found = nearby(world, kind, centre, FOOT)
     inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
-    if not least <= len(inside) <= most or any(one.walk.minutes in (limit, limit + 1) for one in found):
-        raise t.NothingToDraw("places within such a walk")
+    t.skip_if(
+        not least <= len(inside) <= most or any(one.walk.minutes in (limit, limit + 1) for one in found),
+        "places within such a walk",
+    )
     return centre, limit, [found[index] for index in inside], max(inside, default=0)
 
 
@@ -340,8 +340,7 @@ def nearest_time(world: t.Sampler) -> t.Draw:
     centre, kind, best, _ = nearest_of_a_kind(world)
     mode = world.rng.choice((CAR, BICYCLE))
     minutes = route(world, mode, centre, best.row).minutes
-    if best.walk.minutes == minutes:
-        raise t.NothingToDraw("a place that is not next door")
+    t.skip_if(best.walk.minutes == minutes, "a place that is not next door")
     return t.Draw(
         slots={"kind": kind, "place": centre["name"], "way": mode.name.lower()},
         eval=t.told(t.answer(fuzzy_match=duration(minutes)), about=[best.row["name"]]),
@@ -358,8 +357,7 @@ def nearest_address(world: t.Sampler) -> t.Draw:
     """Ask for the address of the nearest place of a kind, which is within reach."""
     centre, kind, best, found = nearest_of_a_kind(world)
     limits = [limit for limit in STROLLS if limit > best.walk.minutes]
-    if not limits:
-        raise t.NothingToDraw("one within a walk")
+    t.skip_if(not limits, "one within a walk")
     return t.Draw(
         slots={"kind": kind, "place": centre["name"], "limit": limits[0]},
         eval=t.told(t.answer(fuzzy_match=best.row["address"]), about=[best.row["name"]]),
@@ -381,8 +379,7 @@ def nearest_branch(world: t.Sampler) -> t.Draw:
     chain = world.rng.choice(sorted({one.row["brand"] for one in found[:PER_PAGE] if one.row["brand"]} or {""}))
     branches = [one for one in found if one.row["brand"] == chain]
     best = clearly_first(branches)
-    if not chain or best.row["town_id"] != centre["town_id"]:
-        raise t.NothingToDraw("a branch in this town")
+    t.skip_if(not chain or best.row["town_id"] != centre["town_id"], "a branch in this town")
     unit, number = stated(best.walk.metres)
     return t.Draw(
         slots={"chain": chain, "place": centre["name"], "unit": unit},
@@ -446,8 +443,7 @@ def all_within_drive(world: t.Sampler) -> t.Draw:
     count = world.rng.randint(1, min(2, len(ways) - 1))
     inner, outer = ways[count - 1][0], ways[count][0]
     limit = next((km for km in (5, 10, 20, 30, 50, 80, 100, 120, 150, 200) if inner * 1.05 < km * 1000 < outer / 1.05), 0)
-    if not limit:
-        raise t.NothingToDraw("a distance between the near and the far")
+    t.skip_if(not limit, "a distance between the near and the far")
     addresses = "; ".join(row["address"] for _, row in ways[:count])
     return question(
         {"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
@@ -467,8 +463,7 @@ def arrival(world: t.Sampler) -> t.Draw:
     hotels = [one for one in nearby(world, "hotel", centre, FOOT, most=60) if one.row["brand"]]
     chain = world.rng.choice(sorted({one.row["brand"] for one in hotels[:6]} or {""}))
     hotel = clearly_first([one for one in hotels if one.row["brand"] == chain]).row
-    if hotel["town_id"] != centre["town_id"]:
-        raise t.NothingToDraw("a hotel in the town")
+    t.skip_if(hotel["town_id"] != centre["town_id"], "a hotel in the town")
     shop = clearly_first(nearby(world, "supermarket", hotel, FOOT))
     truth = f"{hotel['name']}; {distance(shop.walk.metres)}"
     return t.Draw(
@@ -491,8 +486,9 @@ def around_the_hotel(world: t.Sampler) -> t.Draw:
     kind, limit = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "bank")), world.rng.choice(STROLLS)
     found = nearby(world, kind, hotel, FOOT)
     inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
-    if not 1 <= len(inside) <= 4 or any(one.walk.minutes in (limit, limit + 1) for one in found):
-        raise t.NothingToDraw("places within such a walk")
+    t.skip_if(
+        not 1 <= len(inside) <= 4 or any(one.walk.minutes in (limit, limit + 1) for one in found), "places within such a walk"
+    )
     names = [found[index].row["name"] for index in inside]
     return t.Draw(
         slots={"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
@@ -514,8 +510,7 @@ def quickest_landmark(world: t.Sampler) -> t.Draw:
     centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
     goals = places(world, "category = ?", kind)
     ways = sorted(((route(world, CAR, centre, row).minutes, row) for row in goals), key=lambda item: item[0])
-    if ways[1][0] <= 1.1 * ways[0][0] + 1:
-        raise t.NothingToDraw("one that is clearly the quickest to reach")
+    t.skip_if(ways[1][0] <= 1.1 * ways[0][0] + 1, "one that is clearly the quickest to reach")
     best = ways[0][1]
     return question(
         {"kind": kind, "place": centre["name"]},

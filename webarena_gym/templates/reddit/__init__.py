@@ -7,6 +7,8 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import turn_pages
 
+TEXTS = t.read_texts("reddit")
+
 ME = 1  # the user who is signed in when a task starts
 PER_PAGE = 25  # rows of a list in the plain layout
 

@@ -9,6 +9,7 @@ from webarena_gym.templates.reddit import (
     ME,
     PER_PAGE,
     POSTS,
+    TEXTS,
     comma_list,
     my_name,
     open_best,
@@ -25,24 +26,10 @@ USER = "SELECT email, password, biography, night_mode, front_page FROM user WHER
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
 
-BIOGRAPHIES = (
-    "Looking for work in {word}",
-    "I am a robot from {word}",
-    "Painter, baker, owner of {word} the cat",
-    "Lives in {word}, dreams of the sea",
-    "Here to learn about {word}",
-)
-LINES = (
-    "EDIT: thanks to everybody in {word}",
-    "Update: it was {word} all along",
-    "PS: {word} is worth a look, too",
-    "EDIT: this has aged well, ask {word}",
-)
-
 
 def biography(world: t.Sampler) -> t.Draw:
     """Say something new about me."""
-    text, name = world.rng.choice(BIOGRAPHIES).format(word=word(world)), my_name(world)
+    text, name = world.rng.choice(TEXTS["biographies"]).format(word=word(world)), my_name(world)
     old = dict(world.rows(USER, ME)[0])
     return instruction(
         {"text": text},
@@ -80,7 +67,7 @@ def settings(world: t.Sampler) -> t.Draw:
 def add_line(world: t.Sampler) -> t.Draw:
     """Add to a post of mine."""
     posts = world.rows(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
-    row, line = world.rng.choice(posts), world.rng.choice(LINES).format(word=word(world))
+    row, line = world.rng.choice(posts), world.rng.choice(TEXTS["lines"]).format(word=word(world))
     bodies = {post["submission_id"]: " ".join(post["body"].split()) for post in posts}
     bodies[row["submission_id"]] = f"{bodies[row['submission_id']]} {line}".strip()
     return instruction(
@@ -162,12 +149,6 @@ def unhide(world: t.Sampler) -> t.Draw:
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
 OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
 TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
-DESCRIPTIONS = (
-    "A place for friends of {word}",
-    "Everything about {word}",
-    "{word} for beginners",
-    "Welcome to the world of {word}",
-)
 
 
 def subscribed_to(world: t.Sampler, *, added: tuple[int, ...] = (), removed: tuple[int, ...] = ()) -> dict[str, Any]:
@@ -181,7 +162,7 @@ def create_forum(world: t.Sampler) -> t.Draw:
     subject = word(world)
     topics = world.rng.sample(TOPICS, world.rng.randint(3, 5))
     name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
-    description = world.rng.choice(DESCRIPTIONS).format(word=subject)
+    description = world.rng.choice(TEXTS["descriptions"]).format(word=subject)
     conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
     return instruction(
         {"name": name, "title": title, "description": description, "topics": comma_list(topics)},
@@ -221,8 +202,7 @@ def subscribe_to_tag(world: t.Sampler) -> t.Draw:
         "SELECT f.* FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY title COLLATE NOCASE", row["tag"]
     )
     missing = [forum for forum in forums if forum["forum_id"] not in mine]
-    if not missing:
-        raise t.NothingToDraw(row["tag"])
+    t.skip_if(not missing, row["tag"])
     return instruction(
         {"tag": row["tag"]},
         subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
@@ -235,7 +215,7 @@ def edit_forum(world: t.Sampler) -> t.Draw:
     """Change a text of my own forum."""
     row = world.pick(OWN)
     part = world.rng.choice(("title", "description", "sidebar"))
-    text = world.rng.choice(DESCRIPTIONS).format(word=word(world))
+    text = world.rng.choice(TEXTS["descriptions"]).format(word=word(world))
     query = "SELECT name, title, description, sidebar FROM forum WHERE forum_id = ?"
     old = dict(world.rows(query, row["forum_id"])[0])
     return instruction(
@@ -360,8 +340,7 @@ def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
         picked["user_id"],
     )
     rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
-    if len(rows) < 2:
-        raise t.NothingToDraw(picked["author"])
+    t.skip_if(len(rows) < 2, picked["author"])
     return instruction(
         {"author": picked["author"], "forum": picked["forum"]},
         votes_are(world, {row["submission_id"]: choice for row in rows}),

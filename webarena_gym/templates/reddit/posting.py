@@ -6,7 +6,7 @@ from typing import Any
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, thread_url, word
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, TEXTS, open_best, open_forum, open_post, thread_url, word
 from webarena_gym.templates.rows import Change
 from webarena_gym.templates.ways import instruction
 
@@ -17,8 +17,7 @@ def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
         row["name"]
         for row in world.rows("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY name", tag)
     ]
-    if not names:
-        raise t.NothingToDraw(tag)
+    t.skip_if(not names, tag)
     return names
 
 
@@ -52,11 +51,11 @@ def submit(forum: str, title: str, body: str = "") -> list[Step]:
 
 def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
     """Ask a question where a topic is talked about."""
-    tag = world.rng.choice(list(TOPICS))
+    tag = world.rng.choice(list(TEXTS["topics"]))
     forums = forums_tagged(world, tag)
     question = f"Has anybody here been to the {word(world)} fair?"
     return t.Draw(
-        slots={"topic": TOPICS[tag], "question": question},
+        slots={"topic": TEXTS["topics"][tag], "question": question},
         eval=posted(world, forums, question),
         solution=submit(world.rng.choice(forums), question),
     )
@@ -64,9 +63,9 @@ def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
 
 def ask_where_answered(world: t.Sampler) -> t.Draw:
     """Ask a question in any forum that fits it."""
-    tag = world.rng.choice(list(QUESTIONS))
+    tag = world.rng.choice(list(TEXTS["questions"]))
     forums = forums_tagged(world, tag)
-    question = QUESTIONS[tag].format(word=word(world))
+    question = TEXTS["questions"][tag].format(word=word(world))
     return t.Draw(
         slots={"question": question}, eval=posted(world, forums, question), solution=submit(world.rng.choice(forums), question)
     )
@@ -84,7 +83,7 @@ def ask_in_town(world: t.Sampler) -> t.Draw:
 def book_review(world: t.Sampler) -> t.Draw:
     """Review a book."""
     pattern = world.rng.choice(("The {} Letters", "A Winter in {}", "Daughters of {}", "The Last {}"))
-    book, remark = pattern.format(word(world)), world.rng.choice(REMARKS)
+    book, remark = pattern.format(word(world)), world.rng.choice(TEXTS["remarks"])
     return t.Draw(
         slots={"book": book, "remark": remark},
         eval=posted(world, ["books"], book, remark),
@@ -113,8 +112,8 @@ repost_image = Change(
 
 def relationship_advice(world: t.Sampler) -> t.Draw:
     """Ask people about love."""
-    issue = world.rng.choice(list(ISSUES))
-    title, text = f"Need advice about {issue}", ISSUES[issue].format(word=word(world))
+    issue = world.rng.choice(list(TEXTS["issues"]))
+    title, text = f"Need advice about {issue}", TEXTS["issues"][issue].format(word=word(world))
     forums = forums_tagged(world, "relationships")
     return t.Draw(
         slots={"issue": issue, "title": title, "text": text},
@@ -125,8 +124,8 @@ def relationship_advice(world: t.Sampler) -> t.Draw:
 
 def discussion(world: t.Sampler) -> t.Draw:
     """Ask for opinions on a topic."""
-    tag = world.rng.choice(list(DISCUSSIONS))
-    topic = DISCUSSIONS[tag].format(word=word(world))
+    tag = world.rng.choice(list(TEXTS["discussions"]))
+    topic = TEXTS["discussions"][tag].format(word=word(world))
     forums = forums_tagged(world, tag)
     slots = {"topic": f"{topic[0].upper()}{topic[1:]}"}
     return t.Draw(
@@ -178,11 +177,11 @@ def meetup(world: t.Sampler) -> t.Draw:
 
 def tool_for_field(world: t.Sampler) -> t.Draw:
     """Ask what a new tool is good for."""
-    forum = world.rng.choice(list(FIELDS))
+    forum = world.rng.choice(list(TEXTS["fields"]))
     tool = world.rng.choice(("machine learning", "speech recognition", "a chat program")) + f" such as {word(world)}"
     text = f"Who of you has tried it, and what came of it in {world.rng.randint(2, 9)} months?"
-    slots = {"forum": forum, "tool": tool, "field": FIELDS[forum], "text": text}
-    title = f"What can {tool} do for {FIELDS[forum]}?"
+    slots = {"forum": forum, "tool": tool, "field": TEXTS["fields"][forum], "text": text}
+    title = f"What can {tool} do for {TEXTS['fields'][forum]}?"
     return t.Draw(slots=slots, eval=posted(world, [forum], title, text), solution=submit(forum, title, text))
 
 
@@ -220,49 +219,6 @@ share_again = Change(
 )
 
 
-QUESTIONS = {
-    "gaming": "Which game like {word} can two people play on one sofa?",
-    "books": "What should I read after The {word} Letters?",
-    "pets": "Is {word} a good name for a parrot?",
-    "travel": "Is {word} worth a visit in winter?",
-    "money": "How much should I save before I move to {word}?",
-    "fitness": "How many rest days does the {word} plan need?",
-    "diy": "How do I get the paint off my {word} workbench?",
-    "food": "Can I freeze dumplings made after the {word} recipe?",
-    "space": "When will the {word} probe send its first pictures?",
-    "music": "Where can I find the sheet music of {word}?",
-}
-"""Questions by the tag of the forums that they fit."""
-
-TOPICS = {
-    "gaming": "consoles and video games",
-    "books": "reading",
-    "space": "rockets and planets",
-    "nature": "nature and landscapes",
-    "crafts": "making things by hand",
-    "movies": "films",
-    "programming": "writing software",
-    "money": "saving and spending money",
-    "health": "staying healthy",
-    "travel": "going on journeys",
-}
-ISSUES = {
-    "a long-distance relationship": "He lives in {word}, three hours away. How do we keep this going?",
-    "jealousy": "She reads my letters from {word}. How do I talk to her about it?",
-    "a cheating partner": "I saw them together in {word}. Should I say something?",
-    "a partner who never helps at home": "I do all the work in our flat in {word}. What would you do?",
-    "a wedding without my parents": "They refuse to travel to {word}. Do I wait for them?",
-}
-DISCUSSIONS = {
-    "technology": "the {word} phone",
-    "movies": "the remake of {word}",
-    "television": "the last season of {word}",
-    "sports": "the new {word} league",
-    "science": "the {word} study",
-    "music": "the {word} reunion tour",
-    "books": "the prize for The {word} Affair",
-    "gaming": "the price of {word} Quest",
-}
 PRODUCTS = {
     "headphones": ("noise-cancelling headphones", "audio"),
     "running": ("running shoes", "fitness"),
@@ -276,41 +232,15 @@ PRODUCTS = {
 }
 """What one might buy, by a forum that knows about it, and the tag of the forums that do."""
 
-FIELDS = {
-    "books": "libraries and publishing",
-    "DIY": "people who build things at home",
-    "gardening": "people with gardens",
-    "food": "cooks",
-    "sports": "coaches",
-    "movies": "film makers",
-    "pets": "owners of pets",
-    "personalfinance": "household budgets",
-}
-REMARKS = (
-    "Could not put it down.",
-    "Too long, but I liked the ending.",
-    "A book for rainy days.",
-    "Not as good as everybody says.",
-    "I will read it again next year.",
-)
 MONTHS = ("March", "May", "July", "September", "November")
 
 
 OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
-COMMENTS = (
-    "???",
-    "Thanks, {word} was a great tip.",
-    "I saw the same thing in {word}.",
-    "Sounds like what my aunt from {word} used to say.",
-    "Could you tell us more about {word}?",
-    "Agreed, and {word} proves it.",
-    "I would not trust anybody from {word} on this.",
-)
 
 
 def remark(world: t.Sampler) -> str:
     """Return something to say."""
-    return str(world.rng.choice(COMMENTS).format(word=word(world)))
+    return str(world.rng.choice(TEXTS["comments"]).format(word=word(world)))
 
 
 def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from webarena_gym.templates.reddit import (
     ME,
     PER_PAGE,
     POSTS,
+    TEXTS,
     my_name,
     open_best,
     open_forum,
@@ -29,8 +30,7 @@ NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AN
 def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
     """Return the ten best posts of a forum. Raises NothingToDraw when a tie decides who is the tenth."""
     rows = world.rows(POSTS + "SELECT * FROM posts WHERE forum_id = ? ORDER BY best LIMIT ?", forum_id, TEN + 1)
-    if len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"]:
-        raise t.NothingToDraw("the ten best")
+    t.skip_if(len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"], "the ten best")
     return rows[:TEN]
 
 
@@ -43,8 +43,7 @@ def unpopular_comments(world: t.Sampler) -> t.Draw:
         row["user_id"],
     )
     found = sum(comment["down"] > comment["up"] for comment in comments)
-    if not found:
-        raise t.NothingToDraw(row["author"])
+    t.skip_if(not found, row["author"])
     return t.Draw(
         slots={"forum": row["forum"]},
         eval=t.told(t.answer(fuzzy_match=str(found)), about=[row["author"]]),
@@ -69,8 +68,7 @@ def mention(world: t.Sampler) -> t.Draw:
         for pair in _names(row["body"])
         if sum(" ".join(pair) in f"{other['title']} {other['body']}" for other in rows) == 1
     ]
-    if not found:
-        raise t.NothingToDraw(forum["name"])
+    t.skip_if(not found, forum["name"])
     row, name = world.rng.choice(found)
     return question(
         {"forum": forum["name"], "name": name},
@@ -108,8 +106,7 @@ def mention_of_nothing(world: t.Sampler) -> t.Draw:
     """Look for something that nobody has written about."""
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     rows, name = best_of(world, forum["forum_id"]), word(world)
-    if any(name in f"{row['title']} {row['body']}" for row in rows):
-        raise t.NothingToDraw(name)
+    t.skip_if(any(name in f"{row['title']} {row['body']}" for row in rows), name)
     return impossible(
         {"forum": forum["name"], "name": f"The {name} Chronicles"},
         says("No submission and no comment has all of these words"),
@@ -170,8 +167,7 @@ def favourite_forum(world: t.Sampler) -> t.Draw:
         WHERE s.user_id = ? AND s.state = 'visible' GROUP BY forum_id ORDER BY posts DESC, f.name""",
         user["user_id"],
     )
-    if len(rows) < 2 or rows[0]["posts"] == rows[1]["posts"]:
-        raise t.NothingToDraw(user["username"])
+    t.skip_if(len(rows) < 2 or rows[0]["posts"] == rows[1]["posts"], user["username"])
     return question(
         {"user": user["username"]},
         rows[0]["name"],
@@ -202,8 +198,7 @@ def largest_of_tag(world: t.Sampler) -> t.Draw:
         FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY subscribers DESC, f.name""",
         tag,
     )
-    if rows[0]["subscribers"] == rows[1]["subscribers"]:
-        raise t.NothingToDraw(tag)
+    t.skip_if(rows[0]["subscribers"] == rows[1]["subscribers"], tag)
     return question(
         {"tag": tag},
         rows[0]["name"],
@@ -244,8 +239,7 @@ def best_comment(world: t.Sampler) -> t.Draw:
         row["submission_id"],
     )
     others = [other["username"] for other in rows if other["username"] != rows[0]["username"]]
-    if rows[0]["score"] == rows[1]["score"] or not others:
-        raise t.NothingToDraw(row["title"])
+    t.skip_if(rows[0]["score"] == rows[1]["score"] or not others, row["title"])
     return question(
         {"title": row["title"]},
         rows[0]["username"],
@@ -255,11 +249,6 @@ def best_comment(world: t.Sampler) -> t.Draw:
     )
 
 
-WISHES = {
-    "top": "the best posts",
-    "controversial": "the most controversial posts",
-    "most_commented": "the most commented posts",
-}
 SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
 
 
@@ -268,7 +257,7 @@ def forum_list(world: t.Sampler) -> t.Draw:
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
     sort, period = world.rng.choice(WITH_PERIOD), world.rng.choice(list(SPANS))
     return visit(
-        {"wish": WISHES[sort], "span": SPANS[period], "forum": forum},
+        {"wish": TEXTS["wishes"][sort], "span": SPANS[period], "forum": forum},
         f"__REDDIT__/f/{forum}/{sort}?t={period}",
         way=open_forum(forum, SORTS[sort], PERIODS[period]),
         seen="This is the list.",
@@ -324,12 +313,6 @@ def own_page(world: t.Sampler) -> t.Draw:
 
 
 BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"
-MESSAGES = (
-    "Are you going to the {word} fair?",
-    "Thank you for your post about {word}!",
-    "Please tell me more about {word}.",
-    "Would you sell me your {word}?",
-)
 
 
 def blocked(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
@@ -367,7 +350,7 @@ message = Change(
     lambda world, row: sent(world, row["user_id"], row["text"]),
     way=[*open_user("{username}"), t.click("Send message"), t.type_text("Message", "{text}"), t.click("Send message")],
     seen="The message is sent.",
-    also={"text": lambda world, _row: world.rng.choice(MESSAGES).format(word=word(world))},
+    also={"text": lambda world, _row: world.rng.choice(TEXTS["messages"]).format(word=word(world))},
     slots={"user": "{username}"},
 )
 
@@ -383,7 +366,7 @@ def answer_message(world: t.Sampler) -> t.Draw:
         f"""SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
         WHERE {ME} IN (t.sender_id, t.receiver_id) AND m.sender_id != {ME} AND NOT m.is_read"""
     )
-    text = world.rng.choice(MESSAGES).format(word=word(world))
+    text = world.rng.choice(TEXTS["messages"]).format(word=word(world))
     return instruction(
         {"text": text},
         sent(world, row["user_id"], text),

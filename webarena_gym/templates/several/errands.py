@@ -147,13 +147,11 @@ def drive_to_best_university(world: t.Sampler) -> t.Draw:
     land = country(world)
     region = world.rng.choice([land, *sorted({row["state"] for row in rows})])
     here = [row for row in rows if region in (land, row["state"])]
-    if len(here) < 2 or here[0]["number"] == here[1]["number"]:
-        raise t.NothingToDraw("a university that stands out")
+    t.skip_if(len(here) < 2 or here[0]["number"] == here[1]["number"], "a university that stands out")
     start = some_place(world, f"{LANDMARKS} AND category NOT IN ('university', 'national park')")
     way, other = (route(world, CAR, start, place_named(world, row["title"])) for row in here[:2])
     unit, number = stated(way.metres)
-    if unit != "kilometres":
-        raise t.NothingToDraw("a way of some length")
+    t.skip_if(unit != "kilometres", "a way of some length")
     return t.Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
         slots={"place": start["name"], "region": region},
@@ -182,8 +180,11 @@ def nearest_park(world: t.Sampler) -> t.Draw:
         for row in places(world, "category = 'national park'")
     ]
     best, second = sorted(parks, key=lambda park: park[1])[:2]
-    if second[1] < MARGIN * best[1] or any(best[2].metres * MARGIN > way.metres for row, _, way in parks if row is not best[0]):
-        raise t.NothingToDraw("a park that is nearer than all others")
+    t.skip_if(
+        second[1] < MARGIN * best[1]
+        or any(best[2].metres * MARGIN > way.metres for row, _, way in parks if row is not best[0]),
+        "a park that is nearer than all others",
+    )
     name, time = best[0]["name"], duration(best[2].minutes)
     return t.Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
@@ -210,12 +211,10 @@ def college_drive(world: t.Sampler) -> t.Draw:
         FACTS + "SELECT title, target FROM facts WHERE label = 'Alma mater' ORDER BY article_id", site="wikipedia"
     )
     one, other = world.rng.sample(rows, 2)
-    if one["target"] == other["target"]:
-        raise t.NothingToDraw("two universities")
+    t.skip_if(one["target"] == other["target"], "two universities")
     ends = [place_named(world, row["target"]) for row in (one, other)]
     drive, ride = (route(world, mode, *ends) for mode in (CAR, BICYCLE))
-    if drive.minutes < 4:
-        raise t.NothingToDraw("a way that takes some minutes")
+    t.skip_if(drive.minutes < 4, "a way that takes some minutes")
     time = duration(drive.minutes)
     return t.Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
@@ -282,8 +281,7 @@ def nearer_customer(world: t.Sampler) -> t.Draw:
         net.route(CAR, net.crossing(town(world, row["city"])["node_id"]), net.crossing(goal["node_id"])).minutes
         for row in (one, other)
     ]
-    if max(minutes) < MARGIN * min(minutes):
-        raise t.NothingToDraw("one that is clearly nearer")
+    t.skip_if(max(minutes) < MARGIN * min(minutes), "one that is clearly nearer")
     near, far = (one, other) if minutes[0] < minutes[1] else (other, one)
     return t.Draw(
         start_url=tabs(*WITH_CUSTOMERS),
@@ -348,8 +346,7 @@ def discussed_readme(world: t.Sampler) -> t.Draw:
     """List the most commented posts of a forum."""
     posts = posts_of(world, "comments DESC, submission_id DESC")
     count = world.rng.randint(2, 3)
-    if not without_ties(posts, count, "comments"):
-        raise t.NothingToDraw("posts that stand out")
+    t.skip_if(not without_ties(posts, count, "comments"), "posts that stand out")
     name = project_name(world, "ideas", "best-of", "talks")
     return t.Draw(
         start_url=tabs(*WITH_LINKS),
@@ -420,8 +417,12 @@ def _project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
     """Draw a project of mine and the name of a folder that it has not."""
     project = world.pick(PROJECTS + "SELECT * FROM mine WHERE trunk_id IS NOT NULL ORDER BY project_id")
     folder = world.rng.choice(FOLDERS)
-    if world.rows("SELECT path FROM file WHERE branch_id = ? AND path LIKE ? ORDER BY path", project["trunk_id"], f"{folder}%"):
-        raise t.NothingToDraw("a folder that is not there yet")
+    t.skip_if(
+        world.rows(
+            "SELECT path FROM file WHERE branch_id = ? AND path LIKE ? ORDER BY path", project["trunk_id"], f"{folder}%"
+        ),
+        "a folder that is not there yet",
+    )
     return project, folder
 
 
@@ -465,8 +466,7 @@ def older_maker(world: t.Sampler) -> t.Draw:
     """Compare the companies that make two products."""
     goods = world.rows(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     one, other = world.rng.sample(goods, 2)
-    if one["brand"] == other["brand"]:
-        raise t.NothingToDraw("products of two companies")
+    t.skip_if(one["brand"] == other["brand"], "products of two companies")
     makers = [company(world, product["brand"]) for product in (one, other)]
     old, young = sorted(makers, key=lambda maker: int(maker["founded"]))
     return t.Draw(

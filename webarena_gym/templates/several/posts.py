@@ -84,8 +84,7 @@ def share_repository(world: t.Sampler) -> t.Draw:
     )
     topic = " ".join(world.rng.choice(rows)["description"].split()[-2:])
     found = [row for row in rows if topic in row["description"]]
-    if len(found) > 1 and found[0]["stars"] == found[1]["stars"]:
-        raise t.NothingToDraw("a project that stands out")
+    t.skip_if(len(found) > 1 and found[0]["stars"] == found[1]["stars"], "a project that stands out")
     best = found[0]
     title = f"A project that may help with {topic}"
     forums = forums_tagged(world, "programming")
@@ -122,8 +121,7 @@ def review_titles(world: t.Sampler) -> t.Draw:
     )
     wanted = list(dict.fromkeys(row["title"] for row in reviews if least <= row["stars"] <= most))
     unwanted = list(dict.fromkeys(row["title"] for row in reviews if not least <= row["stars"] <= most))
-    if not is_clear(wanted, unwanted):
-        raise t.NothingToDraw("titles that tell the reviews apart")
+    t.skip_if(not is_clear(wanted, unwanted), "titles that tell the reviews apart")
     forum = world.rng.choice(("gadgets", "technology", "DIY", "food", "fitness", "Showerthoughts"))
     name = product["name"].partition(",")[0]
     title = f"What buyers say about the {name}"
@@ -207,8 +205,7 @@ def draw_readme(
     world: t.Sampler, slots: dict[str, Any], name: str, source: str, wanted: Sequence[str], others: Sequence[str]
 ) -> t.Draw:
     """Return a task whose README lists what an article of the encyclopedia names."""
-    if not wanted or not is_clear(wanted, others):
-        raise t.NothingToDraw("something to list")
+    t.skip_if(not wanted or not is_clear(wanted, others), "something to list")
     return t.Draw(
         start_url=tabs(*SITES),
         slots=slots | {"name": name},
@@ -258,8 +255,7 @@ def films_of_time_readme(world: t.Sampler) -> t.Draw:
     films = _films(world)
     years = [row["year"] for row in films if row["director"] == person]
     absent = [each for each in range(years[0] + 1, years[-1]) if each not in years]
-    if not absent:
-        raise t.NothingToDraw("a year between two films that has none")
+    t.skip_if(not absent, "a year between two films that has none")
     year = world.rng.choice(absent)
     when = world.rng.choice(("before", "after"))
     wanted = [row["title"] for row in films if row["director"] == person and (row["year"] < year) is (when == "before")]

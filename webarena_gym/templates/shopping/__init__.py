@@ -5,6 +5,8 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import nth, on_page, turn_pages
 
+TEXTS = t.read_texts("shopping")
+
 SEARCH_BOX = "Search entire store"
 ME = 1  # the customer who is signed in when a task starts
 PER_PAGE = 10  # orders or reviews on one page, in the plain layout

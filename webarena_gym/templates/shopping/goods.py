@@ -144,8 +144,9 @@ def missing_product(world: t.Sampler) -> t.Draw:
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     brand = world.pick("SELECT DISTINCT brand FROM product WHERE brand != ? ORDER BY brand", row["brand"])["brand"]
     title = row["name"].removeprefix(row["brand"]).strip()
-    if world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"):
-        raise t.NothingToDraw(title)
+    t.skip_if(
+        world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"), title
+    )
     return impossible(
         {"product": f"{brand} {title}"},
         says("Your search returned no results"),
@@ -465,8 +466,7 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
     )
     goods = world.rows(GOODS + "SELECT cents FROM goods WHERE category_id = ? ORDER BY cents", row["category_id"])
     low, high, found = world.rng.choice(price_ranges([product["cents"] for product in goods]))
-    if found == len(goods):
-        raise t.NothingToDraw("a range that leaves something out")
+    t.skip_if(found == len(goods), "a range that leaves something out")
     label = range_label(low, high)
     return visit(
         {"category": row["category"], "range": label},
@@ -499,8 +499,7 @@ def most_reviewed_place(world: t.Sampler) -> t.Draw:
     best, second = world.rows(
         GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY reviews DESC LIMIT 2", row["category_id"]
     )
-    if best["reviews"] == second["reviews"]:
-        raise t.NothingToDraw("one that has more reviews than all others")
+    t.skip_if(best["reviews"] == second["reviews"], "one that has more reviews than all others")
     sizes = [world.layout.page_size(size) for size in LIMITS]
     size = next((size for size in sizes if size >= row["found"]), sizes[-1])
     whole_list = [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []

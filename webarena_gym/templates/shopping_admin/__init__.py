@@ -8,6 +8,8 @@ from webarena_gym.sites.shopping_admin.fulfilment import STATUSES as STATUSES
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 
+TEXTS = t.read_texts("shopping_admin")
+
 EVERYTHING = "Search everything"
 KEYWORD = "Search by keyword"
 PER_PAGE = 20  # rows of a list on one page, in the plain layout

@@ -13,6 +13,7 @@ from webarena_gym.templates.shopping_admin import (
     EVERYTHING,
     KEYWORD,
     PRODUCTS,
+    TEXTS,
     a_month,
     becomes,
     filtered,
@@ -37,8 +38,7 @@ def product_missing(world: t.Sampler) -> t.Draw:
     rows = world.rows("SELECT name, brand FROM product WHERE substr(name, 1, length(brand)) = brand ORDER BY product_id")
     row, other = world.rng.sample(rows, 2)
     name = other["brand"] + row["name"][len(row["brand"]) :]
-    if any(name in product["name"] for product in rows):
-        raise t.NothingToDraw(name)
+    t.skip_if(any(name in product["name"] for product in rows), name)
     return impossible(
         {"product": name},
         says("0 results"),
@@ -94,14 +94,6 @@ def products_by_stock(world: t.Sampler) -> t.Draw:
     )
 
 
-SENTENCES = (
-    "Now with a longer warranty.",
-    "Our customers love how long it lasts.",
-    "Packed without any plastic.",
-    "Please measure twice before you order.",
-    "Made in small batches.",
-    "A favorite gift of our regulars.",
-)
 NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas Apron", "Desk Bell", "Puzzle Mat", "Rain Gauge")
 
 
@@ -234,7 +226,7 @@ def set_special_price(world: t.Sampler) -> t.Draw:
 
 def extend_description(world: t.Sampler) -> t.Draw:
     """Change a product's text; its form must show the old text and the new one."""
-    row, sentence = a_product(world, "length(description) < 300"), world.rng.choice(SENTENCES)
+    row, sentence = a_product(world, "length(description) < 300"), world.rng.choice(TEXTS["sentences"])
     text = f"{row['description']} {sentence}"
     form = f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"
     return t.Draw(
@@ -314,8 +306,7 @@ def add_product(world: t.Sampler) -> t.Draw:
     """Put something new into the catalog."""
     name, number = world.rng.choice(NEW_GOODS), world.rng.randint(10000, 99999)
     sku, cents, quantity = f"NEW-{number}", world.rng.randrange(500, 9000, 25), world.rng.randint(5, 90)
-    if world.rows("SELECT 1 FROM product WHERE name = ? ORDER BY 1", name):
-        raise t.NothingToDraw(name)
+    t.skip_if(world.rows("SELECT 1 FROM product WHERE name = ? ORDER BY 1", name), name)
     return instruction(
         {"name": name, "sku": sku, "price": money(cents), "quantity": quantity},
         t.all_of(
@@ -340,10 +331,6 @@ def add_product(world: t.Sampler) -> t.Draw:
 
 
 STATUSES = ("Approved", "Pending", "Not Approved")
-WORDS = (
-    "soft", "size", "taste", "color", "smell", "comfortable", "durable", "packaged", "gift", "sister", "husband", "kitchen",
-    "quality", "stars", "wash", "month", "broke", "disappointed", "refund", "perfect", "instructions", "handle",
-)  # fmt: skip
 _REVIEWED = """
 WITH reviewed AS (
     SELECT p.product_id, p.name, p.sku FROM product p
@@ -404,9 +391,9 @@ def reviews_of_month(world: t.Sampler) -> t.Draw:
 def reviews_with_word(world: t.Sampler) -> t.Draw:
     """Ask for a count by a word that is no part of longer ones."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
-    found = {word: sum(word in text for text in texts) for word in WORDS}
-    whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in WORDS}
-    word = world.rng.choice([word for word in WORDS if found[word] == whole[word] > 0])
+    found = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
+    whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in TEXTS["words"]}
+    word = world.rng.choice([word for word in TEXTS["words"] if found[word] == whole[word] > 0])
     count = found[word]
     return question(
         {"word": word},
@@ -471,8 +458,7 @@ def average_rating(world: t.Sampler) -> t.Draw:
         GROUP BY product_id HAVING count(*) > 2 ORDER BY product_id"""
     )
     average = str(row["average"])
-    if average == "5.0":
-        raise t.NothingToDraw(row["name"])
+    t.skip_if(average == "5.0", row["name"])
     return question(
         {"product": row["name"]},
         average,

@@ -21,6 +21,7 @@ from webarena_gym.templates.shopping_admin import (
     SETTINGS,
     SUBSCRIBERS,
     TERMS,
+    TEXTS,
     becomes,
     filtered,
     open_customer,
@@ -133,8 +134,7 @@ def create_rule(world: t.Sampler) -> t.Draw:
     is_percent = world.rng.randrange(2)
     action, amount = ("by_percent", number) if is_percent else ("cart_fixed", number * 100)
     kind = [] if is_percent else [t.choose("Apply", APPLY["cart_fixed"])]
-    if world.rows("SELECT 1 FROM cart_rule WHERE name = ? OR coupon_code = ? ORDER BY 1", name, code):
-        raise t.NothingToDraw(name)
+    t.skip_if(world.rows("SELECT 1 FROM cart_rule WHERE name = ? OR coupon_code = ? ORDER BY 1", name, code), name)
     return instruction(
         {
             "name": name,
@@ -182,8 +182,7 @@ def change_discount(world: t.Sampler) -> t.Draw:
     row, number = world.pick("SELECT * FROM cart_rule ORDER BY rule_id"), world.rng.randint(3, 45)
     is_percent = row["action"] == "by_percent"
     amount = number if is_percent else number * 100
-    if amount == row["amount"]:
-        raise t.NothingToDraw(row["name"])
+    t.skip_if(amount == row["amount"], row["name"])
     return instruction(
         {"name": row["name"], "discount": f"{number} percent" if is_percent else money(amount)},
         becomes(world, RULES, row["name"], amount=amount),
@@ -239,15 +238,6 @@ delete_subscriber = Change(
 
 
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
-TITLES = (
-    "Welcome",
-    "All About Our Shop",
-    "Read This First",
-    "Good to Know",
-    "How We Work",
-    "Questions and Answers",
-    "Our Promise",
-)
 HOURS = ("Monday to Saturday, 9 AM to 6 PM", "Tuesday to Friday, 8 AM to 4 PM", "Daily, 11 AM to 7 PM")
 
 
@@ -356,7 +346,7 @@ change_title = Change(
         t.click("Save"),
     ],
     seen="The page is called {new_title} now.",
-    also={"new_title": lambda world, _row: world.rng.choice(TITLES)},
+    also={"new_title": lambda world, _row: world.rng.choice(TEXTS["titles"])},
     slots={"page": "{title}", "title": "{new_title}"},
 )
 change_heading = Change(
@@ -369,7 +359,7 @@ change_heading = Change(
         t.click("Save"),
     ],
     seen="The page is saved.",
-    also={"heading": lambda world, _row: world.rng.choice(TITLES)},
+    also={"heading": lambda world, _row: world.rng.choice(TEXTS["titles"])},
     slots={"page": "{title}"},
 )
 
@@ -461,8 +451,7 @@ def customer_missing(world: t.Sampler) -> t.Draw:
     """Ask for a phone number that nobody has."""
     taken = world.pick("SELECT telephone FROM customer_address ORDER BY address_id")["telephone"]
     phone = f"{taken[:-4]}{world.rng.randrange(10000):04d}"
-    if world.rows("SELECT 1 FROM customer_address WHERE telephone = ? ORDER BY 1", phone):
-        raise t.NothingToDraw(phone)
+    t.skip_if(world.rows("SELECT 1 FROM customer_address WHERE telephone = ? ORDER BY 1", phone), phone)
     other = world.pick(CUSTOMER_NAMES + "SELECT * FROM people ORDER BY customer_id")
     return impossible(
         {"phone": phone},

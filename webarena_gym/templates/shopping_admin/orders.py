@@ -13,6 +13,7 @@ from webarena_gym.templates.shopping_admin import (
     ORDER_ADDRESSES,
     ORDERS,
     STATUSES,
+    TEXTS,
     an_order,
     becomes,
     filtered,
@@ -155,14 +156,6 @@ def days_to_invoice(world: t.Sampler) -> t.Draw:
     )
 
 
-NOTES = (
-    "The parcel leaves our warehouse tomorrow.",
-    "Your order is being packed right now.",
-    "One item is late, sorry for the wait.",
-    "We have added a small gift.",
-    "Please call us about your delivery address.",
-    "The customer asked for a gift wrap.",
-)
 STREETS = (
     "12 Lakeview Terrace",
     "77 Orchard Lane",
@@ -275,7 +268,7 @@ comment_order = Change(
     lambda world, row: last_comment(world, row, row["note"], is_notified=False),
     way=lambda _, row: [*open_order(row), t.type_text("Comment", row["note"]), t.click("Submit Comment")],
     seen="The comment stands among the notes.",
-    also={"note": lambda world, _row: world.rng.choice(NOTES)},
+    also={"note": lambda world, _row: world.rng.choice(TEXTS["notes"])},
     slots={"number": "{increment_id}"},
 )
 
@@ -287,7 +280,7 @@ def notify_customer(world: t.Sampler) -> t.Draw:
         "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC", order["customer_id"]
     )
     place = next(place for place, row in enumerate(rows) if row["status"] == "pending")
-    row, note = rows[place], world.rng.choice(NOTES)
+    row, note = rows[place], world.rng.choice(TEXTS["notes"])
     return instruction(
         {"customer": row["customer_name"], "note": note},
         last_comment(world, row, note, is_notified=True),
@@ -310,7 +303,7 @@ def notify_nobody(world: t.Sampler) -> t.Draw:
            GROUP BY customer_id HAVING sum(status = 'pending') = 0 AND orders <= 10 ORDER BY customer_id"""
     )
     return t.Draw(
-        slots={"customer": row["name"], "note": world.rng.choice(NOTES)},
+        slots={"customer": row["name"], "note": world.rng.choice(TEXTS["notes"])},
         grounds={"N/A": lacks([f"Orders of {row['name']}", f"{row['orders']} records found"], [])},
         eval=t.all_of(t.not_achievable(), others_stay(world, ORDERS)),
         solution=[*open_customer(row["name"], "Orders"), t.leave("N/A", f"None of the orders of {row['name']} is pending.")],
@@ -376,8 +369,7 @@ def refund_order(world: t.Sampler) -> t.Draw:
     """Pay a whole order back."""
     row = an_order(world, "status = 'complete' AND NOT EXISTS (SELECT 1 FROM creditmemo d WHERE d.order_id = o.order_id)")
     paid = world.value("SELECT sum(grand_total_cents) FROM invoice WHERE order_id = ?", row["order_id"])
-    if paid != row["grand_total_cents"]:
-        raise t.NothingToDraw(row["increment_id"])
+    t.skip_if(paid != row["grand_total_cents"], row["increment_id"])
     return instruction(
         {"number": row["increment_id"]},
         t.all_of(becomes(world, ORDERS, row["increment_id"], status="closed", refunds=1), total_is(row, "creditmemo")),
@@ -409,8 +401,7 @@ SHOWN = 5  # orders that the dashboard shows
 def latest(world: t.Sampler, condition: str, count: int) -> list[t.Row]:
     """Return the newest orders that meet a condition, the newest first."""
     rows = world.rows(f"SELECT * FROM sales_order WHERE {condition} ORDER BY created_at DESC, order_id DESC LIMIT ?", count)
-    if len(rows) < count:
-        raise t.NothingToDraw(condition)
+    t.skip_if(len(rows) < count, condition)
     return rows
 
 
@@ -437,8 +428,7 @@ def latest_of_status(world: t.Sampler) -> t.Draw:
 
 def latest_pieces(world: t.Sampler) -> t.Draw:
     """Ask for a sum over the orders that the dashboard shows; four draws in a world."""
-    if not aggregates.are_shown(world.connection("shopping_admin")):
-        raise t.NothingToDraw("a dashboard with the pieces of orders")
+    t.skip_if(not aggregates.are_shown(world.connection("shopping_admin")), "a dashboard with the pieces of orders")
     count = world.rng.randint(2, SHOWN)
     pieces = [
         world.value("SELECT sum(qty_ordered) FROM order_item WHERE order_id = ?", row["order_id"])
@@ -512,8 +502,7 @@ def largest_of_status(world: t.Sampler) -> t.Draw:
     """Ask who placed the largest order of a status, and for its page; there are as many draws as statuses."""
     status = world.rng.choice(list(STATUSES))
     rows = world.rows("SELECT * FROM sales_order WHERE status = ? ORDER BY grand_total_cents DESC, order_id DESC", status)
-    if len(rows) < 2 or rows[0]["grand_total_cents"] == rows[1]["grand_total_cents"]:
-        raise t.NothingToDraw(status)
+    t.skip_if(len(rows) < 2 or rows[0]["grand_total_cents"] == rows[1]["grand_total_cents"], status)
     row, label = rows[0], STATUSES[status]
     others = [other["customer_name"] for other in rows if other["customer_name"] != row["customer_name"]]
     return t.Draw(

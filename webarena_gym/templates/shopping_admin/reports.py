@@ -30,8 +30,7 @@ _TERMS = "SELECT * FROM search_term ORDER BY uses DESC, query_id DESC"
 
 def ranked(rows: list[t.Row], place: int, column: str) -> t.Row:
     """Return the row at a place of a ranking that no other row shares. Raises NothingToDraw."""
-    if len(rows) <= place or [row[column] for row in rows].count(rows[place][column]) > 1:
-        raise t.NothingToDraw(column)
+    t.skip_if(len(rows) <= place or [row[column] for row in rows].count(rows[place][column]) > 1, column)
     return rows[place]
 
 
@@ -67,8 +66,7 @@ def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about orders of one status."""
     month, status = a_month(world), world.rng.choice(("complete", "closed", "canceled"))
     count = world.value("SELECT count(*) FROM sales_order WHERE substr(created_at, 1, 7) = ? AND status = ?", month.key, status)
-    if not count:
-        raise t.NothingToDraw(status)
+    t.skip_if(not count, status)
     label, steps = STATUSES[status], show_report("Orders", month.first, month.last)
     return question(
         {"month": month.name, "status": label},

@@ -8,6 +8,8 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import turn_pages
 
+TEXTS = t.read_texts("wikipedia")
+
 SEARCH_BOX = "Search Lexandria"
 ME = 1  # the user who is signed in when a task starts
 
@@ -109,8 +111,7 @@ def draw_extreme(world: t.Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
     )
     if is_most:
         rows.reverse()
-    if len(rows) < 2 or rows[0]["number"] == rows[1]["number"]:
-        raise t.NothingToDraw("one that stands out")
+    t.skip_if(len(rows) < 2 or rows[0]["number"] == rows[1]["number"], "one that stands out")
     plural = {"university": "universities", "library": "libraries", "company": "companies"}.get(
         measure.kind, f"{measure.kind}s"
     )

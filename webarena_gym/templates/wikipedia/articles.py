@@ -10,6 +10,7 @@ from webarena_gym.templates.wikipedia import (
     FACTS,
     FILMS,
     ME,
+    TEXTS,
     country,
     draw_extreme,
     open_article,
@@ -130,8 +131,7 @@ def prize_without_winner(world: t.Sampler) -> t.Draw:
         for row in world.rows(FACTS + "SELECT number FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
     ]
     free = [year for year in range(min(years), max(years)) if year not in years]
-    if not free:
-        raise t.NothingToDraw("a year without a winner")
+    t.skip_if(not free, "a year without a winner")
     year = world.rng.choice(free)
     return impossible(
         {"prize": prize, "year": year},
@@ -182,8 +182,7 @@ def first_of_several(world: t.Sampler) -> t.Draw:
     )
     chosen = world.rng.sample(rows, 3)
     first, second = sorted(chosen, key=lambda row: row["year"])[:2]
-    if first["year"] == second["year"]:
-        raise t.NothingToDraw("one that is older than the others")
+    t.skip_if(first["year"] == second["year"], "one that is older than the others")
     titles = [row["title"] for row in chosen]
     return question(
         {"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
@@ -304,8 +303,7 @@ def common_actor(world: t.Sampler) -> t.Draw:
             row["actor"],
         )
     ]
-    if not others:
-        raise t.NothingToDraw("a film with several actors")
+    t.skip_if(not others, "a film with several actors")
     return question(
         {"one": row["one"], "other": row["other"]},
         row["actor"],
@@ -366,8 +364,7 @@ def extreme_town(world: t.Sampler) -> t.Draw:
         row["title"]
         for row in world.rows(TOWNS + "SELECT title FROM towns WHERE state = ? ORDER BY population DESC, title", state)
     ]
-    if len(towns) < 3:
-        raise t.NothingToDraw("a state with some towns")
+    t.skip_if(len(towns) < 3, "a state with some towns")
     return question(
         {"state": state, "place": place},
         towns[index],
@@ -427,8 +424,7 @@ def prized_university(world: t.Sampler) -> t.Draw:
     land = country(world)
     place = world.rng.choice([land, *sorted({row["state"] for row in rows})])
     here = [row for row in rows if place in (land, row["state"])]
-    if len(here) < 2 or here[0]["number"] == here[1]["number"]:
-        raise t.NothingToDraw("a university that stands out")
+    t.skip_if(len(here) < 2 or here[0]["number"] == here[1]["number"], "a university that stands out")
     return question(
         {"place": place},
         here[0]["title"],
@@ -447,8 +443,7 @@ def landmarks_of_state(world: t.Sampler) -> t.Draw:
     state = world.pick("SELECT title FROM article WHERE kind = 'state' ORDER BY title")["title"]
     rows = world.rows(FACTS + "SELECT title, target FROM facts WHERE kind = ? AND label = 'State' ORDER BY title", kind)
     here, elsewhere = ([row["title"] for row in rows if (row["target"] == state) is wanted] for wanted in (True, False))
-    if len(here) == 1:
-        raise t.NothingToDraw("an answer that is a list")
+    t.skip_if(len(here) == 1, "an answer that is a list")
     shown = ", ".join(here) or "N/A"
     wrong = [", ".join([*here, *elsewhere[:1]]), ", ".join(here[1:])]
     return t.Draw(
@@ -516,18 +511,6 @@ university_place = Visit(
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
 _NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
 WHERE revision_id > ? ORDER BY revision_id"""
-_SUMMARIES = (
-    "shortened",
-    "corrected after the town archive",
-    "simpler words",
-    "removed what was not proved",
-    "brought up to date",
-)
-_SENTENCES = (
-    "This part is being written anew by {name}.",
-    "Little is known for certain; {name} collects the sources.",
-    "The older text was removed by {name} because it could not be proved.",
-)
 
 
 def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[list[str]]:
@@ -591,7 +574,7 @@ def edit_section(world: t.Sampler) -> t.Draw:
     parts = sections(page["text"])
     place = world.rng.choice([place for place, part in enumerate(parts) if part.heading in ("History", "Reception", "Culture")])
     name = world.value(f"SELECT real_name FROM user WHERE user_id = {ME}")
-    text, summary = world.rng.choice(_SENTENCES).format(name=name), world.rng.choice(_SUMMARIES)
+    text, summary = world.rng.choice(TEXTS["sentences"]).format(name=name), world.rng.choice(TEXTS["summaries"])
     heading = parts[place].heading
     parts[place] = parts[place]._replace(body=text)
     return instruction(
