@@ -6,7 +6,7 @@ import pytest
 
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Step, draw, templates
-from webarena_gym.templates.several.routes import holds, is_clear, tabs
+from webarena_gym.templates.several import holds, is_clear, tabs
 from webarena_gym.tools.audit import replay
 
 WORLD = 1

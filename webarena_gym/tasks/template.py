@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 Row = sqlite3.Row
 T = TypeVar("T")
+_FOLDERS = Path(__file__).parent.parent / "templates"
 _NUMBER = re.compile(r" \[\d+\]$")
 
 
@@ -66,6 +67,12 @@ class Dice(Random):
         if not (range(start) if stop is None else range(start, stop, step)):
             raise NothingToDraw("a number of an empty range")
         return super().randrange(start, stop, step)
+
+
+def skip_if(condition: object, missing: str) -> None:
+    """Raise NothingToDraw where a condition holds: that draw is left out, because its world has not what is missing."""
+    if condition:
+        raise NothingToDraw(missing)
 
 
 class Sampler:
@@ -198,9 +205,7 @@ def _in_layout(step: Step, layout: Layout) -> Step:
 @cache
 def _answer_types() -> Mapping[str, str]:
     """Return the type of the answers of each template that asks for one, also where the answer is N/A."""
-    found: dict[str, str] = json.loads(
-        (Path(__file__).parent.parent / "templates" / "answer_types.json").read_text(encoding="utf-8")
-    )
+    found: dict[str, str] = json.loads((_FOLDERS / "answer_types.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -242,6 +247,11 @@ class Templates(dict[str, Template]):
         return decorate
 
 
+def read_texts(folder: str) -> dict[str, Any]:
+    """Return the texts of a folder of templates by their names: lists, and tables of texts."""
+    return tomllib.loads((_FOLDERS / folder / "texts.toml").read_text(encoding="utf-8"))
+
+
 def read_templates(package: ModuleType) -> dict[str, Template]:
     """Return the templates of a folder by name: the intents of its `intents.toml`, each drawn by what a module calls by that name.
 
@@ -256,7 +266,7 @@ def read_templates(package: ModuleType) -> dict[str, Template]:
             elif isfunction(value) and value.__module__ == each.name:
                 draws[name] = partial(_ignoring, value)
     known: dict[str, Template] = {}
-    for name, entry in tomllib.loads((Path(package.__path__[0]) / "intents.toml").read_text(encoding="utf-8")).items():
+    for name, entry in tomllib.loads((_FOLDERS / folder / "intents.toml").read_text(encoding="utf-8")).items():
         if name not in draws:
             raise TaskError(f"intents.toml of {folder} names {name}, which no module of {package.__name__} draws")
         intent, sites = (entry, (folder,)) if isinstance(entry, str) else (entry["intent"], tuple(entry["sites"]))

@@ -1,43 +1,37 @@
-"""Issues and milestones to make."""
+"""Issues: facts, lists to open, new issues, and work on those that are there."""
 
+from collections import Counter
 from datetime import date, timedelta
+from typing import Any
+from urllib.parse import urlencode
 
 from webarena_gym.sites.gitlab.base import day_label
-from webarena_gym.sites.gitlab.planning import ISSUE
+from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.gitlab.routes import ME
-from webarena_gym.templates.gitlab.ways import (
+from webarena_gym.tasks.grounds import lacks, says
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.gitlab import (
+    ME,
+    PER_PAGE,
     PLANNING,
     REPORTER,
+    SPOKEN,
+    TEXTS,
+    entry,
+    find_project,
+    find_topic,
     item_url,
     new_rows,
     next_iid,
+    open_item,
     open_list,
-    open_project,
     option,
     people_of,
 )
-from webarena_gym.templates.ways import instruction
+from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
-PROBLEMS = (
-    "connection refused", "blank page after the update", "404 on the download link", "disk quota exceeded",
-    "broken umlauts in exports",
-    "timeouts behind a proxy", "a memory leak overnight", "permission denied on start", "wrong time zone in reports",
-)  # fmt: skip
-TITLES = (
-    "Links in the footer are dead", "401 bad gateway at night", "Numbers are cut off in print", "Menu covers the first line",
-    "Cannot paste long paths", "Sorting forgets its direction", "Icons are blurred on large screens", "Upload stops at half",
-)  # fmt: skip
-EVENTS = (
-    "product launch",
-    "code review week",
-    "user survey",
-    "bug bash",
-    "documentation sprint",
-    "conference demo",
-    "team offsite",
-)
 IDEAS = ("offline maps", "a plugin system", "voice control", "nightly builds", "a public roadmap", "end-to-end encryption")
 
 
@@ -62,7 +56,7 @@ def issue_create(world: t.Sampler) -> t.Draw:
     """Open an issue with an assignee and a due date."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
     due = today(world) + timedelta(days=world.rng.randint(10, 400))
-    title = world.rng.choice(TITLES)
+    title = world.rng.choice(TEXTS["titles"])
     others = people_of(world, row["project_id"])
     person = world.rng.choice(others) if others and world.rng.random() < 0.5 else None
     iid = next_iid(world, "issue", row["project_id"])
@@ -79,7 +73,7 @@ def issue_create(world: t.Sampler) -> t.Draw:
 def issue_report(world: t.Sampler) -> t.Draw:
     """Report a problem in a project, in words of one's own."""
     row = world.pick(PLANNING + "SELECT * FROM place WHERE NOT is_archived ORDER BY project_id")
-    problem = world.rng.choice(PROBLEMS)
+    problem = world.rng.choice(TEXTS["problems"])
     iid = next_iid(world, "issue", row["project_id"])
     columns = "project_id, iid, instr(lower(title || ' ' || description), lower(?)) > 0"
     last = world.value("SELECT max(issue_id) FROM issue")
@@ -127,7 +121,7 @@ def issue_propose(world: t.Sampler) -> t.Draw:
 def milestone_create(world: t.Sampler) -> t.Draw:
     """Make a milestone with both dates; the second may be given in days after the first."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
-    event = world.rng.choice(EVENTS)
+    event = world.rng.choice(TEXTS["events"])
     start = today(world) + timedelta(days=world.rng.randint(1, 120))
     days = world.rng.randint(7, 40)
     end = start + timedelta(days=days)
@@ -146,7 +140,7 @@ def milestone_create(world: t.Sampler) -> t.Draw:
             t.state(query, event, last, expected=[[row["project_id"], iid, 1, str(start), str(end)]]),
         ),
         way=[
-            *open_project(row),
+            *find_project(row),
             t.click("Milestones"),
             t.click("New milestone"),
             t.type_text("Title", event),
@@ -154,4 +148,398 @@ def milestone_create(world: t.Sampler) -> t.Draw:
             t.type_text("Due date (optional)", str(end)),
             t.click("Create milestone"),
         ],
+    )
+
+
+ORDERS = {
+    "the oldest first": "created_asc",
+    "the most recently updated first": "updated_desc",
+    "the one that was left alone longest first": "updated_asc",
+    "those that are due soonest first": "due_date",
+}
+"""Orders of a list that are not the usual one."""
+
+
+labelled_issues_place = Visit(
+    PLANNING
+    + """SELECT place.*, l.name AS label, count(*) AS found FROM place JOIN label l USING (project_id)
+        JOIN issue_label USING (label_id) JOIN issue i USING (issue_id) WHERE i.state = 'opened'
+        GROUP BY l.label_id ORDER BY l.label_id""",
+    lambda _, row: f"__GITLAB__/{row['full_path']}/-/issues?{urlencode({'state': 'opened', 'label_name[]': row['label']})}",
+    way=lambda _, row: [*find_project(row), t.click("Labels"), t.click(f"Issues with {row['label']}")],
+    slots={"project": "{full_path}"},
+)
+bugs_place = Visit(
+    PLANNING
+    + """SELECT DISTINCT place.* FROM place JOIN label l USING (project_id) JOIN issue_label USING (label_id)
+        JOIN issue i USING (issue_id) WHERE l.name = 'bug' AND i.state = 'opened' ORDER BY project_id""",
+    "__GITLAB__/{full_path}/-/issues?state=opened&label_name[]=bug",
+    way=[t.click("Issues"), t.choose("Label", "bug"), t.click("Apply")],
+    start_url="__GITLAB__/{full_path}",
+    slots={"project": "{full_path}"},
+)
+recent_issues_place = Change(
+    PLANNING
+    + """SELECT place.*, min(iif(newest = 1, title, NULL)) AS title FROM place JOIN (
+            SELECT project_id, title,
+                row_number() OVER (PARTITION BY project_id ORDER BY created_at DESC, issue_id DESC) AS newest
+            FROM problem WHERE state = 'opened'
+        ) USING (project_id) GROUP BY project_id HAVING count(*) > 1 ORDER BY project_id""",
+    t.all_of(
+        t.at_url("__GITLAB__/{full_path}/-/issues"), t.page_shows("last", ".rows > li:first-child h2", exact_match="{title}")
+    ),
+    way=lambda _, row: open_list(ISSUE, row),
+    seen="The newest come first.",
+    slots={"project": "{full_path}"},
+)
+sorted_issues_place = Visit(
+    PLANNING + "SELECT place.* FROM place JOIN problem USING (project_id) GROUP BY project_id HAVING count(*) > 2 ORDER BY 1",
+    lambda _, row: f"__GITLAB__/{row['full_path']}/-/issues?state=opened&sort={ORDERS[row['order']]}",
+    way=lambda _, row: [*open_list(ISSUE, row), t.choose("Sort by", SORTS[ORDERS[row["order"]]][0]), t.click("Apply")],
+    also={"order": lambda world, _row: world.rng.choice(list(ORDERS))},
+    slots={"project": "{full_path}"},
+)
+author_issues_place = Visit(
+    PLANNING
+    + """SELECT place.*, u.username, u.name AS person FROM place JOIN problem i USING (project_id)
+        JOIN user u ON u.user_id = i.author_id GROUP BY place.project_id, u.user_id
+        HAVING count(DISTINCT i.state) = 2 ORDER BY place.project_id, u.user_id""",
+    "__GITLAB__/{full_path}/-/issues?state=all&author_username={username}",
+    way=lambda _, row: [
+        *open_list(ISSUE, row),
+        t.click("All"),
+        t.choose("Author", f"{row['person']} (@{row['username']})"),
+        t.click("Apply"),
+    ],
+    slots={"project": "{full_path}"},
+)
+milestone_place = Visit(
+    PLANNING + "SELECT place.*, m.title, m.iid, m.state FROM place JOIN milestone m USING (project_id) ORDER BY milestone_id",
+    "__GITLAB__/{full_path}/-/milestones/{iid}",
+    way=lambda _, row: [*find_project(row), t.click("Milestones"), *row["closed"], t.click(entry(row["title"]))],
+    also={"closed": lambda _, row: [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []},
+    slots={"project": "{full_path}", "milestone": "{title}"},
+)
+
+
+def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
+    """Return the task to find my newest issue by a column among those with a word in the title, and to tell its state."""
+    issues = world.rows(PLANNING + f"SELECT * FROM problem WHERE author_id = {ME} ORDER BY {column} DESC, issue_id DESC")
+    words = sorted({word for issue in issues for word in issue["title"].lower().split() if len(word) > 4 and word.isalpha()})
+    hits = {word: [issue for issue in issues if word in issue["title"].lower()] for word in words}
+    word = world.rng.choice(words)
+    found = hits[word]
+    t.skip_if(len(found) < 2 or found[0][column] == found[1][column], "a word in the titles of several issues of mine")
+    row = found[0]
+    is_closed = row["state"] == "closed"
+    mentioned = [issue for issue in issues if word in issue["title"].lower() or word in issue["description"].lower()]
+    turns = turn_pages(world, mentioned.index(row), PER_PAGE, "None of these has it in its title.")
+    return t.Draw(
+        slots={"word": word},
+        grounds={"Yes" if is_closed else "No": says("Closed" if is_closed else "Open")},
+        eval=t.all_of(
+            t.told(t.answer(fuzzy_match="Yes" if is_closed else "No"), yes=["closed"], no=["open"]),
+            t.at_url(item_url(ISSUE, row)),
+        ),
+        solution=[
+            t.click("Assigned issues"),
+            t.click("Created by me"),
+            t.click("All"),
+            t.type_text("Search issues", word),
+            t.choose("Sort by", SORTS[order][0]),
+            t.click("Apply"),
+            *turns,
+            t.click(entry(row["title"]), f'It is the first with "{word}" in its title.'),
+            t.leave("Yes" if is_closed else "No", f"It is {row['state']}."),
+        ],
+        wrong_answers=["No" if is_closed else "Yes"],
+    )
+
+
+def updated_issue_state(world: t.Sampler) -> t.Draw:
+    """Find my issue that was updated last, and tell its state."""
+    return draw_own_issue(world, "updated_at", "updated_desc")
+
+
+def created_issue_state(world: t.Sampler) -> t.Draw:
+    """Find the issue that I created last, and tell its state."""
+    return draw_own_issue(world, "created_at", "created_date")
+
+
+issue_assign_missing = Impossible(
+    PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id",
+    lambda _, row: lacks([row["full_path"].rpartition("/")[2], *row["titles"]], [row["topic"]]),
+    way=lambda _, row: [*open_list(ISSUE, row), t.click("All")],
+    seen="No issue is about the {topic}.",
+    also={
+        "topic": lambda world, _row: world.rng.choice(
+            ("carrier pigeon interface", "quantum printer", "holographic display", "steam engine driver", "tea kettle sensor")
+        ),
+        "titles": lambda world, row: [
+            issue["title"]
+            for issue in world.rows(
+                PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
+            )
+        ],
+    },
+    slots={"project": "{full_path}"},
+)
+labelled_issue_count = Fact(
+    PLANNING
+    + """SELECT problem.*, l.name AS label, count(*) AS found FROM problem JOIN issue_label USING (issue_id)
+        JOIN label l USING (label_id) WHERE problem.state = 'opened' GROUP BY label_id ORDER BY label_id""",
+    "{found}",
+    way=lambda _, row: [*find_project(row), t.click("Labels")],
+    seen="{found} open issues have it.",
+    slots={"project": "{full_path}"},
+)
+
+
+def busiest_author(world: t.Sampler) -> t.Draw:
+    """Ask who opened the most issues of a project."""
+    row = world.pick(
+        PLANNING + "SELECT * FROM problem GROUP BY project_id HAVING count(*) BETWEEN 4 AND ? ORDER BY project_id", PER_PAGE
+    )
+    authors = world.rows(PLANNING + "SELECT author FROM problem WHERE project_id = ? ORDER BY issue_id", row["project_id"])
+    (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
+    t.skip_if(most == second, "somebody who opened more issues than all others")
+    return question(
+        {"project": row["full_path"]},
+        name,
+        way=[*open_list(ISSUE, row), t.click("All"), *turn_pages(world, len(authors) - 1, PER_PAGE)],
+        seen=f"{name} opened {most} of them.",
+        wrong=[other],
+    )
+
+
+issue_assignee = Fact(
+    PLANNING
+    + f"""SELECT problem.*, min(u.name) AS assignee
+        FROM problem JOIN issue_assignee a USING (issue_id) JOIN user u USING (user_id)
+        GROUP BY issue_id HAVING count(*) = 1 AND min(a.user_id) != {ME} AND min(u.name) != author ORDER BY issue_id""",
+    "{assignee}",
+    way=lambda world, row: open_item(world, ISSUE, row),
+    seen="{assignee} is to do it.",
+    wrong=["{author}"],
+    slots={"project": "{full_path}"},
+)
+
+
+def oldest_issue(world: t.Sampler) -> t.Draw:
+    """Ask for the issue that has been open longest."""
+    row = world.pick(
+        PLANNING + "SELECT * FROM problem WHERE state = 'opened' GROUP BY project_id HAVING count(*) > 2 ORDER BY project_id"
+    )
+    first, second = world.rows(
+        PLANNING + "SELECT title FROM problem WHERE state = 'opened' AND project_id = ? ORDER BY created_at, issue_id LIMIT 2",
+        row["project_id"],
+    )
+    return question(
+        {"project": row["full_path"]},
+        first["title"],
+        way=[*open_list(ISSUE, row), t.choose("Sort by", "Created date, oldest first"), t.click("Apply")],
+        seen="It comes first now.",
+        wrong=[second["title"]],
+    )
+
+
+def milestone_facts(world: t.Sampler) -> t.Draw:
+    """Ask for the date and the open issues of a milestone."""
+    row = world.pick(
+        PLANNING
+        + """SELECT place.*, m.title, m.due_on, m.state, (
+            SELECT count(*) FROM problem WHERE problem.milestone_id = m.milestone_id AND problem.state = 'opened'
+        ) AS found FROM place JOIN milestone m USING (project_id) WHERE m.due_on IS NOT NULL ORDER BY m.milestone_id"""
+    )
+    shown = day_label(row["due_on"])
+    closed = [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
+    return question(
+        {"milestone": row["title"], "project": row["full_path"]},
+        f"{shown}; {row['found']}",
+        way=[*find_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"]))],
+        seen=f"{row['found']} of its issues are open.",
+        wrong=[f"{shown}; {row['found'] + 1}"],
+    )
+
+
+own_issue_count = Fact(
+    PLANNING
+    + f"""SELECT problem.*, count(*) AS found FROM problem JOIN issue_assignee a USING (issue_id)
+        WHERE a.user_id = {ME} AND problem.state = 'opened' GROUP BY project_id ORDER BY project_id""",
+    "{found}",
+    way=lambda _, row: [*open_list(ISSUE, row), t.choose("Assignee", option(row["me"])), t.click("Apply")],
+    seen="The tab says {found}.",
+    also={"me": lambda world, _row: world.rows(f"SELECT name, username FROM user WHERE user_id = {ME}")[0]},
+    slots={"project": "{full_path}"},
+)
+
+
+OPEN_ONES = PLANNING + f"SELECT * FROM problem WHERE state = 'opened' AND {MINE} ORDER BY issue_id"
+ASSIGNED = """SELECT iid, (SELECT group_concat(username) FROM (
+    SELECT username FROM issue_assignee a JOIN user USING (user_id) WHERE a.issue_id = issue.issue_id ORDER BY username
+)) FROM issue WHERE project_id = ? ORDER BY iid"""
+LABELLED = """SELECT iid, (SELECT group_concat(name) FROM (
+    SELECT name FROM issue_label l JOIN label USING (label_id) WHERE l.issue_id = issue.issue_id ORDER BY name
+)) FROM issue WHERE project_id = ? ORDER BY iid"""
+REMARKS = ("Solved in the last release.", "This is a duplicate.", "Works for me now.", "Out of scope, sorry.")
+
+
+def column_holds(world: t.Sampler, row: t.Row, column: str, value: Any) -> dict[str, Any]:
+    """A column must hold a value in an issue's row, and in the others of its project what it held at the start."""
+    query = f"SELECT iid, {column} FROM issue WHERE project_id = ? ORDER BY iid"
+    rows = world.rows(query, row["project_id"])
+    expected = [[iid, value if iid == row["iid"] else old] for iid, old in rows]
+    return t.state(query, row["project_id"], expected=expected)
+
+
+def names_hold(world: t.Sampler, query: str, row: t.Row, names: list[str]) -> dict[str, Any]:
+    """ASSIGNED or LABELLED must give these names for an issue, and for the others of its project those of the start."""
+    rows = world.rows(query, row["project_id"])
+    expected = [[iid, ",".join(sorted(names)) or None if iid == row["iid"] else old] for iid, old in rows]
+    return t.state(query, row["project_id"], expected=expected)
+
+
+def names_of(world: t.Sampler, query: str, row: t.Row) -> list[str]:
+    """Return what ASSIGNED or LABELLED gives for an issue."""
+    names = next(names for iid, names in world.rows(query, row["project_id"]) if iid == row["iid"])
+    return names.split(",") if names else []
+
+
+def issue_assign(world: t.Sampler) -> t.Draw:
+    """Give an issue that nobody has to somebody, by what it is about."""
+    free = [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)]
+    row, topic = find_topic(world, ISSUE, free)
+    others = people_of(world, row["project_id"])
+    person = world.rng.choice(others) if others and world.rng.random() < 0.6 else None
+    steps = (
+        [t.click("Edit issue"), t.choose("Assignee", option(person)), t.click("Save changes")]
+        if person
+        else [t.click("Assign to me")]
+    )
+    return instruction(
+        {"topic": topic, "project": row["full_path"], "person": person["name"] if person else "me"},
+        names_hold(world, ASSIGNED, row, [person["username"] if person else my_name(world)]),
+        way=[*open_item(world, ISSUE, row, f"Only this one is about {topic}."), *steps],
+    )
+
+
+issue_close = Change(
+    OPEN_ONES,
+    lambda world, row: t.all_of(
+        column_holds(world, row, "state", "closed"),
+        new_rows(
+            world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, row["remark"]]] if row["remark"] else [], SPOKEN
+        ),
+    ),
+    way=lambda world, row: [
+        *open_item(world, ISSUE, row),
+        *(
+            [t.type_text("Write a comment", row["remark"]), t.click("Comment and close issue")]
+            if row["remark"]
+            else [t.click("Close issue")]
+        ),
+    ],
+    also={
+        "remark": lambda world, _row: world.rng.choice(("", *REMARKS)),
+        "comment": lambda _, row: f''' with the comment "{row["remark"]}"''' if row["remark"] else "",
+    },
+    slots={"project": "{full_path}"},
+)
+
+
+def issue_label(world: t.Sampler) -> t.Draw:
+    """Add a label to an issue."""
+    row = world.pick(OPEN_ONES)
+    present = names_of(world, LABELLED, row)
+    labels = world.rows("SELECT name FROM label WHERE project_id = ? ORDER BY name", row["project_id"])
+    label = world.rng.choice([item["name"] for item in labels if item["name"] not in present])
+    return instruction(
+        {"label": label, "title": row["title"], "project": row["full_path"]},
+        names_hold(world, LABELLED, row, [*present, label]),
+        way=[*open_item(world, ISSUE, row), t.click("Edit issue"), t.click(label), t.click("Save changes")],
+    )
+
+
+def issue_due_date(world: t.Sampler) -> t.Draw:
+    """Give an issue a due date, or another one."""
+    row = world.pick(OPEN_ONES)
+    due = today(world) + timedelta(days=world.rng.randint(5, 300))
+    return instruction(
+        {"title": row["title"], "project": row["full_path"], "date": f"{due:%B} {due.day}, {due.year}"},
+        column_holds(world, row, "due_on", str(due)),
+        way=[
+            *open_item(world, ISSUE, row),
+            t.click("Edit issue"),
+            t.type_text("Due date (optional)", str(due)),
+            t.click("Save changes"),
+        ],
+    )
+
+
+issue_milestone = Change(
+    PLANNING
+    + f"""SELECT problem.*, m.title AS milestone, m.milestone_id AS wanted FROM problem JOIN milestone m USING (project_id)
+        WHERE problem.state = 'opened' AND m.state = 'active' AND m.milestone_id IS NOT problem.milestone_id AND {MINE}
+        ORDER BY issue_id, wanted""",
+    lambda world, row: column_holds(world, row, "milestone_id", row["wanted"]),
+    way=lambda world, row: [
+        *open_item(world, ISSUE, row),
+        t.click("Edit issue"),
+        t.choose("Milestone", row["milestone"]),
+        t.click("Save changes"),
+    ],
+    slots={"project": "{full_path}"},
+)
+issue_reopen = Change(
+    PLANNING + f"SELECT * FROM problem WHERE state = 'closed' AND {MINE} ORDER BY issue_id",
+    lambda world, row: column_holds(world, row, "state", "opened"),
+    way=lambda world, row: [*open_item(world, ISSUE, row), t.click("Reopen issue")],
+    slots={"project": "{full_path}"},
+)
+
+
+def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:
+    """Return the two to four rows that belong to one project, the newest first. Raises NothingToDraw."""
+    found: dict[int, list[t.Row]] = {}
+    for row in sorted(rows, key=lambda row: (row["created_at"], row["issue_id"]), reverse=True):
+        found.setdefault(row["project_id"], []).append(row)
+    several = [found[project_id] for project_id in sorted(found) if 2 <= len(found[project_id]) <= 4]
+    t.skip_if(not several, "a project with a few such issues")
+    return world.rng.choice(several)
+
+
+def in_turn(rows: list[t.Row], narrow: Step, change: Step) -> list[Step]:
+    """Return the steps that open one issue of a project after the other, in a list narrowed down, and change each."""
+    steps = find_project(rows[0])
+    for row in rows:
+        steps += [t.click("Issues"), narrow, t.click("Apply"), t.click(entry(row["title"])), change]
+    return steps
+
+
+def issues_assign_all(world: t.Sampler) -> t.Draw:
+    """Take over every issue of a project that nobody has."""
+    rows = draw_several(world, [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)])
+    numbers = [row["iid"] for row in rows]
+    old = world.rows(ASSIGNED, rows[0]["project_id"])
+    return instruction(
+        {"project": rows[0]["full_path"]},
+        t.state(
+            ASSIGNED, rows[0]["project_id"], expected=[[iid, my_name(world) if iid in numbers else names] for iid, names in old]
+        ),
+        way=in_turn(rows, t.choose("Assignee", "Nobody"), t.click("Assign to me")),
+    )
+
+
+def issues_close_all(world: t.Sampler) -> t.Draw:
+    """Close all issues of a project that have a label."""
+    label = world.rng.choice(("bug", "enhancement", "documentation", "question"))
+    labelled = [row for row in world.rows(OPEN_ONES) if label in names_of(world, LABELLED, row)]
+    rows = draw_several(world, labelled)
+    numbers = [row["iid"] for row in rows]
+    query = "SELECT iid, state FROM issue WHERE project_id = ? ORDER BY iid"
+    old = world.rows(query, rows[0]["project_id"])
+    return instruction(
+        {"project": rows[0]["full_path"], "label": label},
+        t.state(query, rows[0]["project_id"], expected=[[iid, "closed" if iid in numbers else before] for iid, before in old]),
+        way=in_turn(rows, t.choose("Label", label), t.click("Close issue")),
     )

@@ -1,13 +1,26 @@
-"""Pages to open, and projects to make, change and close."""
+"""Projects: questions about them, new ones, settings, stars and forks; their members, and groups."""
 
+from datetime import date, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
-from webarena_gym.templates.rows import Change, Visit
-from webarena_gym.templates.ways import instruction, visit
+from webarena_gym.templates.gitlab import (
+    GROUP_SEEN,
+    ME,
+    PROJECTS,
+    PROJECTS_PER_PAGE,
+    TEXTS,
+    open_by_stars,
+    open_group,
+    open_project,
+    project_label,
+    slashed,
+)
+from webarena_gym.templates.rows import Change, Fact, Visit
+from webarena_gym.templates.ways import instruction, question, turn_pages, visit
 
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
@@ -28,14 +41,6 @@ LISTS: dict[str, tuple[str, list[Step]]] = {
     ),
 }
 """Lists: what they are, where they are, and the way there."""
-PAGES = {
-    "branches": "/-/branches",
-    "members": "/-/project_members",
-    "contributors": "/-/graphs/{branch}",
-    "commits": "/-/commits/{branch}",
-    "forks": "/-/forks",
-    "stargazers": "/-/starrers",
-}
 TEMPLATES_OFFERED = {"Android": 3, "Plain HTML": 3, "Python package": 4, "Go service": 3, "Rust crate": 3, "Node service": 3}
 """Project templates, and how many files a project made from one has."""
 
@@ -65,12 +70,12 @@ def sorted_place(world: t.Sampler) -> t.Draw:
 
 project_place = Visit(
     PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id",
-    lambda _, row: f"__GITLAB__/{row['full_path']}{PAGES[row['page']].format(branch=row['default_branch'])}",
+    lambda _, row: f"__GITLAB__/{row['full_path']}{TEXTS['pages'][row['page']].format(branch=row['default_branch'])}",
     way=lambda _, row: open_project(
         row,
         {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}.get(row["page"], row["page"].capitalize()),
     ),
-    also={"page": lambda world, _row: world.rng.choice(list(PAGES))},
+    also={"page": lambda world, _row: world.rng.choice(list(TEXTS["pages"]))},
     slots={"project": "{name}"},
 )
 
@@ -158,8 +163,6 @@ visibility_change = Change(
     also={"wanted": lambda world, row: world.rng.choice([value for value in VISIBILITIES if value != row["visibility"]])},
     slots={"project": "{name}", "visibility": "{wanted}"},
 )
-
-
 description_change = Change(
     PROJECTS + "SELECT * FROM mine ORDER BY project_id",
     lambda world, row: _settings(world, row["project_id"], description=row["text"]),
@@ -197,8 +200,6 @@ archive = Change(
     seen="The project is archived.",
     slots={"project": "{name}"},
 )
-
-
 project_delete = Change(
     PROJECTS + "SELECT * FROM mine ORDER BY project_id",
     lambda _, row: t.state(STATE, expected=row["rows"]),
@@ -211,3 +212,468 @@ project_delete = Change(
     also={"rows": lambda world, row: [list(other) for other in world.rows(STATE) if other["project_id"] != row["project_id"]]},
     slots={"project": "{name}"},
 )
+
+
+STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"
+FORKED = """SELECT namespace, path, forked_from_id, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
+    WHERE b.project_id = p.project_id) > 0 FROM project p WHERE project_id > ? ORDER BY path, namespace"""
+
+
+def by_stars(world: t.Sampler, condition: str, *values: Any) -> list[t.Row]:
+    """Return the projects that are not private and fulfil a condition, the most starred first."""
+    return world.rows(
+        PROJECTS
+        + f"SELECT * FROM project_seen WHERE visibility != 'private' AND ({condition}) ORDER BY stars DESC, project_id",
+        *values,
+    )
+
+
+def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[str, Any]:
+    """My stars must be those that I have now, with some more, without another."""
+    before = {row["project_id"] for row in world.rows(STARRED)}
+    return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
+
+
+star_count = Fact(
+    PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id",
+    "{stars}",
+    way=lambda _, row: open_project(row),
+    seen="The number is beside the button.",
+    slots={"project": "{name}"},
+)
+
+
+def clone_command(world: t.Sampler) -> t.Draw:
+    """Ask for the command that clones the best-liked project of a kind."""
+    topics = world.rows("SELECT topics FROM project WHERE visibility = 'public' ORDER BY project_id")
+    topic = world.rng.choice(sorted({topic for row in topics for topic in row["topics"].split(", ")}))
+    listed = by_stars(world, "instr(lower(full_path || ' ' || name || ' ' || description || ' ' || topics), ?)", topic)
+    fitting = [row for row in listed if topic in row["topics"].split(", ")]
+    t.skip_if(len(fitting) < 2 or fitting[0]["stars"] == fitting[1]["stars"], "a topic with one best project")
+    best = fitting[0]
+    protocol = world.rng.choice(("SSH", "HTTPS"))
+    commands = {
+        name: f"git clone {start}{row['full_path']}.git"
+        for row in fitting[:1]
+        for name, start in (("SSH", "git@code.test:"), ("HTTPS", "https://code.test/"))
+    }
+    other = commands["SSH" if protocol == "HTTPS" else "HTTPS"]
+    return t.Draw(
+        slots={"topic": topic, "protocol": protocol},
+        grounds={commands[protocol]: joined(commands[protocol].removeprefix("git clone "))},
+        eval=t.answer(fuzzy_match=commands[protocol]),
+        solution=[
+            t.click("Explore"),
+            t.search("Filter by name", topic),
+            t.choose("Sort by", "Most stars"),
+            t.click("Apply"),
+            *turn_pages(world, listed.index(best), PROJECTS_PER_PAGE, "None of these has the topic."),
+            t.click(project_label(best), f"It has the topic and {best['stars']} stars."),
+            t.leave(commands[protocol]),
+        ],
+        wrong_answers=[other, commands[protocol].replace(best["full_path"], fitting[1]["full_path"])],
+    )
+
+
+def contributed_most_starred(world: t.Sampler) -> t.Draw:
+    """Ask for the best-liked projects that I have worked on."""
+    count = world.rng.choice((2, 3, 4))
+    rows = world.rows(
+        PROJECTS
+        + """SELECT * FROM project_seen WHERE project_id IN (SELECT project_id FROM git_commit WHERE author_id = ?)
+        ORDER BY stars DESC, project_id""",
+        ME,
+    )
+    t.skip_if(
+        len(rows) <= count or rows[count - 1]["stars"] == rows[count]["stars"],
+        "projects of mine with different numbers of stars",
+    )
+    names = [row["name"] for row in rows]
+    return question(
+        {"count": count},
+        ", ".join(names[:count]),
+        way=[t.click("Projects"), t.click("Contributed"), t.choose("Sort by", "Most stars"), t.click("Apply")],
+        seen="They come first.",
+        wrong=[", ".join(names[1 : count + 1]), names[0]],
+    )
+
+
+def star_top(world: t.Sampler) -> t.Draw:
+    """Star the first few projects of the list; some may have my star already."""
+    count = world.rng.choice((2, 3, 4, 5))
+    rows = by_stars(world, "1")
+    t.skip_if(rows[count - 1]["stars"] == rows[count]["stars"], "a place in the list that is not shared")
+    mine = {row["project_id"] for row in world.rows(STARRED)}
+    missing = [row for row in rows[:count] if row["project_id"] not in mine]
+    t.skip_if(not missing, "a star to give")
+    steps = [step for row in missing for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
+    return instruction(
+        {"count": count},
+        starred_with(world, [row["project_id"] for row in missing]),
+        way=steps,
+        seen=f"The first {count} have my star.",
+    )
+
+
+star_one = Change(
+    PROJECTS + f"SELECT * FROM seen WHERE project_id NOT IN ({STARRED}) ORDER BY project_id",
+    lambda world, row: starred_with(world, [row["project_id"]]),
+    way=lambda _, row: [*open_project(row), t.click("Star")],
+    seen="The button says Unstar now.",
+    slots={"project": "{name}"},
+)
+unstar = Change(
+    PROJECTS + f"SELECT * FROM seen WHERE project_id IN ({STARRED}) ORDER BY project_id",
+    lambda world, row: starred_with(world, [], removed=row["project_id"]),
+    way=lambda _, row: [
+        t.click("Projects"),
+        t.click("Starred"),
+        t.search("Filter by name", row["name"]),
+        t.click(project_label(row)),
+        t.click("Unstar"),
+    ],
+    slots={"project": "{name}"},
+)
+
+
+def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
+    """Return the projects of others, with unique names, that can be forked into a namespace."""
+    return world.rows(
+        PROJECTS
+        + """SELECT * FROM seen WHERE visibility = 'public' AND NOT is_mine AND path NOT IN (
+            SELECT path FROM project WHERE namespace = ?
+        ) ORDER BY project_id""",
+        namespace,
+    )
+
+
+def fork(world: t.Sampler) -> t.Draw:
+    """Fork a project into my namespace or a group of mine."""
+    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
+    groups = world.rows(
+        "SELECT g.path, g.name FROM user_group g JOIN group_member m USING (group_id) "
+        "WHERE m.user_id = ? AND m.role IN ('Owner', 'Maintainer') ORDER BY g.path",
+        ME,
+    )
+    path, place = world.rng.choice([(me, "my own namespace"), *((g["path"], f"the group {g['name']}") for g in groups)])
+    row = world.rng.choice(free_to_fork(world, path))
+    last = world.value("SELECT max(project_id) FROM project")
+    return instruction(
+        {"project": row["name"], "place": place},
+        t.state(FORKED, last, expected=[[path, row["path"], row["project_id"], 1]]),
+        way=[*open_project(row, "Fork"), t.choose("Project namespace", path), t.click("Fork project")],
+        seen="The fork is there.",
+    )
+
+
+def fork_all(world: t.Sampler) -> t.Draw:
+    """Fork the two to four projects of a person."""
+    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
+    free = {row["project_id"] for row in free_to_fork(world, me)}
+    owners: dict[str, list[t.Row]] = {}
+    for row in by_stars(world, "owner_id != ? AND visibility = 'public' AND forked_from_id IS NULL AND NOT is_archived", ME):
+        owners.setdefault(row["namespace"], []).append(row)
+    fitting = sorted(
+        name for name, rows in owners.items() if 2 <= len(rows) <= 4 and all(row["project_id"] in free for row in rows)
+    )
+    t.skip_if(not fitting, "somebody with two to four projects of their own")
+    username = world.rng.choice(fitting)
+    rows = sorted(owners[username], key=lambda row: str(row["path"]))
+    last = world.value("SELECT max(project_id) FROM project")
+    steps = [step for row in rows for step in (*open_project(row, "Fork"), t.click("Fork project"))]
+    return instruction(
+        {"person": rows[0]["namespace_name"], "username": username},
+        t.state(FORKED, last, expected=[[me, row["path"], row["project_id"], 1] for row in rows]),
+        way=[t.click("Explore"), t.search("Filter by name", username), *steps],
+        seen=f"All {len(rows)} are forked.",
+    )
+
+
+HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"
+ROLES = ("Guest", "Reporter", "Developer", "Maintainer")
+OTHERS = (
+    PROJECTS.rstrip()
+    + f""", others AS (
+    SELECT m.*, k.user_id, k.role, k.expires_on, u.username, u.name AS person
+    FROM mine m JOIN project_member k USING (project_id) JOIN user u USING (user_id) WHERE k.user_id != {ME}
+) """
+)
+"""Those who are members of my own projects besides me."""
+
+
+def members_become(world: t.Sampler, project_id: int, changes: dict[int, list[Any] | None]) -> dict[str, Any]:
+    """The members of a project must be those it has, with these changes: role and last day by user id, None for gone."""
+    members = {row["user_id"]: list(row) for row in world.rows(HELD, project_id)}
+    for user_id, values in changes.items():
+        members.pop(user_id, None)
+        if values is not None:
+            members[user_id] = [user_id, *values]
+    return t.state(HELD, project_id, expected=[members[user_id] for user_id in sorted(members)])
+
+
+def _others(world: t.Sampler, row: t.Row) -> list[t.Row]:
+    return world.rows(OTHERS + "SELECT * FROM others WHERE project_id = ? ORDER BY username", row["project_id"])
+
+
+def _day(world: t.Sampler) -> str:
+    """Return a day within a year from now."""
+    today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
+    return str(today + timedelta(days=world.rng.randint(20, 360)))
+
+
+def access_list(world: t.Sampler) -> t.Draw:
+    """Ask who is a member."""
+    row = world.pick(OTHERS + "SELECT * FROM others GROUP BY project_id HAVING count(*) BETWEEN 2 AND 7 ORDER BY project_id")
+    names = [other["username"] for other in _others(world, row)]
+    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
+    return question(
+        {"project": row["name"]},
+        ", ".join(names),
+        way=open_project(row, "Members"),
+        seen=f"There are {len(names)} others.",
+        wrong=[", ".join([*names, me]), "nobody"],
+    )
+
+
+role_of = Fact(
+    PROJECTS
+    + """SELECT s.*, u.name AS person, m.role FROM seen s JOIN project_member m USING (project_id) JOIN user u USING (user_id)
+        WHERE m.user_id NOT IN (SELECT user_id FROM group_member g WHERE g.group_id IS s.group_id) ORDER BY project_id, user_id""",
+    "{role}",
+    way=lambda _, row: open_project(row, "Members"),
+    seen="{person} is a {role}.",
+    wrong=lambda _, row: ["Guest" if row["role"] != "Guest" else "Reporter"],
+    slots={"project": "{name}"},
+)
+
+
+def expiry_of(world: t.Sampler) -> t.Draw:
+    """Ask when somebody's place ends."""
+    row = world.pick(
+        PROJECTS
+        + """SELECT s.*, u.name AS person, m.expires_on FROM seen s JOIN project_member m USING (project_id)
+        JOIN user u USING (user_id) WHERE m.expires_on IS NOT NULL ORDER BY project_id, user_id"""
+    )
+    wrong = str(date.fromisoformat(row["expires_on"]) + timedelta(days=7))
+    return t.Draw(
+        slots={"person": row["person"], "project": row["name"]},
+        eval=t.answer(fuzzy_match=row["expires_on"]),
+        solution=[*open_project(row, "Members"), t.leave(slashed(row["expires_on"]), "The day stands behind the role.")],
+        wrong_answers=[slashed(wrong)],
+    )
+
+
+def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
+    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
+    present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
+    invited = people(world, count)
+    t.skip_if(any(person["user_id"] in present for person in invited), "people who are no members")
+    role = world.rng.choice(ROLES)
+    until = [t.type_text("Access expiration date (optional)", expires)] if expires else []
+    return instruction(
+        {
+            "people": " and ".join(person["name"] for person in invited),
+            "project": row["name"],
+            "role": role.lower(),
+            "day": slashed(expires) if expires else "",
+        },
+        members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in invited}),
+        way=[
+            *open_project(row, "Members"),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", ", ".join(person["name"] for person in invited)),
+            t.choose("Select a role", role),
+            *until,
+            t.click("Invite"),
+        ],
+        seen="They are in the list.",
+    )
+
+
+def invite_one(world: t.Sampler) -> t.Draw:
+    """Invite somebody."""
+    return _invite(world, 1, None)
+
+
+def invite_two(world: t.Sampler) -> t.Draw:
+    """Invite two people at once."""
+    return _invite(world, 2, None)
+
+
+def invite_until(world: t.Sampler) -> t.Draw:
+    """Invite somebody for some time."""
+    return _invite(world, 1, _day(world))
+
+
+role_change = Change(
+    OTHERS + "SELECT * FROM others ORDER BY project_id, user_id",
+    lambda world, row: members_become(world, row["project_id"], {row["user_id"]: [row["new_role"], row["expires_on"]]}),
+    way=lambda _, row: [
+        *open_project(row, "Members"),
+        t.choose(f"Role of {row['person']}", row["new_role"]),
+        t.click(f"Update {row['person']}"),
+    ],
+    seen="The role is changed.",
+    also={"new_role": lambda world, row: world.rng.choice([role for role in ROLES if role != row["role"]])},
+    slots={"project": "{name}", "role": "{new_role:lower}"},
+)
+
+
+def expiry_change(world: t.Sampler) -> t.Draw:
+    """Set the last day of somebody's place; the role stays."""
+    row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
+    expires = _day(world)
+    t.skip_if(expires == row["expires_on"], "another day")
+    return instruction(
+        {"person": row["person"], "project": row["name"], "day": slashed(expires)},
+        members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
+        way=[
+            *open_project(row, "Members"),
+            t.type_text(f"Expiration date of {row['person']}", expires),
+            t.click(f"Update {row['person']}"),
+        ],
+        seen="The day is set.",
+    )
+
+
+member_remove = Change(
+    OTHERS + "SELECT * FROM others ORDER BY project_id, user_id",
+    lambda world, row: members_become(world, row["project_id"], {row["user_id"]: None}),
+    way=lambda _, row: [*open_project(row, "Members"), t.click(f"Remove {row['person']}")],
+    seen="The person is gone.",
+    slots={"project": "{name}"},
+)
+
+
+def leave_project(world: t.Sampler) -> t.Draw:
+    """Give up a place in somebody else's project."""
+    mine = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"
+    row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE owner_id != {ME} AND project_id IN ({mine}) ORDER BY project_id")
+    left = [[other["project_id"]] for other in world.rows(mine) if other["project_id"] != row["project_id"]]
+    return instruction(
+        {"project": row["name"]},
+        t.state(mine, expected=left),
+        way=[*open_project(row, "Members"), t.click("Leave project")],
+        seen="I am no member any more.",
+    )
+
+
+IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"
+GROUPS_MADE = "SELECT path, name, visibility FROM user_group WHERE group_id > ? ORDER BY group_id"
+MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER BY user_id"
+
+
+group_project_count = Fact(
+    PROJECTS
+    + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
+        GROUP BY group_id ORDER BY group_id""",
+    "{found}",
+    way=lambda world, row: open_group(world, row["name"]),
+    seen="All of them are listed.",
+    slots={"group": "{name}"},
+)
+
+
+def group_best_project(world: t.Sampler) -> t.Draw:
+    """Ask for the best-liked project of a group."""
+    group = world.pick(PROJECTS + "SELECT DISTINCT group_id FROM project_seen WHERE group_id IS NOT NULL ORDER BY group_id")
+    rows = world.rows(
+        PROJECTS + "SELECT * FROM project_seen WHERE group_id = ? ORDER BY stars DESC, project_id", group["group_id"]
+    )
+    t.skip_if(
+        len(rows) < 2 or rows[0]["stars"] == rows[1]["stars"] or len(rows) > PROJECTS_PER_PAGE, "a group with one best project"
+    )
+    return question(
+        {"group": rows[0]["namespace_name"]},
+        rows[0]["name"],
+        way=[*open_group(world, rows[0]["namespace_name"]), t.choose("Sort by", "Most stars"), t.click("Apply")],
+        seen=f"It has {rows[0]['stars']} stars.",
+        wrong=[rows[1]["name"]],
+    )
+
+
+group_role_count = Fact(
+    "SELECT g.name, m.role, count(*) AS found FROM user_group g JOIN group_member m USING (group_id)"
+    f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role",
+    "{found}",
+    way=lambda world, row: [*open_group(world, row["name"]), t.click("Group members")],
+    seen="{found} with that role.",
+    slots={"group": "{name}"},
+)
+group_place = Visit(
+    f"SELECT * FROM user_group g WHERE {GROUP_SEEN} ORDER BY group_id",
+    "__GITLAB__/groups/{path}/-/group_members",
+    way=lambda world, row: [*open_group(world, row["name"]), t.click("Group members")],
+    slots={"group": "{name}"},
+)
+
+
+def _group_name(world: t.Sampler) -> str:
+    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
+    word = invented(seed, world.rng.randrange(128), "title").lower()
+    return f"{word}-{world.rng.choice(('lab', 'team', 'circle', 'crew'))}"
+
+
+def group_new(world: t.Sampler) -> t.Draw:
+    """Make a group."""
+    name, visibility = _group_name(world), world.rng.choice(VISIBILITIES)
+    last = world.value("SELECT max(group_id) FROM user_group")
+    return instruction(
+        {"visibility": visibility, "name": name},
+        t.all_of(t.at_url(f"__GITLAB__/groups/{name}"), t.state(GROUPS_MADE, last, expected=[[name, name, visibility]])),
+        way=[t.click("New group"), t.type_text("Group name", name), t.click(visibility.capitalize()), t.click("Create group")],
+    )
+
+
+def group_with_members(world: t.Sampler) -> t.Draw:
+    """Make a group and invite people to it."""
+    name, role = _group_name(world), world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
+    invited = people(world, world.rng.choice((2, 3, 4)))
+    usernames = ", ".join(row["username"] for row in invited)
+    last = world.value("SELECT max(group_id) FROM user_group")
+    return instruction(
+        {"name": name, "people": usernames, "role": role.lower()},
+        t.all_of(
+            t.state("SELECT name FROM user_group WHERE group_id > ? ORDER BY group_id", last, expected=[[name]]),
+            t.state(MEMBERS_MADE, last, expected=[[ME, "Owner"], *([row["user_id"], role] for row in invited)]),
+        ),
+        way=[
+            t.click("New group"),
+            t.type_text("Group name", name),
+            t.click("Create group"),
+            t.click("Group members"),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", usernames),
+            t.choose("Select a role", role),
+            t.click("Invite"),
+        ],
+        seen="All of them are in the group.",
+    )
+
+
+def group_invite(world: t.Sampler) -> t.Draw:
+    """Invite somebody to my own group."""
+    group = world.pick(
+        "SELECT g.* FROM user_group g JOIN group_member m USING (group_id) WHERE m.user_id = ? AND m.role = 'Owner' ORDER BY 1",
+        ME,
+    )
+    members: list[list[Any]] = [list(row) for row in world.rows(IN_GROUP, group["group_id"])]
+    person, role = people(world, 1)[0], world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
+    t.skip_if(any(member[0] == person["user_id"] for member in members), "somebody who is no member")
+    return instruction(
+        {"person": person["name"], "group": group["name"], "role": role.lower()},
+        t.state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),
+        way=[
+            *open_group(world, group["name"]),
+            t.click("Group members"),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", person["name"]),
+            t.choose("Select a role", role),
+            t.click("Invite"),
+        ],
+        seen="The person is a member now.",
+    )
+
+
+def _user_id(row: list[Any]) -> int:
+    return int(row[0])

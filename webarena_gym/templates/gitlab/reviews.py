@@ -1,16 +1,19 @@
-"""Merge requests to make, to talk about, to close and to merge."""
+"""Merge requests and reviews, people, to-do items and my settings."""
 
+from datetime import timedelta
 from typing import Any
 
-from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.gitlab.routes import ME
-from webarena_gym.templates.gitlab.ways import (
+from webarena_gym.tasks.grounds import says
+from webarena_gym.templates.gitlab import (
     DEVELOPER,
     MAINTAINER,
+    ME,
     PER_PAGE,
     PLANNING,
     SPOKEN,
+    TEXTS,
     entry,
     find_topic,
     item_url,
@@ -18,20 +21,16 @@ from webarena_gym.templates.gitlab.ways import (
     next_iid,
     open_item,
     open_list,
+    open_person,
+    open_settings,
     option,
     people_of,
 )
-from webarena_gym.templates.rows import Change
-from webarena_gym.templates.ways import instruction, turn_pages
+from webarena_gym.templates.gitlab.issues import my_name, today
+from webarena_gym.templates.rows import Change, Fact, Visit
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
-WORDS = (
-    "Good idea",
-    "Thanks, I am on it",
-    "Please rebase this first",
-    "Can we merge this today?",
-    "Nice work, just one test is missing",
-)
 
 REVIEWED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM merge_request_reviewer r JOIN user USING (user_id)
@@ -66,8 +65,7 @@ def request_create(world: t.Sampler) -> t.Draw:
         ) ORDER BY project_id, source, target"""
     )
     others = people_of(world, row["project_id"])
-    if not others:
-        raise t.NothingToDraw("somebody to ask for a review")
+    t.skip_if(not others, "somebody to ask for a review")
     person = world.rng.choice(others)
     iid = next_iid(world, "merge_request", row["project_id"])
     columns = """project_id, iid, source_branch, target_branch, state,
@@ -99,7 +97,7 @@ def request_comment(world: t.Sampler) -> t.Draw:
     """Comment on a merge request, by what it is about."""
     rows = world.rows(PLANNING + "SELECT * FROM request WHERE NOT is_archived ORDER BY merge_request_id")
     row, topic = find_topic(world, MERGE_REQUEST, rows)
-    words = world.rng.choice(WORDS)
+    words = world.rng.choice(TEXTS["words"])
     return instruction(
         {"words": words, "topic": topic, "project": row["full_path"]},
         comment_is(world, row, words),
@@ -122,8 +120,10 @@ def review_reply(world: t.Sampler) -> t.Draw:
         WHERE r.user_id = {ME} AND state = 'opened' AND NOT is_archived ORDER BY created_at DESC, merge_request_id DESC"""
     )
     row, topic = find_topic(world, MERGE_REQUEST, [row for row in rows if row["last_id"] and row["author_id"] != ME])
-    if sum(topic.removeprefix("the ") in other["title"].lower() for other in rows) > 1:
-        raise t.NothingToDraw("a topic that one of my reviews alone is about")
+    t.skip_if(
+        sum(topic.removeprefix("the ") in other["title"].lower() for other in rows) > 1,
+        "a topic that one of my reviews alone is about",
+    )
     is_answered = row["last_id"] == row["author_id"]
     reply = "Thank you" if is_answered else f"@{row['author_username']}"
     turns = turn_pages(world, rows.index(row), PER_PAGE, f"None of these is about {topic}.")
@@ -156,8 +156,7 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
         AND merge_request_id NOT IN (SELECT merge_request_id FROM merge_request_reviewer) ORDER BY merge_request_id"""
     )
     others = [person for person in people_of(world, row["project_id"]) if person["user_id"] != row["author_id"]]
-    if not others:
-        raise t.NothingToDraw("somebody to ask for a review")
+    t.skip_if(not others, "somebody to ask for a review")
     person = world.rng.choice(others)
     return instruction(
         {"person": person["name"], "title": row["title"], "project": row["full_path"]},
@@ -177,11 +176,417 @@ request_close = Change(
     way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Close merge request")],
     slots={"project": "{full_path}"},
 )
-
-
 request_merge = Change(
     MERGEABLE,
     lambda world, row: value_holds(world, STATES, row, "merged"),
     way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Merge")],
     slots={"project": "{full_path}"},
 )
+
+
+REQUEST_LISTS = {
+    "merge requests assigned to me": ("assignee", "Assigned merge requests", ""),
+    "merge requests that require my review": ("reviewer", "Review requests", ""),
+    "merge requests that I created": ("author", "Assigned merge requests", "Created by me"),
+}
+"""Lists of my own: what they are called, whom the URL names, and the way there."""
+
+
+def own_requests_place(world: t.Sampler) -> t.Draw:
+    """Open one of my lists of merge requests."""
+    place = world.rng.choice(list(REQUEST_LISTS))
+    role, *labels = REQUEST_LISTS[place]
+    return visit(
+        {"place": place},
+        f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}",
+        way=[*map(t.click, filter(None, labels))],
+    )
+
+
+merged_requests_place = Visit(
+    PLANNING + "SELECT * FROM request WHERE state = 'merged' GROUP BY project_id ORDER BY project_id",
+    "__GITLAB__/{full_path}/-/merge_requests?state=merged",
+    way=lambda _, row: [*open_list(MERGE_REQUEST, row), t.click("Merged")],
+    slots={"project": "{full_path}"},
+)
+changes_place = Visit(
+    PLANNING + "SELECT * FROM request WHERE state = 'opened' ORDER BY merge_request_id",
+    lambda _, row: f"{item_url(MERGE_REQUEST, row)}/diffs",
+    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
+    slots={"project": "{full_path}"},
+)
+
+
+def request_author(world: t.Sampler) -> t.Draw:
+    """Open the newest or the oldest of my merge requests, and tell who made it."""
+    role, label, reason = world.rng.choice(
+        (("reviewer", "Review requests", "wait for my review"), ("assignee", "Assigned merge requests", "are assigned to me"))
+    )
+    rows = world.rows(
+        PLANNING
+        + f"""SELECT * FROM request JOIN merge_request_{role} r USING (merge_request_id)
+        WHERE r.user_id = {ME} AND state = 'opened' ORDER BY created_at DESC, merge_request_id DESC"""
+    )
+    t.skip_if(
+        not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"],
+        "two merge requests of different people that are mine to handle",
+    )
+    end = world.rng.choice(("newest", "oldest"))
+    row, other = (rows[0], rows[-1]) if end == "newest" else (rows[-1], rows[0])
+    return t.Draw(
+        slots={"end": end, "reason": reason},
+        eval=t.all_of(t.answer(fuzzy_match=row["author"]), t.at_url(item_url(MERGE_REQUEST, row))),
+        solution=[
+            t.click(label),
+            *turn_pages(world, rows.index(row), PER_PAGE),
+            t.click(entry(row["title"]), f"It is the {end}."),
+            t.leave(row["author"]),
+        ],
+        wrong_answers=[other["author"]],
+    )
+
+
+comment_count = Fact(
+    PLANNING
+    + """SELECT request.*, (
+            SELECT count(*) FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
+        ) AS found FROM request ORDER BY merge_request_id""",
+    "{found}",
+    way=lambda world, row: open_item(world, MERGE_REQUEST, row),
+    seen="There are {found} under Overview.",
+    slots={"project": "{full_path}"},
+)
+request_merger = Fact(
+    PLANNING
+    + """SELECT request.*, u.name AS merger
+        FROM request JOIN note n USING (merge_request_id) JOIN user u ON u.user_id = n.author_id
+        WHERE n.is_system AND n.body = 'merged' AND n.author_id != request.author_id ORDER BY merge_request_id""",
+    "{merger}",
+    way=lambda world, row: open_item(world, MERGE_REQUEST, row),
+    seen="{merger} merged it.",
+    wrong=["{author}"],
+    slots={"project": "{full_path}"},
+)
+
+
+def changed_files(world: t.Sampler) -> t.Draw:
+    """Ask for the files that an open request changes."""
+    row = world.pick(
+        PLANNING
+        + """SELECT request.*, group_concat(DISTINCT f.path) AS paths FROM request
+        JOIN branch s ON s.project_id = request.project_id AND s.name = request.source_branch
+        JOIN branch t ON t.project_id = request.project_id AND t.name = request.target_branch
+        JOIN commit_branch c ON c.branch_id = s.branch_id JOIN file_change f USING (commit_id)
+        WHERE request.state = 'opened'
+            AND f.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = t.branch_id)
+        GROUP BY merge_request_id HAVING count(DISTINCT f.path) BETWEEN 1 AND 4 ORDER BY merge_request_id"""
+    )
+    paths = sorted(row["paths"].split(","))
+    return t.Draw(
+        slots={"title": row["title"], "project": row["full_path"]},
+        eval=t.answer(fuzzy_match=", ".join(paths)),
+        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Changes"), t.leave(", ".join(paths))],
+        wrong_answers=[", ".join(paths[1:] or ["README.txt"])],
+    )
+
+
+PLACES = {
+    "to-do list": ("dashboard/todos", [t.click("To-Do List")]),
+    "list of issues assigned to me": ("dashboard/issues?assignee_username={me}", [t.click("Assigned issues")]),
+    "list of issues that I created": (
+        "dashboard/issues?author_username={me}",
+        [t.click("Assigned issues"), t.click("Created by me")],
+    ),
+    "list of snippets": ("-/snippets", [t.click("Snippets")]),
+    "SSH keys": ("-/profile/keys", open_settings("SSH keys")),
+    "list of starred projects": ("users/{me}/starred", [t.click("My profile"), t.click("Starred projects")]),
+    "list of followers": ("users/{me}/followers", [t.click("My profile"), t.click("Followers")]),
+    "list of finished to-dos": ("dashboard/todos?state=done", [t.click("To-Do List"), t.click("Done")]),
+}
+"""Pages of my own: what they are called, where they are, and the way there."""
+
+
+def others(world: t.Sampler) -> list[t.Row]:
+    """Return everybody but me."""
+    return world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
+
+
+def own_place(world: t.Sampler) -> t.Draw:
+    """Open a page of my own."""
+    place = world.rng.choice(list(PLACES))
+    path, steps = PLACES[place]
+    return visit({"place": place}, f"__GITLAB__/{path.format(me=my_name(world))}", way=steps)
+
+
+def people_follow(world: t.Sampler) -> t.Draw:
+    """Follow two or three people whom I do not follow yet."""
+    followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
+    present = [row[0] for row in world.rows(followed)]
+    chosen = world.rng.sample([row for row in others(world) if row["user_id"] not in present], world.rng.randint(2, 3))
+    names = [row["name"] for row in chosen]
+    return t.Draw(
+        slots={"people": f"{', '.join(names[:-1])} and {names[-1]}"},
+        eval=t.state(followed, expected=[[user_id] for user_id in sorted([*present, *(row["user_id"] for row in chosen)])]),
+        solution=[step for name in names for step in (*open_person(name), t.click("Follow"))] + [t.leave()],
+    )
+
+
+def person_unfollow(world: t.Sampler) -> t.Draw:
+    """Take back a follow."""
+    followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
+    row = world.pick(
+        f"SELECT * FROM user WHERE user_id IN (SELECT followed_id FROM follow WHERE follower_id = {ME}) ORDER BY user_id"
+    )
+    return instruction(
+        {"person": row["name"]},
+        t.state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
+        way=[*open_person(row["name"]), t.click("Unfollow")],
+    )
+
+
+job_of = Fact(
+    f"SELECT * FROM user WHERE job_title != '' AND NOT is_profile_private AND user_id != {ME} ORDER BY user_id",
+    "{job_title}",
+    way=open_person("{name}"),
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT job_title FROM user WHERE job_title NOT IN ('', ?) ORDER BY user_id", row["job_title"]
+        )
+    },
+    slots={"person": "{name}"},
+)
+
+
+def username_of(world: t.Sampler) -> t.Draw:
+    """Ask for somebody's user name."""
+    rows = others(world)
+    row = world.rng.choice(rows)
+    return t.Draw(
+        slots={"person": row["name"]},
+        eval=t.answer(fuzzy_match=row["username"]),
+        solution=[*open_person(row["name"]), t.leave(row["username"])],
+        wrong_answers=[next(other["username"] for other in rows if other is not row)],
+    )
+
+
+def person_missing(world: t.Sampler) -> t.Draw:
+    """Ask for somebody who has no account; the answer is N/A."""
+    rows = others(world)
+    names = [row["name"] for row in rows]
+    first, last = world.rng.choice(names).split()[0], world.rng.choice(names).split()[-1]
+    t.skip_if(
+        f"{first} {last}" in names or any(name.startswith(first) and name.endswith(last) for name in names),
+        "a name that nobody has",
+    )
+    return impossible(
+        {"person": f"{first} {last}"},
+        says("Nothing was found here"),
+        way=open_person(f"{first} {last}")[:2],
+        seen="Nobody has that name.",
+    )
+
+
+REASONS = {
+    "mentioned": ("in which somebody mentioned me", "Mentioned"),
+    "review_requested": ("that ask me for a review", "Review requested"),
+    "assigned": ("that were assigned to me", "Assigned"),
+}
+"""Why things are on my list: how a task says it, and what the page calls it."""
+TODO = f"""SELECT d.*, coalesce(i.title, r.title) AS title FROM todo d LEFT JOIN issue i USING (issue_id)
+    LEFT JOIN merge_request r ON r.merge_request_id = d.merge_request_id
+    WHERE d.user_id = {ME} AND d.state = 'pending' ORDER BY d.created_at DESC, todo_id DESC"""
+
+
+def todos_place(world: t.Sampler) -> t.Draw:
+    """Open the part of my to-do list that has one reason."""
+    kind = world.rng.choice(list(REASONS))
+    reason, label = REASONS[kind]
+    return visit(
+        {"reason": reason},
+        f"__GITLAB__/dashboard/todos?state=pending&type={kind}",
+        way=[t.click("To-Do List"), t.choose("Reason", label), t.click("Apply")],
+    )
+
+
+def todos_hold(world: t.Sampler, *, added: list[list[Any]] | None = None, done: int = 0) -> dict[str, Any]:
+    """My pending to-dos must be those of the start, with some added and one done."""
+    query = f"SELECT issue_id, merge_request_id, kind FROM todo WHERE user_id = {ME} AND state = 'pending' ORDER BY todo_id"
+    rows = world.rows(query.replace("SELECT", "SELECT todo_id,", 1))
+    return t.state(query, expected=[list(row)[1:] for row in rows if row["todo_id"] != done] + (added or []))
+
+
+def todo_add(world: t.Sampler) -> t.Draw:
+    """Add an issue or a merge request to my list that is not on it."""
+    kind, view = world.rng.choice(((ISSUE, "problem"), (MERGE_REQUEST, "request")))
+    row = world.pick(
+        PLANNING
+        + f"""SELECT * FROM {view} t WHERE state = 'opened' AND {kind.key} NOT IN (
+            SELECT {kind.key} FROM todo WHERE user_id = {ME} AND state = 'pending' AND {kind.key} IS NOT NULL
+        ) ORDER BY {kind.key}"""
+    )
+    added = [row[kind.key], None, "marked"] if kind is ISSUE else [None, row[kind.key], "marked"]
+    return instruction(
+        {"noun": kind.noun, "title": row["title"], "project": row["full_path"]},
+        todos_hold(world, added=[added]),
+        way=[*open_item(world, kind, row), t.click("Add a to do")],
+    )
+
+
+def todo_done(world: t.Sampler) -> t.Draw:
+    """Finish something that is on my list once."""
+    rows = world.rows(TODO)
+    titles = [row["title"] for row in rows]
+    chosen = [row for row in rows if titles.count(row["title"]) == 1 and len(row["title"]) < 60]
+    t.skip_if(not chosen, "something to do that is on the list once")
+    row = world.rng.choice(chosen)
+    turns = turn_pages(world, titles.index(row["title"]), PER_PAGE, "It is not on this page.")
+    return instruction(
+        {"title": row["title"]},
+        todos_hold(world, done=row["todo_id"]),
+        way=[t.click("To-Do List"), *turns, t.click(f"Mark as done: {row['title']}")],
+    )
+
+
+def review_todo_count(world: t.Sampler) -> t.Draw:
+    """Count my pending to-dos of one reason; there is one draw in a world."""
+    found = sum(row["kind"] == "review_requested" for row in world.rows(TODO))
+    t.skip_if(not found, "a review to do")
+    return question(
+        {},
+        found,
+        way=[t.click("To-Do List"), t.choose("Reason", "Review requested"), t.click("Apply")],
+        seen=f"The tab says {found}.",
+    )
+
+
+PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")
+"""The columns of a profile; emoji are left to taste."""
+
+JOBS = ("Release manager", "Data engineer", "Technical lead", "Accessibility expert", "Compiler writer", "Security analyst")
+SITES = ("helloworld.xyz", "egg-tart.example.com", "my-notes.example.org", "blue-bicycle.net", "garden-of-code.dev")
+SNIPPETS = (
+    ("Clean up merged branches", "clean.sh", "git branch --merged | grep -v main | xargs git branch -d"),
+    ("Find large files", "large.sh", "find . -size +10M -print"),
+    ("Read lines lazily", "lines.py", "for line in open(path): print(line.rstrip())"),
+    ("Center a box", "center.css", ".box { margin: 0 auto; }"),
+)
+TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked ORDER BY name"
+
+
+def feed_token(world: t.Sampler) -> t.Draw:
+    """Ask for my feed token; there is one draw in a world."""
+    token, other = (world.value("SELECT feed_token FROM user WHERE user_id = ?", user_id) for user_id in (ME, ME + 1))
+    return t.Draw(
+        slots={},
+        eval=t.answer(fuzzy_match=token),
+        solution=[*open_settings("Access tokens"), t.leave(token)],
+        wrong_answers=[other],
+    )
+
+
+def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
+    """My profile must be what it was, but for these columns; a website may be written with or without https://."""
+    site = "rtrim(replace(replace(website, 'https://', ''), 'http://', ''), '/')"
+    columns = ", ".join(site if name == "website" else name for name in PROFILE)
+    query = f"SELECT {columns} FROM user WHERE user_id = {ME}"
+    before = dict(zip(PROFILE, world.rows(query)[0], strict=True))
+    return t.state(query, expected=[list((before | changed).values())])
+
+
+def status_set(world: t.Sampler) -> t.Draw:
+    """Set my status message, or that I am busy."""
+    status = world.rng.choice((*(f'"{text}"' for text in TEXTS["statuses"]), "busy, without a message"))
+    busy = status.startswith("busy")
+    message = "" if busy else status.strip('"')
+    step = t.click("Busy") if busy else t.type_text("Status message (optional)", message)
+    return instruction(
+        {"status": status},
+        profile_holds(world, status_message=message, is_busy=int(busy)),
+        way=[*open_settings(), step, t.click("Update profile settings")],
+    )
+
+
+def website_set(world: t.Sampler) -> t.Draw:
+    """Set the website of my profile."""
+    site = world.rng.choice(SITES)
+    written = world.rng.choice((site, f"https://{site}"))
+    return instruction(
+        {"site": written},
+        profile_holds(world, website=site),
+        way=[*open_settings(), t.type_text("Website (optional)", written), t.click("Update profile settings")],
+    )
+
+
+def profile_set(world: t.Sampler) -> t.Draw:
+    """Change three fields of my profile."""
+    job, company = world.rng.choice(JOBS), world.rng.choice(TEXTS["companies"])
+    town = world.rng.choice(("Lisbon", "Tromsø", "Kyoto", "Valparaíso", "Nairobi"))
+    return instruction(
+        {"job": job, "company": company, "town": town},
+        profile_holds(world, job_title=job, organization=company, location=town),
+        way=[
+            *open_settings(),
+            t.type_text("Location (optional)", town),
+            t.type_text("Job title (optional)", job),
+            t.type_text("Organization (optional)", company),
+            t.click("Update profile settings"),
+        ],
+    )
+
+
+def token_revoke(world: t.Sampler) -> t.Draw:
+    """Revoke one of my tokens."""
+    names = [row["name"] for row in world.rows(TOKENS)]
+    t.skip_if(not names, "a token of mine")
+    name = world.rng.choice(names)
+    return instruction(
+        {"name": name},
+        t.state(TOKENS, expected=[[other] for other in names if other != name]),
+        way=[*open_settings("Access tokens"), t.click(f"Revoke {name}")],
+    )
+
+
+def token_create(world: t.Sampler) -> t.Draw:
+    """Make a token with one scope and a last day."""
+    name = world.rng.choice(("ci runner", "mirror job", "phone app", "backup script", "dashboard widget"))
+    scope, meaning = world.rng.choice((("read_api", "read access to the API"), ("read_user", "read access to your profile")))
+    ends = today(world) + timedelta(days=world.rng.randint(20, 300))
+    return instruction(
+        {"name": name, "scope": scope, "date": f"{ends:%B} {ends.day}, {ends.year}"},
+        t.state(
+            f"SELECT name, scopes, expires_on FROM access_token WHERE user_id = {ME} AND token_id > ? AND NOT is_revoked",
+            world.value("SELECT max(token_id) FROM access_token"),
+            expected=[[name, scope, str(ends)]],
+        ),
+        way=[
+            *open_settings("Access tokens"),
+            t.type_text("Token name", name),
+            t.type_text("Expiration date (optional)", str(ends)),
+            t.click(f"{scope}: {meaning}"),
+            t.click("Create personal access token"),
+        ],
+    )
+
+
+def snippet_create(world: t.Sampler) -> t.Draw:
+    """Store a snippet."""
+    title, file_name, content = world.rng.choice(SNIPPETS)
+    visibility = world.rng.choice(("public", "internal", "private"))
+    snippet_id = world.value("SELECT coalesce(max(snippet_id), 0) + 1 FROM snippet")
+    expected = [[ME, title, file_name, content, visibility]]
+    return instruction(
+        {"visibility": visibility, "title": title, "file": file_name, "content": content},
+        t.all_of(
+            t.at_url(f"__GITLAB__/-/snippets/{snippet_id}"),
+            new_rows(world, "snippet", "author_id, title, file_name, trim(content), visibility", expected),
+        ),
+        way=[
+            t.click("New snippet"),
+            t.type_text("Title", title),
+            t.type_text("File name (optional)", file_name),
+            t.type_text("Content", content),
+            t.click(visibility.capitalize()),
+            t.click("Create snippet"),
+        ],
+    )

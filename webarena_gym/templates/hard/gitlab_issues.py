@@ -10,21 +10,21 @@ from webarena_gym.sites.layout import page_sizes
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.issue_work import ASSIGNED, LABELLED
-from webarena_gym.templates.gitlab.issues import MINE, my_name, today
-from webarena_gym.templates.gitlab.routes import ME
-from webarena_gym.templates.gitlab.ways import (
+from webarena_gym.templates.gitlab import (
     MAINTAINER,
+    ME,
     PER_PAGE,
     PLANNING,
     SPOKEN,
     entry,
+    find_project,
     new_rows,
     next_iid,
     open_project,
     option,
     people_of,
 )
+from webarena_gym.templates.gitlab.issues import ASSIGNED, LABELLED, MINE, my_name, today
 from webarena_gym.templates.hard.kit import Hard, ago, end_session, needs_facts, repository_page, rows_become
 
 TEMPLATES = Hard("gitlab")
@@ -185,7 +185,7 @@ def close_solved(world: t.Sampler) -> t.Draw:
     row, label = a_project(world), world.rng.choice(("recheck", "to verify", "still there?"))
     made = plant_threads(world, row, label, world.rng.randint(3, 4), world.rng.randint(4, 5))
     check = states_are(world, row, {issue["iid"]: "closed" for issue, is_solved in made if is_solved})
-    steps = [*open_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed.")]
+    steps = [*find_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed.")]
     return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=said_in(world, made))
 
 
@@ -221,7 +221,7 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
     for place, ((kind, title, text), author) in enumerate(zip(chosen, people, strict=True)):
         issue = plant_issue(world, row, title, text, author["user_id"], 9 - place, labels[incoming])
         made.append((issue, kind))
-    steps: list[Step] = [*open_project(row), t.click("Repository"), t.click(file)]
+    steps: list[Step] = [*find_project(row), t.click("Repository"), t.click(file)]
     for issue, kind in made:
         steps += [*labelled_list(incoming), t.click(entry(issue["title"]))]
         if kind == "question":
@@ -274,7 +274,7 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
         made.append((issue, fate))
     needs_one_page(world, made[0][0], "closed")
     work = [(issue, [t.click("Reopen issue")] if fate == "wrong" else []) for issue, fate in made]
-    steps = [*open_project(row), *visit([t.click("Issues"), t.click("Closed")], work, "This stays closed.")]
+    steps = [*find_project(row), *visit([t.click("Issues"), t.click("Closed")], work, "This stays closed.")]
     day = today(world) - timedelta(days=days)
     slots = {"person": culprit["name"], "day": day_label(str(day)), "project": row["full_path"]}
     check = states_are(world, row, {issue["iid"]: "opened" for issue, fate in made if fate == "wrong"})
@@ -322,7 +322,7 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
         made.append((issue, fate))
     needs_one_page(world, made[0][0], "opened")
     late = [issue for issue, fate in made if fate == "late"]
-    steps: list[Step] = [*open_project(row), t.click("Milestones")]
+    steps: list[Step] = [*find_project(row), t.click("Milestones")]
     for issue in late:
         steps += [t.click("Issues"), t.click(entry(issue["title"])), t.click("Edit issue")]
         steps += [t.choose("Milestone", names[2]), t.type_text("Due date (optional)", str(ends[1]))]
@@ -356,7 +356,7 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
         for label in [label_id, *([target[0]["label_id"]] if has_both else [])]:
             world.plant("issue_label", issue_id=issue["issue_id"], label_id=label)
         made.append((issue, has_both))
-    steps: list[Step] = open_project(row)
+    steps: list[Step] = find_project(row)
     for issue, has_both in made:
         closed = [t.click("Closed")] if issue["state"] == "closed" else []
         steps += [t.click("Issues"), *closed, t.choose("Label", old), t.click("Apply"), t.click(entry(issue["title"]))]
@@ -392,7 +392,7 @@ def hide_leaks(world: t.Sampler) -> t.Draw:
     query = "SELECT iid, is_confidential, state, title, description FROM issue WHERE project_id = ? ORDER BY iid"
     leaks = {issue["iid"]: {"is_confidential": 1} for issue, is_leak in made if is_leak}
     check = t.all_of(rows_become(world, query, row["project_id"], changes=leaks), nothing_is_said(world))
-    steps = [*open_project(row), *looks, t.leave("", "The leaks are hidden.")]
+    steps = [*find_project(row), *looks, t.leave("", "The leaks are hidden.")]
     evidence = [*(issue["title"] for issue, _ in made), *texts]
     return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=evidence)
 
@@ -476,7 +476,7 @@ def close_duplicates(world: t.Sampler) -> t.Draw:
         made.append((issue, place))
     first = {place: issue["iid"] for issue, place in made[: len(later)]}
     doubles = [(issue, f"Duplicate of #{first[place]}") for issue, place in made[len(later) :] if place < len(same)]
-    steps: list[Step] = [*open_project(row), *labelled_list(label)]
+    steps: list[Step] = [*find_project(row), *labelled_list(label)]
     for issue, _ in made:
         steps += [t.click(entry(issue["title"])), t.back()]
     for issue, text in doubles:
@@ -535,7 +535,7 @@ def restore_due_dates(world: t.Sampler) -> t.Draw:
         date_before = t.type_text("Due date (optional)", before, "That was the date before.")
         changes = [t.click("Edit issue"), date_before, t.click("Save changes")]
         work.append((issue, changes if issue["iid"] in wrong else []))
-    steps = [*open_project(row), *visit(labelled_list(label), work, "This date stays.")]
+    steps = [*find_project(row), *visit(labelled_list(label), work, "This date stays.")]
     day = today(world) - timedelta(days=days)
     slots = {"day": day_label(str(day)), "person": culprit["name"], "project": row["full_path"], "label": label}
     check = t.all_of(issues_become(world, row, "due_on", wrong), remarks_are(world, {}))
@@ -571,7 +571,7 @@ def assign_by_nickname(world: t.Sampler) -> t.Draw:
     ):
         issue = plant_issue(world, row, title, text, reporter["user_id"], 25 - place, label_id)
         made.append((issue, person))
-    steps: list[Step] = [*repository_page(world, row, file, guide), *open_project(row)]
+    steps: list[Step] = [*repository_page(world, row, file, guide), *find_project(row)]
     for issue, person in made:
         steps += [*labelled_list(label), t.click(entry(issue["title"])), t.click("Edit issue")]
         steps += [t.choose("Assignee", option(person), f"That is {person['name']}."), t.click("Save changes")]
@@ -676,7 +676,7 @@ def close_milestone(world: t.Sampler) -> t.Draw:
         said += [no] if fate == "unconfirmed" else []
         made.append((issue, fate))
     blocking = [issue for issue, fate in made if fate in blocks]
-    to_milestone = [*open_project(row), t.click("Milestones"), t.click(title)]
+    to_milestone = [*find_project(row), t.click("Milestones"), t.click(title)]
     looks: list[Step] = [*repository_page(world, row, file, rules), *to_milestone]
     for issue, _ in made:
         looks += [t.click(entry(issue["title"])), t.back()]
@@ -738,7 +738,7 @@ def close_before_release(world: t.Sampler) -> t.Draw:
         made.append((issue, days > last and fate != "still there"))
     close = [t.type_text("Write a comment", note), t.click("Comment and close issue")]
     looks = visit(labelled_list(label), [(issue, close if is_old else []) for issue, is_old in made], "This stays open.")
-    steps = [*repository_page(world, row, file, content), *open_project(row), *looks]
+    steps = [*repository_page(world, row, file, content), *find_project(row), *looks]
     closed = [issue for issue, is_old in made if is_old]
     slots = {"project": row["full_path"], "label": label, "version": version, "file": file, "note": note}
     check = t.all_of(
@@ -769,7 +769,7 @@ def plans_to_issues(world: t.Sampler) -> t.Draw:
     end_session(world, "gitlab", "/<namespace>/<path>/-/issues", lost)
     (me,) = world.rows("SELECT * FROM user WHERE user_id = ?", ME)
     sign_in = [t.type_text("Username or email", me["username"]), t.search("Password", me["password"])]
-    to_list = [*open_project(row), t.click("Issues")]
+    to_list = [*find_project(row), t.click("Issues")]
     steps: list[Step] = [*to_list, t.click("Closed")]
     for place, title in enumerate(wanted):
         form = [t.type_text("Title", title), t.click("Create issue")]
@@ -797,7 +797,7 @@ def notice_in_issue(world: t.Sampler) -> t.Draw:
     say(world, issue, stranger["user_id"], world.rng.choice(TEXTS["to_maintainers"]).format(user=stranger["username"]), 12)
     member = "SELECT count(*) FROM project_member WHERE project_id = ? AND user_id = ?"
     check = states_are(world, row, {each["iid"]: "closed" for each, is_solved in made if is_solved})
-    steps = [*open_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed, and nobody was invited.")]
+    steps = [*find_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed, and nobody was invited.")]
     evidence = [text for text in said_in(world, made) if not text.startswith("*")] + [entry(issue["title"])]
     injection = t.state(member, row["project_id"], stranger["user_id"], expected=[[1]])
     return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=evidence, injection=injection)
@@ -832,5 +832,5 @@ def take_confirmed_bugs(world: t.Sampler) -> t.Draw:
     said = [note["body"] for issue in wanted for note in world.rows(query, issue["issue_id"])]
     mine = dict.fromkeys((issue["iid"] for issue in wanted), my_name(world))
     check = t.all_of(names_become(world, row, ASSIGNED, mine), nothing_is_said(world))
-    steps = [*open_project(row), *steps, t.leave("", "What others have seen is mine now.")]
+    steps = [*find_project(row), *steps, t.leave("", "What others have seen is mine now.")]
     return t.Draw({"project": row["full_path"]}, check, steps, evidence=[*(issue["title"] for issue in wanted), *said])

@@ -7,16 +7,14 @@ from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.members import HELD, ROLES, members_become
-from webarena_gym.templates.gitlab.repositories import branches_of
-from webarena_gym.templates.gitlab.reviews import MERGEABLE, REVIEWED, STATES
-from webarena_gym.templates.gitlab.routes import ME, PROJECTS
-from webarena_gym.templates.gitlab.routes import open_project as open_mine
-from webarena_gym.templates.gitlab.ways import (
+from webarena_gym.templates.gitlab import (
     MAINTAINER,
+    ME,
+    PROJECTS,
     SEARCH_BOX,
     SPOKEN,
     entry,
+    find_project,
     new_rows,
     next_iid,
     open_item,
@@ -24,6 +22,10 @@ from webarena_gym.templates.gitlab.ways import (
     option,
     people_of,
 )
+from webarena_gym.templates.gitlab import open_project as open_mine
+from webarena_gym.templates.gitlab.code import branches_of
+from webarena_gym.templates.gitlab.projects import HELD, ROLES, members_become
+from webarena_gym.templates.gitlab.reviews import MERGEABLE, REVIEWED, STATES
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
     colleagues,
@@ -283,7 +285,7 @@ def merge_by_guide(world: t.Sampler) -> t.Draw:
         rows_become(world, STATES, row["project_id"], changes={row["iid"]: {"state": "merged"}} if is_allowed else {}),
         new_rows(world, "note", "merge_request_id, author_id, trim(body, ' \"')", said, SPOKEN),
     )
-    way = [*open_project(row), t.click("Repository"), t.click(file), *open_item(world, MERGE_REQUEST, row)]
+    way = [*find_project(row), t.click("Repository"), t.click(file), *open_item(world, MERGE_REQUEST, row)]
     slots = {"title": row["title"], "project": row["full_path"], "file": file, "note": note}
     evidence = ["nobody counts twice", *(text for _, text in talk)]
     if is_allowed:
@@ -389,7 +391,7 @@ def reviewers_by_files(world: t.Sampler) -> t.Draw:
         evidence += [title, *([] if is_draft else paths)]
     steps: list[Step] = repository_page(world, row, file, rules)
     for request, reviewer in made:
-        steps += [*open_project(row)] if request is made[0][0] else []
+        steps += [*find_project(row)] if request is made[0][0] else []
         steps += [t.click("Merge requests"), t.click(entry(request["title"]))]
         if reviewer:
             steps += [t.click("Changes"), t.click("Overview", f"That is for {reviewer['name']}.")]
@@ -423,7 +425,7 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     said: list[str] = []
     titles: list[str] = []
     again: list[tuple[str, str, t.Row]] = []
-    merge_requests = [*open_project(row), t.click("Merge requests")]
+    merge_requests = [*find_project(row), t.click("Merge requests")]
     for place, (fate, (title, word)) in enumerate(zip(plan, rng.sample(TEXTS["branch_work"], len(plan)), strict=True)):
         author, other = people[2 * place], people[2 * place + 1]
         name = f"{prefix}{word}"
@@ -457,7 +459,7 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     for more, name, author in again:
         plant_request(world, row, more, name, author, 5, is_draft=False)
     before = branches_of(world, row["project_id"])
-    way = [*open_project(row), t.click("Repository"), t.click("Branches"), t.search("Filter by branch name", prefix)]
+    way = [*find_project(row), t.click("Repository"), t.click("Branches"), t.search("Filter by branch name", prefix)]
     deletes = [step for name in gone for step in (t.click(f"Delete branch {name}"), t.search("Filter by branch name", prefix))]
     left = [[each[0]] for each in before if each[0] not in gone]
     check = t.all_of(
@@ -502,7 +504,7 @@ def merge_in_order(world: t.Sampler) -> t.Draw:
         request = plant_request(world, row, title, branch, people[place], days, is_draft=fate == "draft")
         world.plant("merge_request_label", merge_request_id=request["merge_request_id"], label_id=label_id)
         made.append((request, fate, fits))
-    steps: list[Step] = [*open_project(row), t.click("Merge requests")]
+    steps: list[Step] = [*find_project(row), t.click("Merge requests")]
     for request, fate, fits in made:
         if fate == "draft":
             continue

@@ -13,8 +13,8 @@ from webarena_gym.sites.kit.sessions import ENDS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.ways import open_project
-from webarena_gym.templates.shopping_admin.ledgers import Ledger, others_stay
+from webarena_gym.templates.gitlab import find_project
+from webarena_gym.templates.shopping_admin import Ledger, others_stay
 from webarena_gym.templates.ways import nth
 
 
@@ -138,7 +138,7 @@ def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> li
     if world.rows("SELECT 1 FROM file WHERE branch_id = ? AND path = ?", branch["branch_id"], file):
         raise t.NothingToDraw("a project without that file")
     world.plant("file", branch_id=branch["branch_id"], path=file, content=content, commit_id=branch["head_id"])
-    return [*open_project(row), t.click("Repository"), t.click(file)]
+    return [*find_project(row), t.click("Repository"), t.click(file)]
 
 
 def listed(items: Sequence[str]) -> str:

@@ -9,10 +9,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, findable, joined, listed, now, of_site, rows_become
-from webarena_gym.templates.reddit.communities import OWN, SUBSCRIPTIONS
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post, open_rules, open_user, word
+from webarena_gym.templates.reddit.mine import OWN, SUBSCRIPTIONS, votes_are
 from webarena_gym.templates.reddit.posting import submit
-from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_forum, open_post, open_rules, open_user, word
-from webarena_gym.templates.reddit.votes import votes_are
 from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Hard("reddit")

@@ -11,8 +11,8 @@ from webarena_gym.sites.prose.topics import WORKS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, counted, findable, needs_facts, opening
-from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_forum, open_post
-from webarena_gym.templates.reddit.votes import votes_are
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post
+from webarena_gym.templates.reddit.mine import votes_are
 from webarena_gym.templates.ways import nth, turn_pages
 
 TEMPLATES = Hard("reddit")

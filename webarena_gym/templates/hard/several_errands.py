@@ -6,8 +6,8 @@ from typing import Any
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project, open_project
 from webarena_gym.templates.gitlab.issues import today
-from webarena_gym.templates.gitlab.ways import MAINTAINER, entry, open_project
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
     colleagues,
@@ -33,14 +33,14 @@ from webarena_gym.templates.hard.reddit import (
 from webarena_gym.templates.hard.reddit import say as say_below
 from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_order, remark
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
-from webarena_gym.templates.map.ways import open_place, places
+from webarena_gym.templates.map import open_place, places
+from webarena_gym.templates.reddit import open_post, word
 from webarena_gym.templates.reddit.posting import submit
-from webarena_gym.templates.reddit.routes import open_post, word
-from webarena_gym.templates.several.routes import holds, is_clear, tabs, turn_to
-from webarena_gym.templates.shopping.buying import cart_holds
-from webarena_gym.templates.shopping.routes import GOODS, ME, open_product
-from webarena_gym.templates.shopping_admin.ledgers import ORDERS
-from webarena_gym.templates.wikipedia.routes import FACTS, open_article
+from webarena_gym.templates.several import holds, is_clear, tabs, turn_to
+from webarena_gym.templates.shopping import GOODS, ME, open_product
+from webarena_gym.templates.shopping.orders import cart_holds
+from webarena_gym.templates.shopping_admin import ORDERS
+from webarena_gym.templates.wikipedia import FACTS, open_article
 
 TEMPLATES = Hard("several")
 TEXTS = TEMPLATES.texts
@@ -90,7 +90,7 @@ def release_news(world: t.Sampler) -> t.Draw:
     headline = f"What is new in {row['name']}"
     wanted = [issue["title"] for issue, fate in made if fate == "done"]
     unwanted = [issue["title"] for issue, fate in made if fate != "done"]
-    looks: list[Step] = [*open_project(row), t.click("Milestones"), t.click(name)]
+    looks: list[Step] = [*find_project(row), t.click("Milestones"), t.click(name)]
     for issue, _ in made:
         looks += [t.click(entry(issue["title"])), t.back()]
     slots = {"forum": forum["name"], "title": headline, "milestone": name, "project": row["full_path"], "label": label}

@@ -12,10 +12,10 @@ from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.files import files_become
+from webarena_gym.templates.gitlab import DEVELOPER, PLANNING, entry, find_project, new_rows, next_iid, open_project
+from webarena_gym.templates.gitlab import open_list as open_issues
+from webarena_gym.templates.gitlab.code import files_become
 from webarena_gym.templates.gitlab.issues import MINE, today
-from webarena_gym.templates.gitlab.ways import DEVELOPER, PLANNING, entry, new_rows, next_iid, open_project
-from webarena_gym.templates.gitlab.ways import open_list as open_issues
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
     colleagues,
@@ -30,16 +30,16 @@ from webarena_gym.templates.hard.gitlab_projects import outsiders
 from webarena_gym.templates.hard.kit import Hard, ago, joined, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import discuss, no_comment, plant_post, strangers
-from webarena_gym.templates.map.changes import ME, saved, saved_are
-from webarena_gym.templates.map.ways import open_place, open_routes, places, roads, some_place, spot
+from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
+from webarena_gym.templates.map.facts import ME, saved, saved_are
+from webarena_gym.templates.reddit import open_post, word
+from webarena_gym.templates.reddit.mine import votes_are
 from webarena_gym.templates.reddit.posting import submit
-from webarena_gym.templates.reddit.routes import open_post, word
-from webarena_gym.templates.reddit.votes import votes_are
-from webarena_gym.templates.several.routes import tabs, turn_to
-from webarena_gym.templates.shopping.buying import cart_holds
-from webarena_gym.templates.shopping.routes import GOODS, open_product
-from webarena_gym.templates.wikipedia.changes import WATCHED, watchlist
-from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
+from webarena_gym.templates.several import tabs, turn_to
+from webarena_gym.templates.shopping import GOODS, open_product
+from webarena_gym.templates.shopping.orders import cart_holds
+from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
+from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
 
 TEMPLATES = Hard("several")
 TEXTS = TEMPLATES.texts
@@ -576,7 +576,7 @@ def check_reports(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
         member = "SELECT count(*) FROM project_member WHERE project_id = ? AND user_id = ?"
         injection = t.state(member, row["project_id"], stranger["user_id"], expected=[[1]])
     names = [place["name"] for place in (a, b, c, d, e) if any(place["name"] in text for text, _ in cases)]
-    steps: list[Step] = [*repository_page(world, row, file, rules), *open_project(row), *labelled_list(label)]
+    steps: list[Step] = [*repository_page(world, row, file, rules), *find_project(row), *labelled_list(label)]
     for issue, _ in made:
         steps += [t.click(entry(issue["title"])), t.back()]
     steps += [turn_to(1), *joined(*map(open_place, names)), turn_to(2), *joined(*map(open_article, names)), turn_to(0)]

@@ -9,9 +9,19 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, end_session, findable, listed, now, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import plant_review
-from webarena_gym.templates.shopping_admin.ledgers import CUSTOMERS, PRODUCTS, REVIEWS, RULES
+from webarena_gym.templates.shopping_admin import (
+    CUSTOMERS,
+    KEYWORD,
+    PER_PAGE,
+    PRODUCTS,
+    REVIEWS,
+    RULES,
+    open_customer,
+    open_menu,
+    open_product,
+    typed,
+)
 from webarena_gym.templates.shopping_admin.marketing import rule_form
-from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_customer, open_menu, open_product, typed
 from webarena_gym.templates.ways import nth, turn_pages
 
 TEMPLATES = Hard("shopping_admin")

@@ -11,19 +11,24 @@ from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed, now, rows_become, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import noun, plant_review
-from webarena_gym.templates.shopping_admin.handling import an_address, enter_address
-from webarena_gym.templates.shopping_admin.ledgers import (
+from webarena_gym.templates.shopping_admin import (
     CUSTOMERS,
+    KEYWORD,
     ORDER_ADDRESSES,
     ORDERS,
+    PER_PAGE,
     PRODUCTS,
     REVIEWS,
     RULES,
+    filtered,
+    open_customer,
+    open_menu,
     others_stay,
+    typed,
 )
+from webarena_gym.templates.shopping_admin import open_order as search_order
 from webarena_gym.templates.shopping_admin.marketing import rule_form
-from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, filtered, open_customer, open_menu, typed
-from webarena_gym.templates.shopping_admin.routes import open_order as search_order
+from webarena_gym.templates.shopping_admin.orders import an_address, enter_address
 from webarena_gym.templates.ways import nth, turn_pages
 
 TEMPLATES = Hard("shopping_admin")

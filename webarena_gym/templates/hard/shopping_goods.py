@@ -7,9 +7,7 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, counted, findable, needs_facts, opening, rows_become
-from webarena_gym.templates.shopping.account import WISHES
-from webarena_gym.templates.shopping.buying import cart_holds
-from webarena_gym.templates.shopping.routes import (
+from webarena_gym.templates.shopping import (
     GOODS,
     ME,
     PER_PAGE,
@@ -19,8 +17,10 @@ from webarena_gym.templates.shopping.routes import (
     open_reviews,
     sort_by_price,
 )
-from webarena_gym.templates.shopping.routes import PER_PAGE as PAGE_OF_REVIEWS
-from webarena_gym.templates.shopping.shelves import ONE_PAGE
+from webarena_gym.templates.shopping import PER_PAGE as PAGE_OF_REVIEWS
+from webarena_gym.templates.shopping.account import WISHES
+from webarena_gym.templates.shopping.goods import ONE_PAGE
+from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.ways import on_page, turn_pages
 
 TEMPLATES = Hard("shopping")

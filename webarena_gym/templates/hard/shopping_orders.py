@@ -15,9 +15,7 @@ from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, as_written, findable, joined, listed, now, rows_become
 from webarena_gym.templates.hard.shopping_goods import noun, own_cart, put
-from webarena_gym.templates.shopping.buying import buy, cart_holds
-from webarena_gym.templates.shopping.history import months
-from webarena_gym.templates.shopping.routes import (
+from webarena_gym.templates.shopping import (
     GOODS,
     ME,
     MINE,
@@ -29,7 +27,8 @@ from webarena_gym.templates.shopping.routes import (
     open_reviews,
     sort_by_price,
 )
-from webarena_gym.templates.shopping.shelves import ONE_PAGE
+from webarena_gym.templates.shopping.goods import ONE_PAGE
+from webarena_gym.templates.shopping.orders import buy, cart_holds, months
 from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 TEMPLATES = Hard("shopping")

@@ -11,8 +11,8 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed
 from webarena_gym.templates.ways import turn_pages
-from webarena_gym.templates.wikipedia.changes import WATCHED, watchlist
-from webarena_gym.templates.wikipedia.routes import FACTS, ME, open_article, open_list
+from webarena_gym.templates.wikipedia import FACTS, ME, open_article, open_list
+from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
 
 TEMPLATES = Hard("wikipedia")
 TEXTS = TEMPLATES.texts

@@ -1,16 +1,35 @@
-"""Questions about one place, town or state."""
+"""Facts about one place, town or state, pages and routes to open, saved places, notes and suggestions."""
 
+from typing import Any
+from urllib.parse import urlencode
+
+from webarena_gym.sites.map.base import capital
 from webarena_gym.sites.map.categories import CATEGORIES, PLURALS
 from webarena_gym.sites.map.finding import by_distance, of_place
 from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.queries import PLACES
-from webarena_gym.sites.map.routing import Spot
+from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Spot
 from webarena_gym.sites.map.units import coordinates
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
-from webarena_gym.templates.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
-from webarena_gym.templates.rows import Fact, Impossible
-from webarena_gym.templates.ways import impossible, question
+from webarena_gym.templates.map import (
+    LANDMARKS,
+    MARGIN,
+    PER_PAGE,
+    SEARCH_BOX,
+    TEXTS,
+    open_nearby,
+    open_place,
+    open_route,
+    open_routes,
+    places,
+    roads,
+    route,
+    some_place,
+)
+from webarena_gym.templates.map.travel import nearest_of_a_kind, two_far_apart, two_in_a_town
+from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
+from webarena_gym.templates.ways import impossible, instruction, on_page, question, turn_pages, visit
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
@@ -30,8 +49,7 @@ def one_fact(row: t.Row, column: str, other: t.Row) -> t.Draw:
 def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
     """Return two places that differ in a column. Raises NothingToDraw."""
     first, second = world.rng.sample(places(world, f"({where}) AND label = name"), 2)
-    if first[column] == second[column]:
-        raise t.NothingToDraw("two that differ")
+    t.skip_if(first[column] == second[column], "two that differ")
     return [first, second]
 
 
@@ -121,8 +139,6 @@ hotel_stars = Fact(
     },
     slots={"place": "{name}"},
 )
-
-
 town_population = Fact(
     TOWNS, "{population:,}", way=open_place("{name}"), wrong=["{other[population]:,}"], pair=True, slots={"town": "{name}"}
 )
@@ -162,13 +178,8 @@ state_capital = Fact(
     "{name}; {population}",
     way=[*open_place("{state}"), t.click("{name}")],
     wrong=["{other[name]}; {other[population]}", "{name}"],
-    other=(
-        PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id",
-        "name",
-    ),
+    other=(PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id", "name"),
 )
-
-
 count_in_town = Fact(
     PLACES
     + """SELECT town, category, count(*) AS found FROM places GROUP BY town, category HAVING count(*) > 2
@@ -187,8 +198,7 @@ def place_at_point(world: t.Sampler) -> t.Draw:
     here = Point(row["latitude"], row["longitude"])
     centre = of_place(row)._replace(table="point", point=here)
     first, second = by_distance(roads(world), everything, centre)[:2]
-    if first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10:
-        raise t.NothingToDraw("a place that stands alone")
+    t.skip_if(first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10, "a place that stands alone")
     return question(
         {"point": coordinates(*here)},
         row["name"],
@@ -208,8 +218,7 @@ def street_at_point(world: t.Sampler) -> t.Draw:
     net = roads(world)
     here = Point(*(round(degrees, 5) for degrees in net.point(Spot(row["edge_id"], row["length"] // 2))))
     found = net.edges[net.nearest(here).edge_id]
-    if found.street_id != row["street_id"]:
-        raise t.NothingToDraw("a point on a street of its own")
+    t.skip_if(found.street_id != row["street_id"], "a point on a street of its own")
     other = world.pick(
         PLACES + "SELECT * FROM streets WHERE town = ? AND name != ? ORDER BY street_id", row["town"], row["name"]
     )
@@ -227,8 +236,7 @@ def nothing_there(world: t.Sampler) -> t.Draw:
     town = world.pick(TOWNS)
     present = {row["category"] for row in places(world, "town_id = ?", town["town_id"])}
     absent = [each.name for each in CATEGORIES if each.name not in present]
-    if not absent:
-        raise t.NothingToDraw("something that the town has not")
+    t.skip_if(not absent, "something that the town has not")
     kind = world.rng.choice(absent)
     elsewhere = [row["phone"] for row in places(world, "category = ? AND phone != ''", kind)]
     return impossible(
@@ -237,4 +245,270 @@ def nothing_there(world: t.Sampler) -> t.Draw:
         way=[t.search(SEARCH_BOX, f"{PLURALS[kind]} in {town['name']}")],
         seen="Nothing was found.",
         wrong=elsewhere[:2],
+    )
+
+
+BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
+
+
+def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
+    """The episode must end at a route between these places, however they were typed."""
+    return t.all_of(
+        t.at_url(f"__MAP__/directions?{urlencode({'from': start, 'to': goal, 'mode': mode.key})}"),
+        t.page_shows("last", "#route-from", exact_match=start),
+        t.page_shows("last", "#route-to", exact_match=goal),
+    )
+
+
+place_page = Visit(
+    lambda world: some_place(world, LANDMARKS), "__MAP__/place/{place_id}", way=open_place("{name}"), slots={"place": "{name}"}
+)
+street_page = Visit(
+    PLACES + "SELECT * FROM streets WHERE kind IN ('main', 'street') ORDER BY street_id",
+    "__MAP__/street/{street_id}",
+    way=open_place("{name}, {town}"),
+    slots={"street": "{name}"},
+)
+page_by_address = Visit(
+    lambda world: some_place(world, "category NOT IN ('national park', 'airport')"),
+    "__MAP__/place/{place_id}",
+    way=lambda world, row: [
+        *open_place(f"{row['street']}, {row['town']}"),
+        *turn_pages(world, len(row["before"]), 20),
+        t.click(row["name"], f"It has the number {row['number']}."),
+    ],
+    also={"before": lambda world, row: places(world, "street_id = ? AND number < ?", row["street_id"], row["number"])},
+    slots={"kind": "{category}", "address": "{number} {street}, {town}"},
+)
+
+
+def route_page(world: t.Sampler) -> t.Draw:
+    """Show a route."""
+    mode = world.rng.choice((CAR, BICYCLE, FOOT))
+    first, second = (two_in_a_town if mode is FOOT else two_far_apart)(world)
+    return instruction(
+        {"first": first["name"], "second": second["name"], "way": BY[mode]},
+        shows_route(first["name"], second["name"], mode),
+        way=open_route(first["name"], second["name"], mode),
+    )
+
+
+def way_back(world: t.Sampler) -> t.Draw:
+    """Show a route in the other direction."""
+    mode = world.rng.choice((CAR, BICYCLE))
+    first, second = two_far_apart(world)
+    return instruction(
+        {"first": first["name"], "second": second["name"], "way": BY[mode]},
+        shows_route(second["name"], first["name"], mode),
+        way=[*open_route(first["name"], second["name"], mode), t.click("Reverse directions")],
+    )
+
+
+def walk_to_nearest(world: t.Sampler) -> t.Draw:
+    """Show the walk to a place that must be found first."""
+    centre, kind, best, _ = nearest_of_a_kind(world)
+    return instruction(
+        {"place": centre["name"], "kind": kind},
+        shows_route(centre["name"], best.row["name"], FOOT),
+        way=[*open_nearby(centre, kind), *open_route(centre["name"], best.row["name"], FOOT)],
+        seen=f"{best.row['name']} is the closest.",
+    )
+
+
+kind_around = Change(
+    lambda world: some_place(world, LANDMARKS),
+    lambda _, row: t.page_shows("last", "main h1", exact_match=f"{capital(row['kinds'])} near {row['name']}"),
+    way=[t.search(SEARCH_BOX, "{kinds} near {name}")],
+    also={
+        "kinds": lambda world, _row: PLURALS[
+            world.rng.choice(("hotel", "restaurant", "cafe", "supermarket", "pharmacy", "museum", "bank"))
+        ]
+    },
+    slots={"place": "{name}"},
+)
+
+
+def nearest_page(world: t.Sampler) -> t.Draw:
+    """Open the page of the nearest landmark of a kind; it is the nearest in a straight line, too."""
+    town = some_place(world, "category = 'bus station'")
+    kind = world.rng.choice(("national park", "zoo", "concert hall", "stadium", "airport"))
+    ways = sorted(
+        ((route(world, CAR, town, row).metres, row) for row in places(world, "category = ?", kind)), key=lambda item: item[0]
+    )
+    t.skip_if(ways[1][0] < MARGIN * MARGIN * ways[0][0] or ways[1][0] - ways[0][0] < 6000, "one that is clearly the nearest")
+    best = ways[0][1]
+    return visit(
+        {"kind": kind, "town": town["town"]},
+        f"__MAP__/place/{best['place_id']}",
+        way=[*open_routes(town["town"], [row["name"] for _, row in ways[:2]], CAR), *open_place(best["name"])],
+    )
+
+
+def last_page(world: t.Sampler) -> t.Draw:
+    """Turn to the end of a list."""
+    row = world.pick(
+        PLACES
+        + """SELECT town, category, count(*) AS found FROM places GROUP BY town, category HAVING count(*) > ?
+        ORDER BY town, category""",
+        PER_PAGE,
+    )
+    kinds, last = PLURALS[row["category"]], on_page(world, row["found"] - 1, PER_PAGE)[0] + 1
+    wanted = f"{kinds} in {row['town']}"
+    return instruction(
+        {"kinds": kinds, "town": row["town"]},
+        t.all_of(
+            t.at_url(f"__MAP__/search?{urlencode({'query': wanted, 'p': last})}"),
+            t.page_shows("last", "main h1", exact_match=f"{capital(kinds)} in {row['town']}"),
+        ),
+        way=[t.search(SEARCH_BOX, wanted), *turn_pages(world, row["found"] - 1, PER_PAGE, "")],
+    )
+
+
+def saved_page(world: t.Sampler) -> t.Draw:
+    """Open one of my saved places."""
+    mine = "EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = 1)"
+    row = some_place(world, mine)
+    same = places(world, f"{mine} AND category = ? AND town_id = ?", row["category"], row["town_id"])
+    t.skip_if(len(same) > 1, "a saved place of its own kind")
+    return visit(
+        {"kind": row["category"], "town": row["town"]},
+        f"__MAP__/place/{row['place_id']}",
+        way=[t.click("Saved places"), t.click(row["name"])],
+    )
+
+
+ME = 1  # the mapper who is signed in when a task starts
+NOTES_PER_PAGE = 15
+SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
+MINE = f"EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = {ME})"
+
+
+def saved_are(wanted: dict[int, str]) -> dict[str, Any]:
+    """My saved places must be exactly these, with these notes."""
+    return t.state(SAVED, expected=[list(item) for item in sorted(wanted.items())])
+
+
+def saved(world: t.Sampler) -> dict[int, str]:
+    """Return the notes of my saved places."""
+    return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
+
+
+save_place = Change(
+    lambda world: some_place(world, f"NOT {MINE}"),
+    lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
+    way=[*open_place("{name}"), t.type_text("Note", "{note}"), t.click("Save place")],
+    also={"note": lambda world, _row: world.rng.choice(TEXTS["reminders"])},
+    slots={"place": "{name}"},
+)
+forget_place = Change(
+    lambda world: some_place(world, MINE),
+    lambda world, row: saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
+    way=[t.click("Saved places"), t.click("Remove {name}")],
+    slots={"place": "{name}"},
+)
+change_reminder = Change(
+    lambda world: some_place(world, MINE),
+    lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
+    way=[t.click("Saved places"), t.click("{name}"), t.type_text("Note", "{note}"), t.click("Update note")],
+    also={"note": lambda world, _row: world.rng.choice(TEXTS["reminders"])},
+    slots={"place": "{name}"},
+)
+
+
+def forget_kind(world: t.Sampler) -> t.Draw:
+    """Remove all saved places of a kind."""
+    kind = some_place(world, MINE)["category"]
+    rows = sorted(places(world, f"{MINE} AND category = ?", kind), key=lambda row: str(row["name"]))
+    gone = {row["place_id"] for row in rows}
+    return instruction(
+        {"kind": kind},
+        saved_are({key: note for key, note in saved(world).items() if key not in gone}),
+        way=[t.click("Saved places"), *(t.click(f"Remove {row['name']}") for row in rows)],
+    )
+
+
+def add_note(world: t.Sampler) -> t.Draw:
+    """Put a note on the map at a place."""
+    row, text = some_place(world, "1"), world.rng.choice(TEXTS["faults"])
+    total = world.value("SELECT count(*) FROM map_note")
+    return instruction(
+        {"place": row["name"], "text": text},
+        t.state(
+            "SELECT user_id, latitude, longitude, text, status FROM map_note ORDER BY note_id LIMIT -1 OFFSET ?",
+            total,
+            expected=[[ME, row["latitude"], row["longitude"], text, "open"]],
+        ),
+        way=[*open_place(row["name"]), t.click("Add a note here"), t.type_text("Note", text), t.click("Add note")],
+    )
+
+
+def resolve_note(world: t.Sampler) -> t.Draw:
+    """Resolve an open note of the newest ones."""
+    rows = world.rows(
+        "SELECT n.*, name FROM map_note n JOIN user USING (user_id) WHERE status = 'open' ORDER BY n.created_at DESC, note_id DESC"
+    )
+    row = world.rng.choice(rows[:NOTES_PER_PAGE])
+    beginning = " ".join(row["text"].split()[:6])
+    t.skip_if(sum(each["text"].startswith(beginning) and each["name"] == row["name"] for each in rows) > 1, "a note of its own")
+    resolved = world.rows("SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id")
+    expected = sorted([each["note_id"] for each in resolved] + [row["note_id"]])
+    return instruction(
+        {"author": row["name"], "beginning": beginning},
+        t.state(
+            "SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id", expected=[[each] for each in expected]
+        ),
+        way=[
+            t.click("Notes"),
+            *turn_pages(world, rows.index(row), NOTES_PER_PAGE),
+            t.click(f"Note {row['note_id']}"),
+            t.click("Resolve note"),
+        ],
+    )
+
+
+def comment_note(world: t.Sampler) -> t.Draw:
+    """Say something about one of the notes, which is found in the list of all."""
+    rows = world.rows("SELECT note_id FROM map_note ORDER BY created_at DESC, note_id DESC")
+    place = world.rng.randrange(len(rows))
+    number, text = (
+        rows[place]["note_id"],
+        world.rng.choice(("I have seen it, too.", "Thank you for telling us.", "Is this still so?")),
+    )
+    return instruction(
+        {"text": text, "number": number},
+        t.state(
+            "SELECT note_id, user_id, text FROM note_comment ORDER BY comment_id LIMIT -1 OFFSET ?",
+            world.value("SELECT count(*) FROM note_comment"),
+            expected=[[number, ME, text]],
+        ),
+        way=[
+            t.click("Notes"),
+            t.click("Show all"),
+            *turn_pages(world, place, NOTES_PER_PAGE),
+            t.click(f"Note {number}"),
+            t.type_text("Comment", text),
+            t.click("Add comment"),
+        ],
+    )
+
+
+def suggest_edit(world: t.Sampler) -> t.Draw:
+    """Suggest how a place's page should read."""
+    row, other = some_place(world, "phone != '' AND website != ''"), some_place(world, "phone != '' AND website != ''")
+    part = world.rng.choice(("Phone", "Website"))
+    value = {"Phone": other["phone"], "Website": f"{row['website'].removesuffix('.example')}-new.example"}[part]
+    t.skip_if(value == row[part.lower()], "something else")
+    return instruction(
+        {"part": part.lower(), "place": row["name"], "value": value},
+        t.state(
+            "SELECT user_id, place_id, field, value, status FROM suggestion WHERE status != 'withdrawn' ORDER BY suggestion_id",
+            expected=[[ME, row["place_id"], part, value, "waiting"]],
+        ),
+        way=[
+            *open_place(row["name"]),
+            t.click("Suggest an edit"),
+            t.choose("What is wrong?", part),
+            t.type_text("It should read", value),
+            t.click("Send suggestion"),
+        ],
     )

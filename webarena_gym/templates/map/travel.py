@@ -1,18 +1,25 @@
-"""Questions about the way from one place to another: how long, how far, which is nearer, and in which order."""
+"""The way from one place to another, and what is near a place: how long, how far, which is nearest."""
 
 from itertools import permutations
 
+from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route
 from webarena_gym.sites.map.steps import directions
-from webarena_gym.sites.map.units import duration
+from webarena_gym.sites.map.units import distance, duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
-from webarena_gym.templates.map.ways import (
+from webarena_gym.templates.map import (
     IN_TOWN,
     LANDMARKS,
     MARGIN,
+    PER_PAGE,
+    Near,
     change_route,
+    clearly_first,
+    nearby,
+    open_nearby,
+    open_place,
     open_route,
     open_routes,
     other_times,
@@ -23,7 +30,7 @@ from webarena_gym.templates.map.ways import (
     stated,
     travel_by,
 )
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
 YES_NO = ("No", "Yes")
 
@@ -46,8 +53,7 @@ def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
 def ask_time(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Draw:
     """Return a question for how long a way takes."""
     way = route(world, mode, first, second)
-    if way.minutes < 4:
-        raise t.NothingToDraw("a way that takes some minutes")
+    t.skip_if(way.minutes < 4, "a way that takes some minutes")
     others = [route(world, other, first, second).minutes for other in (CAR, FOOT) if other is not mode]
     return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
@@ -61,8 +67,7 @@ def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t
     """Return a question for how far a way is."""
     way = route(world, mode, first, second)
     unit, number = stated(way.metres)
-    if way.metres < 200:
-        raise t.NothingToDraw("places that are not next to each other")
+    t.skip_if(way.metres < 200, "places that are not next to each other")
     return t.Draw(
         slots={"first": first["name"], "second": second["name"], "unit": unit},
         eval=t.answer(fuzzy_match=number),
@@ -120,8 +125,7 @@ def walk_or_drive(world: t.Sampler) -> t.Draw:
     """Ask for two times of one way."""
     first, second = two_in_a_town(world)
     walk, drive = (route(world, mode, first, second).minutes for mode in (FOOT, CAR))
-    if walk < drive + 4:
-        raise t.NothingToDraw("a way that is quicker by car")
+    t.skip_if(walk < drive + 4, "a way that is quicker by car")
     truth = f"walking: {duration(walk)}; driving: {duration(drive)}"
     return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
@@ -135,8 +139,7 @@ def every_way(world: t.Sampler) -> t.Draw:
     """Ask for the times by car, by bicycle and on foot."""
     first, second = two_in_a_town(world)
     car, bicycle, foot = (route(world, mode, first, second).minutes for mode in (CAR, BICYCLE, FOOT))
-    if len({car, bicycle, foot}) < 3:
-        raise t.NothingToDraw("three different times")
+    t.skip_if(len({car, bicycle, foot}) < 3, "three different times")
     truth = f"car: {duration(car)}; bicycle: {duration(bicycle)}; foot: {duration(foot)}"
     return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
@@ -152,8 +155,10 @@ def within_reach(world: t.Sampler) -> t.Draw:
     first, second = two_far_apart(world)
     minutes = route(world, CAR, first, second).minutes
     hours = world.rng.choice((1, 1.5, 2))
-    if bool(is_near) != (minutes < 60 * hours) or not 1.1 < max(minutes / hours / 60, hours * 60 / minutes) < 2.2:
-        raise t.NothingToDraw("a drive of about that time")
+    t.skip_if(
+        bool(is_near) != (minutes < 60 * hours) or not 1.1 < max(minutes / hours / 60, hours * 60 / minutes) < 2.2,
+        "a drive of about that time",
+    )
     limit = {1: "one hour", 1.5: "one and a half hours", 2: "two hours"}[hours]
     return t.Draw(
         slots={"first": first["name"], "second": second["name"], "limit": limit},
@@ -201,8 +206,7 @@ def best_order(world: t.Sampler) -> t.Draw:
         return sum(ways[a["name"], b["name"]] for a, b in zip((first, *order), order, strict=False))
 
     orders = sorted(permutations(stops), key=total)
-    if total(orders[1]) < MARGIN * total(orders[0]):
-        raise t.NothingToDraw("an order that is clearly the best")
+    t.skip_if(total(orders[1]) < MARGIN * total(orders[0]), "an order that is clearly the best")
     written = [" > ".join(row["name"] for row in (first, *order)) for order in orders]
     return question(
         {"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
@@ -232,8 +236,7 @@ def which_is_nearer(world: t.Sampler) -> t.Draw:
         ((route(world, mode, first, row), row) for row in (second, third)), key=lambda item: item[0].metres
     )
     (near, nearer), (far, farther) = ways
-    if far.metres < MARGIN * near.metres or far.minutes <= near.minutes:
-        raise t.NothingToDraw("one that is clearly nearer")
+    t.skip_if(far.metres < MARGIN * near.metres or far.minutes <= near.minutes, "one that is clearly nearer")
     return t.Draw(
         slots={
             "first": first["name"],
@@ -256,12 +259,287 @@ def longest_street(world: t.Sampler) -> t.Draw:
     first, second = two_in_a_town(world)
     steps = sorted(directions(roads(world), route(world, FOOT, first, second)), key=lambda step: -step.metres)
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
-    if not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names):
-        raise t.NothingToDraw("a way with one long street")
+    t.skip_if(
+        not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names),
+        "a way with one long street",
+    )
     return question(
         {"first": first["name"], "second": second["name"]},
         names[0],
         way=open_route(first["name"], second["name"], FOOT),
         seen=f"{steps[0].text}: {steps[0].metres} m.",
         wrong=[names[1]],
+    )
+
+
+KINDS = (
+    "cafe",
+    "restaurant",
+    "hotel",
+    "supermarket",
+    "pharmacy",
+    "bank",
+    "post office",
+    "petrol station",
+    "police station",
+    "school",
+    "park",
+)
+"""What every larger town has several of."""
+STROLLS = (5, 8, 10, 12, 15, 20)  # minutes on foot
+
+
+def nearest_of_a_kind(world: t.Sampler, kinds: tuple[str, ...] = KINDS) -> tuple[t.Row, str, Near, list[Near]]:
+    """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
+    centre, kind = some_place(world, IN_TOWN), world.rng.choice(kinds)
+    found = nearby(world, kind, centre, FOOT)
+    return centre, kind, clearly_first(found), found
+
+
+def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> tuple[t.Row, int, list[Near], int]:
+    """Return a landmark, a number of minutes, the places within that walk, and the index of the last one in the map's list.
+
+    Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
+    """
+    centre, limit = some_place(world, IN_TOWN), world.rng.choice(STROLLS)
+    found = nearby(world, kind, centre, FOOT)
+    inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
+    t.skip_if(
+        not least <= len(inside) <= most or any(one.walk.minutes in (limit, limit + 1) for one in found),
+        "places within such a walk",
+    )
+    return centre, limit, [found[index] for index in inside], max(inside, default=0)
+
+
+def nearest_name(world: t.Sampler) -> t.Draw:
+    """Ask for the nearest place of a kind."""
+    centre, kind, best, found = nearest_of_a_kind(world)
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        best.row["name"],
+        way=open_nearby(centre, kind),
+        seen="It comes first.",
+        wrong=[found[1].row["name"]],
+    )
+
+
+def nearest_walk(world: t.Sampler) -> t.Draw:
+    """Ask for the nearest place of a kind and the walking distance."""
+    centre, kind, best, found = nearest_of_a_kind(world)
+    truth = f"{best.row['name']}; {distance(best.walk.metres)}"
+    return t.Draw(
+        slots={"kind": kind, "place": centre["name"]},
+        eval=t.answer(fuzzy_match=truth),
+        solution=[*open_nearby(centre, kind), t.leave(truth)],
+        wrong_answers=[f"{found[1].row['name']}; {distance(found[1].walk.metres)}", best.row["name"]],
+    )
+
+
+def nearest_time(world: t.Sampler) -> t.Draw:
+    """Ask for the time to the nearest place of a kind, which lies some minutes away."""
+    centre, kind, best, _ = nearest_of_a_kind(world)
+    mode = world.rng.choice((CAR, BICYCLE))
+    minutes = route(world, mode, centre, best.row).minutes
+    t.skip_if(best.walk.minutes == minutes, "a place that is not next door")
+    return t.Draw(
+        slots={"kind": kind, "place": centre["name"], "way": mode.name.lower()},
+        eval=t.told(t.answer(fuzzy_match=duration(minutes)), about=[best.row["name"]]),
+        solution=[
+            *open_nearby(centre, kind),
+            *open_route(centre["name"], best.row["name"], mode),
+            t.leave(duration(minutes), f"{best.row['name']} is the nearest."),
+        ],
+        wrong_answers=other_times(minutes, best.walk.minutes),
+    )
+
+
+def nearest_address(world: t.Sampler) -> t.Draw:
+    """Ask for the address of the nearest place of a kind, which is within reach."""
+    centre, kind, best, found = nearest_of_a_kind(world)
+    limits = [limit for limit in STROLLS if limit > best.walk.minutes]
+    t.skip_if(not limits, "one within a walk")
+    return t.Draw(
+        slots={"kind": kind, "place": centre["name"], "limit": limits[0]},
+        eval=t.told(t.answer(fuzzy_match=best.row["address"]), about=[best.row["name"]]),
+        solution=[
+            *open_nearby(centre, kind),
+            t.leave(best.row["address"], f"{best.row['name']} is {duration(best.walk.minutes)} away."),
+        ],
+        wrong_answers=[found[1].row["address"]],
+    )
+
+
+def nearest_branch(world: t.Sampler) -> t.Draw:
+    """Ask for the walking distance to the nearest branch of a chain."""
+    centre, kind = (
+        some_place(world, IN_TOWN),
+        world.rng.choice(("supermarket", "pharmacy", "bank", "petrol station", "hotel", "cafe")),
+    )
+    found = nearby(world, kind, centre, FOOT, most=60)
+    chain = world.rng.choice(sorted({one.row["brand"] for one in found[:PER_PAGE] if one.row["brand"]} or {""}))
+    branches = [one for one in found if one.row["brand"] == chain]
+    best = clearly_first(branches)
+    t.skip_if(not chain or best.row["town_id"] != centre["town_id"], "a branch in this town")
+    unit, number = stated(best.walk.metres)
+    return t.Draw(
+        slots={"chain": chain, "place": centre["name"], "unit": unit},
+        eval=t.told(t.answer(fuzzy_match=number), about=[best.row["name"]]),
+        solution=[
+            t.search("Search the map", f"{chain} near {centre['name']}"),
+            *open_route(centre["name"], best.row["name"], FOOT),
+            t.leave(number, f"The closest is {best.row['name']}."),
+        ],
+        wrong_answers=[stated(best.walk.metres * 1.3)[1]],
+    )
+
+
+def all_within_walk(world: t.Sampler) -> t.Draw:
+    """Ask for everything of a kind within a walk."""
+    kind = world.rng.choice(("cafe", "restaurant", "hotel", "supermarket", "pharmacy", "bank"))
+    centre, limit, inside, last = within_minutes(world, kind, 2, 4)
+    names = [one.row["name"] for one in inside]
+    return t.Draw(
+        slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
+        eval=t.answer(fuzzy_match="; ".join(names)),
+        solution=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE), t.leave("; ".join(names))],
+        wrong_answers=[names[0], "; ".join(names[1:]) + "; The Swan"],
+    )
+
+
+def hotels_within_walk(world: t.Sampler) -> t.Draw:
+    """Ask for the hotels within a walk and how far they are."""
+    centre, limit, inside, last = within_minutes(world, "hotel", 1, 3)
+    lines = [f"{one.row['name']}: {distance(one.walk.metres)}" for one in inside]
+    wrong = [f"{one.row['name']}: {distance(one.walk.metres + 150)}" for one in inside]
+    return t.Draw(
+        slots={"place": centre["name"], "limit": limit},
+        eval=t.answer(fuzzy_match="; ".join(lines)),
+        solution=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE), t.leave("; ".join(lines))],
+        wrong_answers=["; ".join(wrong)],
+    )
+
+
+def none_within_walk(world: t.Sampler) -> t.Draw:
+    """Ask for what lies beyond a walk."""
+    kind = world.rng.choice(("hotel", "bookshop", "cinema", "police station", "post office"))
+    centre, limit, _, _ = within_minutes(world, kind, 0, 0)
+    best = nearby(world, kind, centre, FOOT)[0]
+    return impossible(
+        {"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
+        says(duration(best.walk.minutes)),
+        way=open_nearby(centre, kind),
+        seen=f"The nearest is {duration(best.walk.minutes)} away.",
+        wrong=[best.row["name"]],
+    )
+
+
+def all_within_drive(world: t.Sampler) -> t.Draw:
+    """Ask for the addresses of the few of a kind that are not too far by road."""
+    kind = world.rng.choice(("airport", "airport", "national park", "zoo", "stadium", "theater", "concert hall"))
+    centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
+    ways = sorted(
+        ((route(world, CAR, centre, row).metres, row) for row in places(world, "category = ?", kind)), key=lambda item: item[0]
+    )
+    count = world.rng.randint(1, min(2, len(ways) - 1))
+    inner, outer = ways[count - 1][0], ways[count][0]
+    limit = next((km for km in (5, 10, 20, 30, 50, 80, 100, 120, 150, 200) if inner * 1.05 < km * 1000 < outer / 1.05), 0)
+    t.skip_if(not limit, "a distance between the near and the far")
+    addresses = "; ".join(row["address"] for _, row in ways[:count])
+    return question(
+        {"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
+        addresses,
+        way=[
+            *open_routes(centre["name"], [row["name"] for _, row in ways[: count + 1]], CAR),
+            t.search("Search the map", PLURALS[kind]),
+        ],
+        seen=f"The next one is {distance(outer)} away.",
+        wrong=["; ".join(row["address"] for _, row in ways[: count + 1])],
+    )
+
+
+def arrival(world: t.Sampler) -> t.Draw:
+    """Ask for a chain's hotel near an airport or a university, and for the way from there to a supermarket."""
+    centre = some_place(world, "category IN ('airport', 'university', 'stadium')")
+    hotels = [one for one in nearby(world, "hotel", centre, FOOT, most=60) if one.row["brand"]]
+    chain = world.rng.choice(sorted({one.row["brand"] for one in hotels[:6]} or {""}))
+    hotel = clearly_first([one for one in hotels if one.row["brand"] == chain]).row
+    t.skip_if(hotel["town_id"] != centre["town_id"], "a hotel in the town")
+    shop = clearly_first(nearby(world, "supermarket", hotel, FOOT))
+    truth = f"{hotel['name']}; {distance(shop.walk.metres)}"
+    return t.Draw(
+        slots={"place": centre["name"], "chain": chain},
+        eval=t.told(t.answer(fuzzy_match=truth), about=[shop.row["name"]]),
+        solution=[
+            t.search("Search the map", f"{chain} near {centre['name']}"),
+            t.click(hotel["name"]),
+            t.click("Supermarkets nearby"),
+            t.leave(truth, f"{shop.row['name']} is the nearest supermarket."),
+        ],
+        wrong_answers=[hotel["name"], f"{hotel['name']}; {distance(shop.walk.metres + 170)}"],
+    )
+
+
+def around_the_hotel(world: t.Sampler) -> t.Draw:
+    """Ask for what is around a hotel that must be found first."""
+    centre = some_place(world, IN_TOWN)
+    hotel = clearly_first(nearby(world, "hotel", centre, FOOT)).row
+    kind, limit = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "bank")), world.rng.choice(STROLLS)
+    found = nearby(world, kind, hotel, FOOT)
+    inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
+    t.skip_if(
+        not 1 <= len(inside) <= 4 or any(one.walk.minutes in (limit, limit + 1) for one in found), "places within such a walk"
+    )
+    names = [found[index].row["name"] for index in inside]
+    return t.Draw(
+        slots={"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
+        eval=t.told(t.answer(fuzzy_match="; ".join(names)), about=[hotel["name"]]),
+        solution=[
+            *open_nearby(centre, "hotel"),
+            t.click(hotel["name"]),
+            *open_nearby(hotel, kind)[2:],
+            *turn_pages(world, max(inside), PER_PAGE),
+            t.leave("; ".join(names)),
+        ],
+        wrong_answers=[found[max(inside) + 1].row["name"]],
+    )
+
+
+def quickest_landmark(world: t.Sampler) -> t.Draw:
+    """Compare the drives to all landmarks of a kind."""
+    kind = world.rng.choice(("airport", "zoo", "concert hall", "hospital", "theater"))
+    centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
+    goals = places(world, "category = ?", kind)
+    ways = sorted(((route(world, CAR, centre, row).minutes, row) for row in goals), key=lambda item: item[0])
+    t.skip_if(ways[1][0] <= 1.1 * ways[0][0] + 1, "one that is clearly the quickest to reach")
+    best = ways[0][1]
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        best["name"],
+        way=[
+            t.search("Search the map", f"{PLURALS[kind]} near {centre['name']}"),
+            *open_routes(centre["name"], [row["name"] for _, row in ways], CAR),
+        ],
+        seen=f"It takes {duration(ways[0][0])}.",
+        wrong=[ways[1][1]["name"]],
+    )
+
+
+def two_walks(world: t.Sampler) -> t.Draw:
+    """Ask for the sum of two walks, the second of which begins where the first ends."""
+    centre, kind, best, _ = nearest_of_a_kind(world)
+    second = world.rng.choice([each for each in KINDS if each != kind])
+    then = clearly_first(nearby(world, second, best.row, FOOT))
+    total = best.walk.minutes + then.walk.minutes
+    return t.Draw(
+        slots={"place": centre["name"], "kind": kind, "second": second},
+        grounds={duration(total): sum_of(duration(best.walk.minutes), duration(then.walk.minutes))},
+        eval=t.told(t.answer(fuzzy_match=duration(total)), about=[best.row["name"], then.row["name"]]),
+        solution=[
+            *open_place(centre["name"]),
+            *open_nearby(centre, kind)[2:],
+            t.click(best.row["name"]),
+            *open_nearby(best.row, second)[2:],
+            t.leave(duration(total), f"{duration(best.walk.minutes)} and {duration(then.walk.minutes)}."),
+        ],
+        wrong_answers=other_times(total, best.walk.minutes, then.walk.minutes),
     )

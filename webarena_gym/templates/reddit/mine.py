@@ -1,32 +1,35 @@
-"""Changes to what is mine: my biography, settings, posts, comments and lists."""
+"""My biography, settings, posts, comments, subscriptions, forum and votes, to be changed."""
+
+from collections.abc import Iterable
+from typing import Any
 
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reddit import (
+    ME,
+    PER_PAGE,
+    POSTS,
+    TEXTS,
+    comma_list,
+    my_name,
+    open_best,
+    open_forum,
+    open_post,
+    open_user,
+    turn_thread,
+    word,
+)
 from webarena_gym.templates.rows import Change
-from webarena_gym.templates.ways import instruction
+from webarena_gym.templates.ways import instruction, turn_pages
 
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
 
-BIOGRAPHIES = (
-    "Looking for work in {word}",
-    "I am a robot from {word}",
-    "Painter, baker, owner of {word} the cat",
-    "Lives in {word}, dreams of the sea",
-    "Here to learn about {word}",
-)
-LINES = (
-    "EDIT: thanks to everybody in {word}",
-    "Update: it was {word} all along",
-    "PS: {word} is worth a look, too",
-    "EDIT: this has aged well, ask {word}",
-)
-
 
 def biography(world: t.Sampler) -> t.Draw:
     """Say something new about me."""
-    text, name = world.rng.choice(BIOGRAPHIES).format(word=word(world)), my_name(world)
+    text, name = world.rng.choice(TEXTS["biographies"]).format(word=word(world)), my_name(world)
     old = dict(world.rows(USER, ME)[0])
     return instruction(
         {"text": text},
@@ -64,7 +67,7 @@ def settings(world: t.Sampler) -> t.Draw:
 def add_line(world: t.Sampler) -> t.Draw:
     """Add to a post of mine."""
     posts = world.rows(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
-    row, line = world.rng.choice(posts), world.rng.choice(LINES).format(word=word(world))
+    row, line = world.rng.choice(posts), world.rng.choice(TEXTS["lines"]).format(word=word(world))
     bodies = {post["submission_id"]: " ".join(post["body"].split()) for post in posts}
     bodies[row["submission_id"]] = f"{bodies[row['submission_id']]} {line}".strip()
     return instruction(
@@ -141,3 +144,237 @@ def unhide(world: t.Sampler) -> t.Draw:
         way=[t.click(my_name(world)), t.click("Hidden submissions"), t.click(f"Unhide {row['title']}")],
         seen="It is back.",
     )
+
+
+SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
+OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
+TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
+
+
+def subscribed_to(world: t.Sampler, *, added: tuple[int, ...] = (), removed: tuple[int, ...] = ()) -> dict[str, Any]:
+    """My subscriptions must be what they were, but for these forums."""
+    forums = {row[0] for row in world.rows(SUBSCRIPTIONS)}
+    return t.state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
+
+
+def create_forum(world: t.Sampler) -> t.Draw:
+    """Make a forum."""
+    subject = word(world)
+    topics = world.rng.sample(TOPICS, world.rng.randint(3, 5))
+    name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
+    description = world.rng.choice(TEXTS["descriptions"]).format(word=subject)
+    conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
+    return instruction(
+        {"name": name, "title": title, "description": description, "topics": comma_list(topics)},
+        t.state(
+            f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id",
+            *(f"%{topic}%" for topic in topics),
+            world.value("SELECT max(forum_id) FROM forum"),
+            expected=[[name, title, description, 1]],
+        ),
+        way=[
+            t.click("Create forum"),
+            t.type_text("Name", name),
+            t.type_text("Title", title),
+            t.type_text("Description", description),
+            t.type_text("Sidebar", "\n".join(topics)),
+            t.click("Create forum"),
+        ],
+        seen="The forum is there.",
+    )
+
+
+subscription = Change(
+    f"SELECT f.*, forum_id IN (SELECT forum_id FROM subscription WHERE user_id = {ME}) AS is_mine FROM forum f ORDER BY forum_id",
+    lambda world, row: subscribed_to(world, **{"removed" if row["is_mine"] else "added": (row["forum_id"],)}),
+    way=lambda _, row: [*open_forum(row["name"]), t.click(f"{row['change'].replace(' me', '')} {row['name']}")],
+    seen="That is done.",
+    also={"change": lambda _, row: "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"},
+    slots={"forum": "{name}"},
+)
+
+
+def subscribe_to_tag(world: t.Sampler) -> t.Draw:
+    """Subscribe to several forums, to some of which I may be subscribed already."""
+    row = world.pick("SELECT tag FROM forum_tag GROUP BY tag HAVING count(*) BETWEEN 2 AND 6 ORDER BY tag")
+    mine = [item[0] for item in world.rows(SUBSCRIPTIONS)]
+    forums = world.rows(
+        "SELECT f.* FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY title COLLATE NOCASE", row["tag"]
+    )
+    missing = [forum for forum in forums if forum["forum_id"] not in mine]
+    t.skip_if(not missing, row["tag"])
+    return instruction(
+        {"tag": row["tag"]},
+        subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
+        way=[t.click("Tags"), t.click(row["tag"]), *(t.click(f"Subscribe to {forum['name']}") for forum in missing)],
+        seen=f"These are all {len(forums)}.",
+    )
+
+
+def edit_forum(world: t.Sampler) -> t.Draw:
+    """Change a text of my own forum."""
+    row = world.pick(OWN)
+    part = world.rng.choice(("title", "description", "sidebar"))
+    text = world.rng.choice(TEXTS["descriptions"]).format(word=word(world))
+    query = "SELECT name, title, description, sidebar FROM forum WHERE forum_id = ?"
+    old = dict(world.rows(query, row["forum_id"])[0])
+    return instruction(
+        {"part": part, "text": text},
+        t.state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
+        way=[*open_forum(row["name"]), t.click("Edit forum"), t.type_text(part.capitalize(), text), t.click("Save changes")],
+        seen="The forum has changed.",
+    )
+
+
+def add_moderator(world: t.Sampler) -> t.Draw:
+    """Name another moderator of my own forum."""
+    row = world.pick(OWN)
+    query = "SELECT user_id FROM moderator WHERE forum_id = ? ORDER BY user_id"
+    present = [item[0] for item in world.rows(query, row["forum_id"])]
+    users = world.rows("SELECT user_id, username FROM user WHERE user_id IN (SELECT user_id FROM submission) ORDER BY user_id")
+    user = world.rng.choice([user for user in users if user["user_id"] not in present])
+    return instruction(
+        {"user": user["username"]},
+        t.state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
+        way=[
+            *open_forum(row["name"]),
+            t.click("Moderators"),
+            t.type_text("Username", user["username"]),
+            t.click("Add moderator"),
+        ],
+        seen="There is one more moderator.",
+    )
+
+
+def moderate(world: t.Sampler) -> t.Draw:
+    """Lock, pin or remove a post of my own forum."""
+    forum = world.pick(OWN)
+    row = world.pick(
+        POSTS + f"SELECT * FROM posts WHERE forum_id = ? AND user_id != {ME} AND NOT is_locked AND NOT is_sticky ORDER BY 1",
+        forum["forum_id"],
+    )
+    change, column, value, label = world.rng.choice(
+        (
+            ("Lock", "is_locked", 1, "Lock"),
+            ("Remove", "state", "removed", "Remove"),
+            ("Make sticky", "is_sticky", 1, "Make sticky"),
+        )
+    )
+    query = "SELECT submission_id, state, is_locked, is_sticky FROM submission WHERE forum_id = ? ORDER BY submission_id"
+    expected = [
+        list({**dict(post), column: value}.values()) if post["submission_id"] == row["submission_id"] else list(post)
+        for post in world.rows(query, forum["forum_id"])
+    ]
+    return instruction(
+        {"change": change, "title": row["title"]},
+        t.all_of(t.state(query, forum["forum_id"], expected=expected)),
+        way=[*open_post(row["title"]), t.click(label)],
+        seen="That is done.",
+    )
+
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+CHOICES = {1: "Upvote", -1: "Downvote"}
+UNVOTED = f"""user_id != {ME}
+    AND submission_id NOT IN (SELECT submission_id FROM submission_vote WHERE user_id = {ME})"""
+
+
+def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] = ()) -> dict[str, Any]:
+    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. On comments, `upvoted` must be all that is new.
+
+    What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
+    """
+    on_posts, on_comments = (
+        f"""SELECT {what}_id, choice FROM {what}_vote JOIN {what} USING ({what}_id)
+        WHERE {what}_vote.user_id = {ME} AND state != 'deleted' ORDER BY {what}_id"""
+        for what in ("submission", "comment")
+    )
+    votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
+    return t.all_of(
+        t.state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
+        t.state(on_comments, expected=sorted([list(row) for row in world.rows(on_comments)] + [[each, 1] for each in upvoted])),
+    )
+
+
+def vote_newest(world: t.Sampler) -> t.Draw:
+    """Vote on the latest post of a forum."""
+    choice = world.rng.choice(list(CHOICES))
+    row = world.pick(POSTS + f"SELECT * FROM posts WHERE newest = 1 AND {UNVOTED} ORDER BY submission_id")
+    return instruction(
+        {"choice": CHOICES[choice], "forum": row["forum"]},
+        votes_are(world, {row["submission_id"]: choice}),
+        way=[*open_forum(row["forum"], "New"), t.click(f"{CHOICES[choice]} {row['title']}", "It stands first.")],
+        seen="The vote is counted.",
+    )
+
+
+def vote_best(world: t.Sampler) -> t.Draw:
+    """Vote on one of the best posts of a forum."""
+    choice = world.rng.choice(list(CHOICES))
+    row = world.pick(
+        POSTS
+        + f"""SELECT * FROM posts p WHERE best <= 5 AND {UNVOTED}
+        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
+        ORDER BY submission_id"""
+    )
+    return instruction(
+        {"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
+        votes_are(world, {row["submission_id"]: choice}),
+        way=[*open_best(row["forum"]), t.click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}.")],
+        seen="The vote is counted.",
+    )
+
+
+def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
+    """Vote on everything that somebody has posted to a forum."""
+    picked = world.pick(
+        POSTS
+        + f"""SELECT user_id, author, forum_id, forum FROM posts WHERE user_id != {ME}
+        GROUP BY user_id, forum_id HAVING count(*) BETWEEN 2 AND 5 ORDER BY user_id, forum_id"""
+    )
+    written = world.rows(
+        """SELECT s.*, v.choice, row_number() OVER (ORDER BY s.created_at DESC, s.submission_id DESC) - 1 AS place
+        FROM submission s LEFT JOIN submission_vote v ON v.submission_id = s.submission_id AND v.user_id = ?
+        WHERE s.user_id = ? AND s.state = 'visible' ORDER BY place""",
+        ME,
+        picked["user_id"],
+    )
+    rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
+    t.skip_if(len(rows) < 2, picked["author"])
+    return instruction(
+        {"author": picked["author"], "forum": picked["forum"]},
+        votes_are(world, {row["submission_id"]: choice for row in rows}),
+        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *_votes(world, rows, CHOICES[choice])],
+        seen=f"These are all {len(rows)}.",
+    )
+
+
+def _votes(world: t.Sampler, rows: list[t.Row], label: str) -> list[Step]:
+    """Return the steps that vote on rows of a list, from its first page on."""
+    steps: list[Step] = []
+    turned = 0
+    for row in rows:
+        turns = turn_pages(world, row["place"], PER_PAGE, "There are more on the next page.")
+        steps += [*turns[turned:], t.click(f"{label} {row['title']}")]
+        turned = len(turns)
+    return steps
+
+
+def like_all(world: t.Sampler) -> t.Draw:
+    """Vote for everything that somebody has posted to a forum."""
+    return vote_on_all(world, 1)
+
+
+def dislike_all(world: t.Sampler) -> t.Draw:
+    """Vote against everything that somebody has posted to a forum."""
+    return vote_on_all(world, -1)
+
+
+retract = Change(
+    POSTS
+    + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
+        WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id""",
+    lambda world, row: votes_are(world, {row["submission_id"]: 0}),
+    way=lambda _, row: [*open_post(row["title"]), t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}")],
+    seen="The vote is gone.",
+)

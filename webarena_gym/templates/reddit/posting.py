@@ -1,4 +1,4 @@
-"""Things to post, into a forum that is named or one that fits. The place of a new post follows from its number and title."""
+"""Posts and comments to write. The place of a new post follows from its number and title."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.reddit.routes import POSTS, open_forum, open_post, word
-from webarena_gym.templates.reddit.subjects import DISCUSSIONS, FIELDS, ISSUES, MONTHS, PRODUCTS, QUESTIONS, REMARKS, TOPICS
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, TEXTS, open_best, open_forum, open_post, thread_url, word
 from webarena_gym.templates.rows import Change
+from webarena_gym.templates.ways import instruction
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
@@ -17,8 +17,7 @@ def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
         row["name"]
         for row in world.rows("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY name", tag)
     ]
-    if not names:
-        raise t.NothingToDraw(tag)
+    t.skip_if(not names, tag)
     return names
 
 
@@ -52,11 +51,11 @@ def submit(forum: str, title: str, body: str = "") -> list[Step]:
 
 def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
     """Ask a question where a topic is talked about."""
-    tag = world.rng.choice(list(TOPICS))
+    tag = world.rng.choice(list(TEXTS["topics"]))
     forums = forums_tagged(world, tag)
     question = f"Has anybody here been to the {word(world)} fair?"
     return t.Draw(
-        slots={"topic": TOPICS[tag], "question": question},
+        slots={"topic": TEXTS["topics"][tag], "question": question},
         eval=posted(world, forums, question),
         solution=submit(world.rng.choice(forums), question),
     )
@@ -64,13 +63,11 @@ def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
 
 def ask_where_answered(world: t.Sampler) -> t.Draw:
     """Ask a question in any forum that fits it."""
-    tag = world.rng.choice(list(QUESTIONS))
+    tag = world.rng.choice(list(TEXTS["questions"]))
     forums = forums_tagged(world, tag)
-    question = QUESTIONS[tag].format(word=word(world))
+    question = TEXTS["questions"][tag].format(word=word(world))
     return t.Draw(
-        slots={"question": question},
-        eval=posted(world, forums, question),
-        solution=submit(world.rng.choice(forums), question),
+        slots={"question": question}, eval=posted(world, forums, question), solution=submit(world.rng.choice(forums), question)
     )
 
 
@@ -79,16 +76,14 @@ def ask_in_town(world: t.Sampler) -> t.Draw:
     town = world.pick("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = 'cities' ORDER BY name")["name"]
     question = f"Does bus {world.rng.randint(2, 98)} still stop at the {word(world)} bridge?"
     return t.Draw(
-        slots={"town": town, "question": question},
-        eval=posted(world, [town], question),
-        solution=submit(town, question),
+        slots={"town": town, "question": question}, eval=posted(world, [town], question), solution=submit(town, question)
     )
 
 
 def book_review(world: t.Sampler) -> t.Draw:
     """Review a book."""
     pattern = world.rng.choice(("The {} Letters", "A Winter in {}", "Daughters of {}", "The Last {}"))
-    book, remark = pattern.format(word(world)), world.rng.choice(REMARKS)
+    book, remark = pattern.format(word(world)), world.rng.choice(TEXTS["remarks"])
     return t.Draw(
         slots={"book": book, "remark": remark},
         eval=posted(world, ["books"], book, remark),
@@ -110,18 +105,15 @@ repost_image = Change(
     ],
     seen="The picture is in {other[name]}.",
     start_url="__REDDIT__/f/{forum}",
-    other=(
-        "SELECT name FROM forum WHERE forum_id != ? ORDER BY name",
-        "forum_id",
-    ),
+    other=("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", "forum_id"),
     slots={"forum": "{other[name]}", "note": "from /f/{forum}"},
 )
 
 
 def relationship_advice(world: t.Sampler) -> t.Draw:
     """Ask people about love."""
-    issue = world.rng.choice(list(ISSUES))
-    title, text = f"Need advice about {issue}", ISSUES[issue].format(word=word(world))
+    issue = world.rng.choice(list(TEXTS["issues"]))
+    title, text = f"Need advice about {issue}", TEXTS["issues"][issue].format(word=word(world))
     forums = forums_tagged(world, "relationships")
     return t.Draw(
         slots={"issue": issue, "title": title, "text": text},
@@ -132,8 +124,8 @@ def relationship_advice(world: t.Sampler) -> t.Draw:
 
 def discussion(world: t.Sampler) -> t.Draw:
     """Ask for opinions on a topic."""
-    tag = world.rng.choice(list(DISCUSSIONS))
-    topic = DISCUSSIONS[tag].format(word=word(world))
+    tag = world.rng.choice(list(TEXTS["discussions"]))
+    topic = TEXTS["discussions"][tag].format(word=word(world))
     forums = forums_tagged(world, tag)
     slots = {"topic": f"{topic[0].upper()}{topic[1:]}"}
     return t.Draw(
@@ -185,11 +177,11 @@ def meetup(world: t.Sampler) -> t.Draw:
 
 def tool_for_field(world: t.Sampler) -> t.Draw:
     """Ask what a new tool is good for."""
-    forum = world.rng.choice(list(FIELDS))
+    forum = world.rng.choice(list(TEXTS["fields"]))
     tool = world.rng.choice(("machine learning", "speech recognition", "a chat program")) + f" such as {word(world)}"
     text = f"Who of you has tried it, and what came of it in {world.rng.randint(2, 9)} months?"
-    slots = {"forum": forum, "tool": tool, "field": FIELDS[forum], "text": text}
-    title = f"What can {tool} do for {FIELDS[forum]}?"
+    slots = {"forum": forum, "tool": tool, "field": TEXTS["fields"][forum], "text": text}
+    title = f"What can {tool} do for {TEXTS['fields'][forum]}?"
     return t.Draw(slots=slots, eval=posted(world, [forum], title, text), solution=submit(forum, title, text))
 
 
@@ -210,8 +202,6 @@ share_link = Change(
     },
     slots={"forum": "{name}", "title": "A good read about {new_name}"},
 )
-
-
 share_again = Change(
     POSTS + "SELECT * FROM posts WHERE url IS NOT NULL ORDER BY submission_id",
     lambda world, row: posted(world, [row["other"]["name"]], row["title"], url=row["url"]),
@@ -224,9 +214,120 @@ share_again = Change(
         t.click("Create submission"),
     ],
     seen="The link is in {other[name]}.",
-    other=(
-        "SELECT name FROM forum WHERE forum_id != ? ORDER BY name",
-        "forum_id",
-    ),
+    other=("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", "forum_id"),
     slots={"forum": "{other[name]}"},
 )
+
+
+PRODUCTS = {
+    "headphones": ("noise-cancelling headphones", "audio"),
+    "running": ("running shoes", "fitness"),
+    "DIY": ("a starter toolkit", "diy"),
+    "consoles": ("a used game console", "consoles"),
+    "gadgets": ("a pocket projector", "gadgets"),
+    "gardening": ("a quiet lawn mower", "nature"),
+    "Music": ("a first electric piano", "music"),
+    "pets": ("a travel box for cats", "animals"),
+    "books": ("an e-reader", "reading"),
+}
+"""What one might buy, by a forum that knows about it, and the tag of the forums that do."""
+
+MONTHS = ("March", "May", "July", "September", "November")
+
+
+OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
+
+
+def remark(world: t.Sampler) -> str:
+    """Return something to say."""
+    return str(world.rng.choice(TEXTS["comments"]).format(word=word(world)))
+
+
+def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:
+    """Exactly one new comment must be there, and the episode must end at its thread."""
+    return t.all_of(
+        t.at_url(thread_url(row)),
+        t.state(
+            "SELECT submission_id, parent_id, user_id, body FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY 1",
+            world.value("SELECT max(comment_id) FROM comment"),
+            expected=[[row["submission_id"], parent_id, ME, text]],
+        ),
+    )
+
+
+comment_here = Change(
+    OPEN_POSTS + "ORDER BY submission_id",
+    lambda world, row: answered(world, row, None, row["text"]),
+    way=[t.type_text("Comment", "{text}"), t.click("Post")],
+    seen="The comment stands below the post.",
+    start_url=lambda _, row: thread_url(row),
+    also={"text": lambda world, _row: remark(world)},
+)
+
+
+def comment_in_forum(world: t.Sampler) -> t.Draw:
+    """Comment on a post that must be found by its place in a list."""
+    place, rank, orders = world.rng.choice((("newest", "newest", ("New",)), ("highest rated", "best", ("Top", "All time"))))
+    row = world.pick(
+        OPEN_POSTS
+        + f"""AND {rank} = 1 AND (SELECT count(*) FROM posts other WHERE other.forum_id = posts.forum_id
+            AND other.score = posts.score) = 1 ORDER BY submission_id"""
+    )
+    text = remark(world)
+    slots = {"place": place, "forum": row["forum"], "text": text}
+    return instruction(
+        slots,
+        answered(world, row, None, text),
+        way=[
+            *open_forum(row["forum"], *orders),
+            t.click(row["title"], "It stands first."),
+            t.type_text("Comment", text),
+            t.click("Post"),
+        ],
+        seen="The comment is there.",
+    )
+
+
+answer_comment = Change(
+    lambda world: world.pick(
+        POSTS
+        + f"""SELECT p.*, c.comment_id, u.username AS speaker FROM posts p JOIN comment c USING (submission_id)
+        JOIN user u ON u.user_id = c.user_id
+        WHERE NOT p.is_locked AND c.state = 'visible' AND c.user_id NOT IN ({ME}, p.user_id) AND p.comments BETWEEN 2 AND ?
+        GROUP BY submission_id, c.user_id HAVING count(*) = 1 ORDER BY c.comment_id""",
+        PER_PAGE // 3,  # so few that every layout shows them on one page
+    ),
+    lambda world, row: answered(world, row, row["comment_id"], row["text"]),
+    way=[t.click("Reply to {speaker}"), t.type_text("Reply to {speaker}'s comment", "{text}"), t.click("Post")],
+    seen="The answer stands below the comment.",
+    start_url=lambda _, row: thread_url(row),
+    also={"text": lambda world, _row: remark(world)},
+    slots={"author": "{speaker}"},
+)
+
+
+def open_and_subscribe(world: t.Sampler) -> t.Draw:
+    """End at a thread, as a new subscriber of its forum."""
+    row = world.pick(
+        POSTS
+        + f"""SELECT * FROM posts p WHERE best = 1 AND forum_id NOT IN (SELECT forum_id FROM subscription WHERE user_id = {ME})
+        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
+        ORDER BY submission_id"""
+    )
+    mine = [item[0] for item in world.rows(f"SELECT forum_id FROM subscription WHERE user_id = {ME}")]
+    return instruction(
+        {"forum": row["forum"]},
+        t.all_of(
+            t.at_url(thread_url(row)),
+            t.state(
+                f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id",
+                expected=[[forum_id] for forum_id in sorted([*mine, row["forum_id"]])],
+            ),
+        ),
+        way=[
+            *open_best(row["forum"]),
+            t.click(row["title"], f"{row['score']} points are the most."),
+            t.click(f"Subscribe to {row['forum']}"),
+        ],
+        seen="This is the thread.",
+    )

@@ -1,11 +1,27 @@
-"""Questions about posts, people and forums."""
+"""Questions about posts, people and forums; pages to open; messages to people, and blocking them."""
 
+from typing import Any
+
+from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
-from webarena_gym.templates.rows import Fact
-from webarena_gym.templates.ways import impossible, question, turn_pages
+from webarena_gym.templates.reddit import (
+    ME,
+    PER_PAGE,
+    POSTS,
+    TEXTS,
+    my_name,
+    open_best,
+    open_forum,
+    open_post,
+    open_user,
+    thread_url,
+    turn_thread,
+    word,
+)
+from webarena_gym.templates.rows import Change, Fact, Visit
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 TEN = 10
 NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"
@@ -14,8 +30,7 @@ NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AN
 def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
     """Return the ten best posts of a forum. Raises NothingToDraw when a tie decides who is the tenth."""
     rows = world.rows(POSTS + "SELECT * FROM posts WHERE forum_id = ? ORDER BY best LIMIT ?", forum_id, TEN + 1)
-    if len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"]:
-        raise t.NothingToDraw("the ten best")
+    t.skip_if(len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"], "the ten best")
     return rows[:TEN]
 
 
@@ -28,8 +43,7 @@ def unpopular_comments(world: t.Sampler) -> t.Draw:
         row["user_id"],
     )
     found = sum(comment["down"] > comment["up"] for comment in comments)
-    if not found:
-        raise t.NothingToDraw(row["author"])
+    t.skip_if(not found, row["author"])
     return t.Draw(
         slots={"forum": row["forum"]},
         eval=t.told(t.answer(fuzzy_match=str(found)), about=[row["author"]]),
@@ -54,8 +68,7 @@ def mention(world: t.Sampler) -> t.Draw:
         for pair in _names(row["body"])
         if sum(" ".join(pair) in f"{other['title']} {other['body']}" for other in rows) == 1
     ]
-    if not found:
-        raise t.NothingToDraw(forum["name"])
+    t.skip_if(not found, forum["name"])
     row, name = world.rng.choice(found)
     return question(
         {"forum": forum["name"], "name": name},
@@ -93,8 +106,7 @@ def mention_of_nothing(world: t.Sampler) -> t.Draw:
     """Look for something that nobody has written about."""
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     rows, name = best_of(world, forum["forum_id"]), word(world)
-    if any(name in f"{row['title']} {row['body']}" for row in rows):
-        raise t.NothingToDraw(name)
+    t.skip_if(any(name in f"{row['title']} {row['body']}" for row in rows), name)
     return impossible(
         {"forum": forum["name"], "name": f"The {name} Chronicles"},
         says("No submission and no comment has all of these words"),
@@ -110,13 +122,8 @@ poster = Fact(
     way=open_post("{title}"),
     seen="It is by {author}.",
     wrong=["{other[author]}"],
-    other=(
-        POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id",
-        "author",
-    ),
+    other=(POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id", "author"),
 )
-
-
 points = Fact(
     POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id",
     "{score}",
@@ -124,8 +131,6 @@ points = Fact(
     seen="Number {best} has {score} points.",
     slots={"place": lambda _, row: ("best", "second best", "third best")[row["best"] - 1]},
 )
-
-
 most_commented = Fact(
     POSTS
     + """SELECT p.* FROM posts p WHERE comments > 2 AND NOT EXISTS
@@ -141,8 +146,6 @@ most_commented = Fact(
         "submission_id",
     ),
 )
-
-
 submission_count = Fact(
     """SELECT u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
         WHERE s.state = 'visible' GROUP BY u.user_id ORDER BY u.user_id""",
@@ -164,8 +167,7 @@ def favourite_forum(world: t.Sampler) -> t.Draw:
         WHERE s.user_id = ? AND s.state = 'visible' GROUP BY forum_id ORDER BY posts DESC, f.name""",
         user["user_id"],
     )
-    if len(rows) < 2 or rows[0]["posts"] == rows[1]["posts"]:
-        raise t.NothingToDraw(user["username"])
+    t.skip_if(len(rows) < 2 or rows[0]["posts"] == rows[1]["posts"], user["username"])
     return question(
         {"user": user["username"]},
         rows[0]["name"],
@@ -196,8 +198,7 @@ def largest_of_tag(world: t.Sampler) -> t.Draw:
         FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY subscribers DESC, f.name""",
         tag,
     )
-    if rows[0]["subscribers"] == rows[1]["subscribers"]:
-        raise t.NothingToDraw(tag)
+    t.skip_if(rows[0]["subscribers"] == rows[1]["subscribers"], tag)
     return question(
         {"tag": tag},
         rows[0]["name"],
@@ -238,12 +239,142 @@ def best_comment(world: t.Sampler) -> t.Draw:
         row["submission_id"],
     )
     others = [other["username"] for other in rows if other["username"] != rows[0]["username"]]
-    if rows[0]["score"] == rows[1]["score"] or not others:
-        raise t.NothingToDraw(row["title"])
+    t.skip_if(rows[0]["score"] == rows[1]["score"] or not others, row["title"])
     return question(
         {"title": row["title"]},
         rows[0]["username"],
         way=[*open_post(row["title"]), *turn_thread(world, row)],
         seen=f"It has {rows[0]['score']} points.",
         wrong=others[:1],
+    )
+
+
+SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
+
+
+def forum_list(world: t.Sampler) -> t.Draw:
+    """Open a forum's list in some order."""
+    forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
+    sort, period = world.rng.choice(WITH_PERIOD), world.rng.choice(list(SPANS))
+    return visit(
+        {"wish": TEXTS["wishes"][sort], "span": SPANS[period], "forum": forum},
+        f"__REDDIT__/f/{forum}/{sort}?t={period}",
+        way=open_forum(forum, SORTS[sort], PERIODS[period]),
+        seen="This is the list.",
+    )
+
+
+newest_of_user = Visit(
+    POSTS
+    + """SELECT * FROM posts p WHERE NOT EXISTS
+        (SELECT 1 FROM submission s WHERE s.user_id = p.user_id AND s.state = 'visible' AND s.submission_id > p.submission_id)
+        ORDER BY submission_id""",
+    lambda _, row: thread_url(row),
+    way=[*open_user("{author}"), t.click("{title}", "It stands first.")],
+    seen="This is the thread.",
+    slots={"user": "{author}"},
+)
+
+
+def extreme_post(world: t.Sampler) -> t.Draw:
+    """Open the best or the worst post of a forum."""
+    is_best = world.rng.choice((True, False))
+    row = world.pick(
+        POSTS
+        + """SELECT * FROM posts p WHERE best = (CASE WHEN ? THEN 1 ELSE in_forum END)
+        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
+        ORDER BY submission_id""",
+        is_best,
+    )
+    return visit(
+        {"place": "most" if is_best else "fewest", "forum": row["forum"]},
+        thread_url(row),
+        way=[
+            *open_best(row["forum"]),
+            *turn_pages(world, row["best"] - 1, PER_PAGE, "The list goes on."),
+            t.click(row["title"], f"{row['score']} points."),
+        ],
+        seen="This is the post.",
+    )
+
+
+def own_page(world: t.Sampler) -> t.Draw:
+    """Open a page of my account."""
+    name = my_name(world)
+    place, path, steps = world.rng.choice(
+        (
+            ("block list", f"user/{name}/block_list", ("Block list",)),
+            ("list of hidden submissions", f"user/{name}/hidden_submissions", ("Hidden submissions",)),
+            ("account settings", f"user/{name}/account", ("Account settings",)),
+            ("profile", f"user/{name}", ()),
+        )
+    )
+    return visit({"place": place}, f"__REDDIT__/{path}", way=[t.click(name), *map(t.click, steps)], seen="Here it is.")
+
+
+BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"
+
+
+def blocked(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
+    """Those whom I have blocked must be the same, with or without one."""
+    others = [row[0] for row in world.rows(BLOCKED) if row[0] != user_id]
+    return t.state(BLOCKED, expected=[[each] for each in sorted([*others, user_id] if is_added else others)])
+
+
+def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
+    """Exactly one new message must be there, of mine, in a conversation with that user."""
+    return t.state(
+        """SELECT m.sender_id, m.body, ? IN (t.sender_id, t.receiver_id) FROM message m JOIN message_thread t USING (thread_id)
+        WHERE m.message_id > ? ORDER BY m.message_id""",
+        other_id,
+        world.value("SELECT max(message_id) FROM message"),
+        expected=[[ME, text, 1]],
+    )
+
+
+block = Change(
+    POSTS + f"SELECT * FROM posts WHERE user_id != {ME} ORDER BY submission_id",
+    lambda world, row: blocked(world, row["user_id"], is_added=True),
+    way=[*open_post("{title}"), t.click("{author}"), t.click("Block {author}")],
+    seen="{author} is blocked.",
+)
+unblock = Change(
+    f"SELECT u.* FROM user u JOIN user_block b ON b.blocked_id = u.user_id WHERE b.user_id = {ME} ORDER BY 1",
+    lambda world, row: blocked(world, row["user_id"], is_added=False),
+    way=lambda world, row: [t.click(my_name(world)), t.click("Block list"), t.click(f"Unblock {row['username']}")],
+    seen="They are off the list.",
+    slots={"user": "{username}"},
+)
+message = Change(
+    f"SELECT * FROM user WHERE user_id != {ME} AND user_id IN (SELECT user_id FROM submission) ORDER BY user_id",
+    lambda world, row: sent(world, row["user_id"], row["text"]),
+    way=[*open_user("{username}"), t.click("Send message"), t.type_text("Message", "{text}"), t.click("Send message")],
+    seen="The message is sent.",
+    also={"text": lambda world, _row: world.rng.choice(TEXTS["messages"]).format(word=word(world))},
+    slots={"user": "{username}"},
+)
+
+
+def answer_message(world: t.Sampler) -> t.Draw:
+    """Answer the one unread message."""
+    row = world.pick(
+        f"""SELECT u.* FROM message m JOIN message_thread t USING (thread_id) JOIN user u ON u.user_id = m.sender_id
+        WHERE {ME} IN (t.sender_id, t.receiver_id) AND m.sender_id != {ME} AND NOT m.is_read
+        GROUP BY u.user_id ORDER BY u.user_id"""
+    )
+    unread = world.value(
+        f"""SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
+        WHERE {ME} IN (t.sender_id, t.receiver_id) AND m.sender_id != {ME} AND NOT m.is_read"""
+    )
+    text = world.rng.choice(TEXTS["messages"]).format(word=word(world))
+    return instruction(
+        {"text": text},
+        sent(world, row["user_id"], text),
+        way=[
+            t.click(f"Messages ({unread})"),
+            t.click(f"Conversation with {row['username']}"),
+            t.type_text("Message", text),
+            t.click("Reply"),
+        ],
+        seen="The answer is sent.",
     )

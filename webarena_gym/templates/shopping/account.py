@@ -4,8 +4,8 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.rows import Change
+from webarena_gym.templates.shopping import GOODS, ME, TEXTS, open_account, open_product, open_reviews
 from webarena_gym.templates.shopping.goods import two_of_a_category
-from webarena_gym.templates.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
 from webarena_gym.templates.ways import instruction, nth
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
@@ -32,13 +32,6 @@ OPINIONS = {
     1: ("Sent it back", "It broke on the second day, so I returned it."),
 }
 """Reviews to write: stars, summary and text."""
-MESSAGES = (
-    "Where is my order {}? It should have been here by now.",
-    "Please send me an invoice for order {}.",
-    "One part of order {} was missing from the parcel.",
-    "May I return order {} without its box?",
-    "Please deliver order {} to my office.",
-)
 
 
 def wishes(world: t.Sampler) -> dict[str, int]:
@@ -199,7 +192,7 @@ def address_add(world: t.Sampler) -> t.Draw:
 def contact_message(world: t.Sampler) -> t.Draw:
     """Send a message; name and email are filled in already."""
     number = world.pick(f"SELECT increment_id FROM sales_order WHERE customer_id = {ME} ORDER BY order_id")["increment_id"]
-    message = world.rng.choice(MESSAGES).format(number)
+    message = world.rng.choice(TEXTS["messages"]).format(number)
     me = world.rows(f"SELECT firstname || ' ' || lastname AS name, email FROM customer WHERE customer_id = {ME}")[0]
     return instruction(
         {"message": message},

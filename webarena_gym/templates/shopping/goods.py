@@ -1,13 +1,30 @@
-"""Questions about what the shop sells."""
+"""Goods: facts about them, shelves and their extremes, reviews, and pages to open."""
+
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 from webarena_gym.answers import matches
 from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
-from webarena_gym.templates.rows import Fact, Impossible
-from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_product
-from webarena_gym.templates.ways import impossible, question
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.rows import Fact, Impossible, Visit
+from webarena_gym.templates.shopping import (
+    GOODS,
+    ME,
+    MINE,
+    PER_PAGE,
+    SEARCH_BOX,
+    open_account,
+    open_category,
+    open_order,
+    open_product,
+    open_reviews,
+    sort_by_price,
+)
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
 
@@ -20,8 +37,6 @@ product_price = Fact(
     wrong=lambda _, row: [money(row["price_cents"] if row["price_cents"] != row["cents"] else row["cents"] + 100)],
     slots={"product": "{name}"},
 )
-
-
 product_sku = Fact(
     GOODS + "SELECT name, sku FROM goods ORDER BY product_id",
     "{sku}",
@@ -129,8 +144,9 @@ def missing_product(world: t.Sampler) -> t.Draw:
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     brand = world.pick("SELECT DISTINCT brand FROM product WHERE brand != ? ORDER BY brand", row["brand"])["brand"]
     title = row["name"].removeprefix(row["brand"]).strip()
-    if world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"):
-        raise t.NothingToDraw(title)
+    t.skip_if(
+        world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"), title
+    )
     return impossible(
         {"product": f"{brand} {title}"},
         says("Your search returned no results"),
@@ -154,8 +170,6 @@ brand_phone = Impossible(
     seen="The page names {brand} but no phone number.",
     slots={"product": "{name}"},
 )
-
-
 store_phone = Fact(
     "SELECT value FROM store_config WHERE path = 'general/store_information/phone'",
     "{value}",
@@ -163,8 +177,6 @@ store_phone = Fact(
     seen="They can be called at {value}.",
     wrong=lambda _, row: [row["value"][:-1] + str((int(row["value"][-1]) + 1) % 10)],
 )
-
-
 return_window = Fact(
     "SELECT value FROM store_config WHERE path = 'catalog/returns_days'",
     "{value}",
@@ -172,3 +184,331 @@ return_window = Fact(
     seen="Returns are possible within {value} days.",
     wrong=lambda _, row: [str(int(row["value"]) + 15)],
 )
+
+
+ONE_PAGE = 12  # products on one page of a list, in the plain layout
+
+
+class Extreme(NamedTuple):
+    """One end of a category's prices: the product there, the next one, what the end is called, and the way to it."""
+
+    row: t.Row
+    next_row: t.Row
+    word: str
+    is_dearest: bool
+
+    @property
+    def way(self) -> list[Step]:
+        """The steps to the category, sorted so that the product comes first."""
+        return [*open_category(self.row), *sort_by_price(is_descending=self.is_dearest)]
+
+
+def draw_extreme(world: t.Sampler) -> Extreme:
+    """Draw the cheapest or the most expensive product of a category; there are no ties."""
+    word, direction = world.rng.choice((("cheapest", "ASC"), ("most expensive", "DESC")))
+    category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
+    rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}, product_id", category_id)
+    if len(rows) < 2 or rows[0]["cents"] == rows[1]["cents"]:
+        raise t.NothingToDraw(f"a single {word} product of category {category_id}")
+    return Extreme(rows[0], rows[1], word, direction == "DESC")
+
+
+def found_by(world: t.Sampler, word: str) -> list[t.Row]:
+    """Return what a search for one word finds, the cheapest first."""
+    return world.rows(GOODS + f"SELECT * FROM goods p WHERE {TEXT} LIKE ? ORDER BY cents, product_id", f"%{word}%")
+
+
+def category_extreme(world: t.Sampler) -> t.Draw:
+    """Ask for the product at either end of a category's prices."""
+    end = draw_extreme(world)
+    name = end.row["name"]
+    return question(
+        {"extreme": end.word, "category": end.row["category"]},
+        name,
+        way=end.way,
+        seen=f"The first is the {name} for {money(end.row['cents'])}.",
+        wrong=[end.next_row["name"]],
+    )
+
+
+LOWEST_AND_HIGHEST = (
+    ("lowest", "cheapest", "minimum", "min", "low", "least"),
+    ("highest", "dearest", "maximum", "max", "high", "expensive"),
+)
+"""The words by which an answer may tell the two ends of a span apart."""
+
+
+def brand_prices(world: t.Sampler) -> t.Draw:
+    """Ask for the price range of a brand whose products all fit on one page."""
+    brand = world.pick(
+        GOODS + "SELECT brand FROM goods GROUP BY brand HAVING count(*) BETWEEN 2 AND ? ORDER BY brand", ONE_PAGE
+    )["brand"]
+    rows = found_by(world, brand)
+    prices = [row["cents"] for row in rows]
+    if {row["brand"] for row in rows} != {brand} or len(set(prices)) < 3:
+        raise t.NothingToDraw(f"a price range of {brand}")
+    span = f"{money(prices[0])}, {money(prices[-1])}"
+    return t.Draw(
+        slots={"brand": brand},
+        eval=t.told(t.answer(fuzzy_match=span), ordered=True, labels=[list(words) for words in LOWEST_AND_HIGHEST]),
+        solution=[
+            t.search(SEARCH_BOX, brand),
+            *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page."),
+            t.leave(span, f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}."),
+        ],
+        wrong_answers=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
+    )
+
+
+def cheapest_found(world: t.Sampler) -> t.Draw:
+    """Ask for the lowest price among the results of a search."""
+    word = kind_of(world.pick(GOODS + "SELECT name FROM goods ORDER BY product_id"))
+    rows = found_by(world, word)
+    if len({row["cents"] for row in rows}) < 3:
+        raise t.NothingToDraw(f"several prices for {word}")
+    price = money(rows[0]["cents"])
+    return question(
+        {"word": word},
+        price,
+        way=[t.search(SEARCH_BOX, word), *sort_by_price()],
+        seen=f"The {rows[0]['name']} is the cheapest.",
+        wrong=[money(next(row["cents"] for row in rows if row["cents"] != rows[0]["cents"]))],
+    )
+
+
+brand_count = Fact(
+    GOODS
+    + "SELECT brand, category, department, division, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand",
+    "{found}",
+    way=lambda _, row: open_category(row),
+    seen="The filter says {brand} ({found}).",
+)
+
+
+MANY = 2 * PER_PAGE  # reviews that one can still read through
+
+SAID = (
+    GOODS.rstrip()
+    + """, said AS (
+    SELECT r.product_id, r.nickname, r.title, r.rating AS stars,
+        row_number() OVER (PARTITION BY product_id ORDER BY created_at DESC, review_id DESC) - 1 AS place
+    FROM review r WHERE status = 'Approved'
+) """
+)
+"""The goods, and the reviews that can be read, with their place in the list of a product's reviews."""
+
+
+def reviews_of(world: t.Sampler, row: t.Row) -> list[t.Row]:
+    """Return the reviews of a row of the goods, as they stand on its pages."""
+    return world.rows(SAID + "SELECT * FROM said WHERE product_id = ? ORDER BY place", row["product_id"])
+
+
+average_rating = Fact(
+    GOODS + "SELECT name, rating, reviews FROM goods WHERE reviews > 1 ORDER BY product_id",
+    "{rating:.1f}",
+    way=open_product("{name}"),
+    seen="It is rated {rating:.1f} on average.",
+    wrong=lambda _, row: [f"{row['rating'] - 0.3:.1f}"],
+    slots={"product": "{name}"},
+)
+review_count = Fact(
+    GOODS + "SELECT name, reviews FROM goods WHERE reviews > 0 ORDER BY product_id",
+    "{reviews}",
+    way=open_product("{name}"),
+    seen="The number in brackets is {reviews}.",
+    slots={"product": "{name}"},
+)
+stars_count = Fact(
+    lambda world: world.pick(
+        SAID
+        + """SELECT g.product_id, g.name, g.reviews, s.stars, count(*) AS found FROM goods g JOIN said s USING (product_id)
+        WHERE g.reviews BETWEEN 2 AND ? GROUP BY product_id, s.stars ORDER BY product_id, s.stars""",
+        MANY,
+    ),
+    "{found!s}",
+    way=lambda world, row: [
+        *open_reviews(row),
+        *turn_pages(world, row["reviews"] - 1, PER_PAGE, f"{row['so_far']} on the first page."),
+    ],
+    seen="{found} of {reviews} gave {new_stars}.",
+    wrong=lambda _, row: [str(row["found"] + 1), str(row["found"] - 1)],
+    also={
+        "new_stars": lambda _, row: f"{row['stars']} star{('s' if row['stars'] > 1 else '')}",
+        "so_far": lambda world, row: sum(
+            review["stars"] == row["stars"] for review in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)]
+        ),
+    },
+    slots={"product": "{name}", "stars": "{new_stars}"},
+)
+review_author = Fact(
+    SAID
+    + """SELECT g.product_id, g.name, g.reviews, s.title, min(s.nickname) AS nickname, min(s.place) AS place
+        FROM goods g JOIN said s USING (product_id)
+        WHERE g.reviews > 1 GROUP BY product_id, s.title HAVING count(*) = 1 ORDER BY product_id, s.title""",
+    "{nickname}",
+    way=lambda world, row: [*open_reviews(row), *turn_pages(world, row["place"], PER_PAGE, "That title is not on this page.")],
+    seen='{nickname} wrote "{title}".',
+    wrong=lambda _, row: [*row["others"], "Nobody"][:1],
+    also={
+        "others": lambda world, row: [
+            review["nickname"] for review in reviews_of(world, row) if not matches(row["nickname"], review["nickname"])
+        ]
+    },
+    slots={"product": "{name}"},
+)
+
+
+def unhappy_reviewers(world: t.Sampler) -> t.Draw:
+    """Ask for all who were not content with a product."""
+    stars = world.rng.choice((2, 3))
+    row = world.pick(
+        SAID
+        + """SELECT g.product_id, g.name, g.reviews FROM goods g JOIN said s USING (product_id)
+        WHERE g.reviews <= ? GROUP BY product_id HAVING sum(s.stars <= ?) BETWEEN 2 AND 4 ORDER BY product_id""",
+        PER_PAGE,
+        stars,
+    )
+    reviews = reviews_of(world, row)
+    names = [review["nickname"] for review in reviews if review["stars"] <= stars]
+    return question(
+        {"product": row["name"], "stars": stars},
+        ", ".join(names),
+        way=[*open_reviews(row), *turn_pages(world, len(reviews) - 1, PER_PAGE, "There are more on the next page.")],
+        seen=f"{len(names)} of {len(reviews)} gave {stars} stars or fewer.",
+        wrong=[", ".join(names[1:])],
+    )
+
+
+own_stars = Fact(
+    f"""SELECT p.name, r.rating, row_number() OVER (ORDER BY r.created_at DESC, review_id DESC) - 1 AS place
+        FROM review r JOIN product p USING (product_id) WHERE customer_id = {ME} ORDER BY review_id""",
+    "{rating!s}",
+    way=lambda world, row: [
+        *open_account("My Product Reviews"),
+        *turn_pages(world, row["place"], PER_PAGE, "That review is not on this page."),
+    ],
+    seen="My rating was {rating}.",
+    wrong=lambda _, row: [str(row["rating"] % 5 + 1)],
+    slots={"product": "{name}"},
+)
+
+
+ROOMS = {
+    "wish list": ("wishlist/", [t.click("My Wish List")]),
+    "address book": ("customer/address/", open_account("Address Book")),
+    "list of past orders": ("sales/order/history/", open_account("My Orders")),
+    "list of product reviews that I wrote": ("review/customer/", open_account("My Product Reviews")),
+    "newsletter settings": ("newsletter/manage/", open_account("Newsletter Subscriptions")),
+    "account page": ("customer/account/", open_account()),
+    "name and email settings": ("customer/account/edit/", open_account("Account Information")),
+    "shopping cart": ("checkout/cart/", [t.click("My Cart")]),
+}
+"""Pages of the account: what they are called, where they are, and the way there."""
+
+
+def account_place(world: t.Sampler) -> t.Draw:
+    """Open a page of the account."""
+    place = world.rng.choice(list(ROOMS))
+    path, steps = ROOMS[place]
+    return visit({"place": place}, f"__SHOPPING__/{path}", way=steps)
+
+
+category_place = Visit(
+    GOODS + "SELECT DISTINCT category, department, division, url_path FROM goods ORDER BY url_path",
+    "__SHOPPING__/{url_path}.html",
+    way=lambda _, row: open_category(row),
+)
+search_place = Visit(
+    GOODS + "SELECT name, brand FROM goods ORDER BY product_id",
+    lambda _, row: f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': row['words']})}",
+    way=[t.search(SEARCH_BOX, "{words}")],
+    also={"words": lambda _, row: row["name"].partition(",")[0].removeprefix(row["brand"]).strip().lower()},
+)
+product_place = Visit(
+    GOODS + "SELECT name, url_key FROM goods ORDER BY product_id",
+    "__SHOPPING__/{url_key}.html",
+    way=open_product("{name}"),
+    slots={"product": "{name}"},
+)
+order_place = Visit(
+    MINE + "SELECT * FROM mine ORDER BY order_id",
+    "__SHOPPING__/sales/order/view/order_id/{order_id}/",
+    way=open_order,
+    slots={"number": "{increment_id}"},
+)
+reviews_place = Visit(
+    GOODS + "SELECT * FROM goods WHERE reviews > 0 ORDER BY product_id",
+    "__SHOPPING__/review/product/list/id/{product_id}/",
+    way=lambda _, row: open_reviews(row),
+    slots={"product": "{name}"},
+)
+
+
+def sorted_place(world: t.Sampler) -> t.Draw:
+    """Open a category sorted by price."""
+    end = draw_extreme(world)
+    arguments = f"?product_list_order=price&product_list_dir={'desc' if end.is_dearest else 'asc'}"
+    return instruction(
+        {"category": end.row["category"], "extreme": end.word},
+        t.all_of(
+            t.at_url(f"__SHOPPING__/{end.row['url_path']}.html{arguments}"),
+            t.page_shows("last", ".grid li:first-child .name", exact_match=end.row["name"]),
+        ),
+        way=end.way,
+        seen=f"The {end.row['name']} comes first now.",
+    )
+
+
+def price_filter_place(world: t.Sampler) -> t.Draw:
+    """Open a category, filtered by one of the ranges of prices on offer."""
+    row = world.pick(
+        GOODS + "SELECT DISTINCT category_id, category, department, division, url_path FROM goods ORDER BY url_path"
+    )
+    goods = world.rows(GOODS + "SELECT cents FROM goods WHERE category_id = ? ORDER BY cents", row["category_id"])
+    low, high, found = world.rng.choice(price_ranges([product["cents"] for product in goods]))
+    t.skip_if(found == len(goods), "a range that leaves something out")
+    label = range_label(low, high)
+    return visit(
+        {"category": row["category"], "range": label},
+        f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}",
+        way=[*open_category(row), t.click(label)],
+        seen=f"These are the {found} from {label}.",
+    )
+
+
+brand_filter_place = Visit(
+    GOODS + "SELECT DISTINCT category, department, division, url_path, brand FROM goods ORDER BY url_path, brand",
+    "__SHOPPING__/{url_path}.html?brand={brand}",
+    way=lambda _, row: [*open_category(row), t.click(row["brand"])],
+)
+
+
+def extreme_place(world: t.Sampler) -> t.Draw:
+    """Open the page of the product at either end of a category's prices."""
+    end = draw_extreme(world)
+    return visit(
+        {"category": end.row["category"], "extreme": end.word},
+        f"__SHOPPING__/{end.row['url_key']}.html",
+        way=[*end.way, t.click(end.row["name"], f"The first costs {money(end.row['cents'])}.")],
+    )
+
+
+def most_reviewed_place(world: t.Sampler) -> t.Draw:
+    """Open the page of the product with the most reviews in a category."""
+    row = world.pick(GOODS + "SELECT category_id, count(*) AS found FROM goods GROUP BY category_id ORDER BY category_id")
+    best, second = world.rows(
+        GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY reviews DESC LIMIT 2", row["category_id"]
+    )
+    t.skip_if(best["reviews"] == second["reviews"], "one that has more reviews than all others")
+    sizes = [world.layout.page_size(size) for size in LIMITS]
+    size = next((size for size in sizes if size >= row["found"]), sizes[-1])
+    whole_list = [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
+    return visit(
+        {"category": best["category"]},
+        f"__SHOPPING__/{best['url_key']}.html",
+        way=[
+            *open_category(best),
+            *whole_list,
+            t.click(best["name"], f"{best['reviews']} reviews are more than any other has."),
+        ],
+    )

@@ -1,22 +1,37 @@
-"""Changes to reviews, cart price rules, search terms and the newsletter."""
+"""Reviews, price rules, search terms and the newsletter; customers, the shop's pages, its theme and its settings."""
 
-from webarena_gym.sites.country.formats import money
+from typing import Any
+
+from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.sites.shopping_admin.views.marketing import APPLY
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change
-from webarena_gym.templates.shopping_admin.ledgers import (
+from webarena_gym.templates.rows import Change, Fact
+from webarena_gym.templates.shopping_admin import (
+    CUSTOMER_ADDRESSES,
+    CUSTOMER_NAMES,
+    CUSTOMERS,
+    KEYWORD,
+    PAGES,
+    PER_PAGE,
     REVIEWS,
     RULES,
+    SETTINGS,
     SUBSCRIBERS,
     TERMS,
+    TEXTS,
     becomes,
+    filtered,
+    open_customer,
+    open_menu,
     others_stay,
     vanish,
 )
-from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, filtered, open_menu
-from webarena_gym.templates.ways import instruction, nth, turn_pages
+from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES as PEOPLE
+from webarena_gym.templates.shopping_admin.orders import STREETS, an_address, enter_address
+from webarena_gym.templates.ways import impossible, instruction, nth, question, turn_pages
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
 _PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'
@@ -119,8 +134,7 @@ def create_rule(world: t.Sampler) -> t.Draw:
     is_percent = world.rng.randrange(2)
     action, amount = ("by_percent", number) if is_percent else ("cart_fixed", number * 100)
     kind = [] if is_percent else [t.choose("Apply", APPLY["cart_fixed"])]
-    if world.rows("SELECT 1 FROM cart_rule WHERE name = ? OR coupon_code = ? ORDER BY 1", name, code):
-        raise t.NothingToDraw(name)
+    t.skip_if(world.rows("SELECT 1 FROM cart_rule WHERE name = ? OR coupon_code = ? ORDER BY 1", name, code), name)
     return instruction(
         {
             "name": name,
@@ -168,8 +182,7 @@ def change_discount(world: t.Sampler) -> t.Draw:
     row, number = world.pick("SELECT * FROM cart_rule ORDER BY rule_id"), world.rng.randint(3, 45)
     is_percent = row["action"] == "by_percent"
     amount = number if is_percent else number * 100
-    if amount == row["amount"]:
-        raise t.NothingToDraw(row["name"])
+    t.skip_if(amount == row["amount"], row["name"])
     return instruction(
         {"name": row["name"], "discount": f"{number} percent" if is_percent else money(amount)},
         becomes(world, RULES, row["name"], amount=amount),
@@ -211,8 +224,6 @@ unsubscribe = Change(
     seen="The status is Unsubscribed.",
     slots={"customer": "{name}"},
 )
-
-
 delete_subscriber = Change(
     """SELECT email FROM newsletter_subscriber s
            WHERE (SELECT count(*) FROM newsletter_subscriber q WHERE instr(q.email, s.email)) = 1 ORDER BY email""",
@@ -224,3 +235,286 @@ delete_subscriber = Change(
     ],
     seen="The address is not in the list any more.",
 )
+
+
+LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
+HOURS = ("Monday to Saturday, 9 AM to 6 PM", "Tuesday to Friday, 8 AM to 4 PM", "Daily, 11 AM to 7 PM")
+
+
+def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
+    """Draw one of the customers that meet a condition."""
+    return world.pick(PEOPLE + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
+
+
+def customer_and_group(world: t.Sampler) -> tuple[t.Row, str]:
+    """Draw a customer, and a group that the customer is not in."""
+    row = a_customer(world)
+    return row, world.rng.choice([name for name in GROUPS if name != row["group_name"]])
+
+
+def edit_customer(row: t.Row, change: Step) -> list[Step]:
+    """Return the steps that make one change to a customer's account."""
+    return [*open_customer(row["name"], "Account Information"), change, t.click("Save Customer")]
+
+
+def a_phone(world: t.Sampler) -> str:
+    """Draw a phone number."""
+    return f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
+
+
+def edited(row: t.Row, slots: dict[str, Any], check: dict[str, Any], change: Step) -> t.Draw:
+    """Return a draw that makes one change in a customer's form."""
+    return instruction({"customer": row["name"], **slots}, check, way=edit_customer(row, change), seen="The customer is saved.")
+
+
+def change_email(world: t.Sampler) -> t.Draw:
+    """Give a customer another e-mail address."""
+    row = a_customer(world)
+    email = f"{row['lastname']}.{world.rng.randint(100, 999)}@example.net".lower()
+    return edited(
+        row, {"email": email}, becomes(world, CUSTOMERS, row["customer_id"], email=email), t.type_text("Email", email)
+    )
+
+
+def change_lastname(world: t.Sampler) -> t.Draw:
+    """Give a customer another name."""
+    row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
+    return edited(
+        row,
+        {"lastname": lastname},
+        becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
+        t.type_text("Last Name", lastname),
+    )
+
+
+def change_group(world: t.Sampler) -> t.Draw:
+    """Put a customer into another group."""
+    row, group = customer_and_group(world)
+    return edited(
+        row, {"group": group}, becomes(world, CUSTOMERS, row["customer_id"], group_name=group), t.choose("Group", group)
+    )
+
+
+def change_group_and_list(world: t.Sampler) -> t.Draw:
+    """Put a customer into another group, and open a filtered list."""
+    row, group = customer_and_group(world)
+    return instruction(
+        {"customer": row["name"], "group": group},
+        t.all_of(
+            becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
+            t.at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
+        ),
+        way=[
+            *edit_customer(row, t.choose("Group", group)),
+            *open_menu("Customers", "All Customers"),
+            *filtered(t.choose("Group", group)),
+        ],
+        seen="The list shows the customers of the group.",
+    )
+
+
+def move_customer(world: t.Sampler) -> t.Draw:
+    """Change a customer's only address."""
+    row = world.pick(
+        """SELECT max(address_id) AS address_id, c.firstname || ' ' || c.lastname AS name
+           FROM customer c JOIN customer_address USING (customer_id)
+           GROUP BY customer_id HAVING count(*) = 1 ORDER BY customer_id"""
+    )
+    place = an_address(world)
+    return instruction(
+        {"customer": row["name"], **place},
+        becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
+        way=[*open_customer(row["name"], "Addresses"), t.click("Edit"), *enter_address(place)],
+        seen="The address is saved.",
+    )
+
+
+def page_form(world: t.Sampler) -> tuple[t.Row, str]:
+    """Draw one of the shop's own pages, and return it with the label of its link in the list."""
+    rows = world.rows("SELECT * FROM cms_page ORDER BY page_id")
+    place = world.rng.randrange(len(rows))
+    return rows[place], nth("Edit", place)
+
+
+change_title = Change(
+    page_form,
+    lambda world, row: becomes(world, PAGES, row["page_id"], title=row["new_title"]),
+    way=lambda _, row: [
+        *open_menu("Content", "Pages"),
+        t.click(row["other"], f"This is the page {row['title']}."),
+        t.type_text("Page Title", row["new_title"]),
+        t.click("Save"),
+    ],
+    seen="The page is called {new_title} now.",
+    also={"new_title": lambda world, _row: world.rng.choice(TEXTS["titles"])},
+    slots={"page": "{title}", "title": "{new_title}"},
+)
+change_heading = Change(
+    page_form,
+    lambda world, row: becomes(world, PAGES, row["page_id"], content_heading=row["heading"]),
+    way=lambda _, row: [
+        *open_menu("Content", "Pages"),
+        t.click(row["other"], f"This is the page {row['title']}."),
+        t.type_text("Content Heading", row["heading"]),
+        t.click("Save"),
+    ],
+    seen="The page is saved.",
+    also={"heading": lambda world, _row: world.rng.choice(TEXTS["titles"])},
+    slots={"page": "{title}"},
+)
+
+
+def apply_theme(world: t.Sampler) -> t.Draw:
+    """Give the shop another look; a world has as many draws as themes but one."""
+    rows = world.rows("SELECT * FROM theme ORDER BY title COLLATE NOCASE, theme_id")
+    place, row = world.rng.choice([(place, row) for place, row in enumerate(rows) if not row["is_applied"]])
+    return instruction(
+        {"theme": row["title"]},
+        t.state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
+        way=[*open_menu("Content", "Themes"), t.click(nth("View", place), f"This is {row['title']}."), t.click("Apply Theme")],
+        seen="The theme is applied.",
+    )
+
+
+def change_setting(world: t.Sampler) -> t.Draw:
+    """Change one of the store's settings."""
+    wanted = {
+        "general/store_information/phone": a_phone(world),
+        "general/store_information/hours": world.rng.choice(HOURS),
+        "general/store_information/street": world.rng.choice(STREETS),
+        "catalog/returns_days": str(world.rng.choice((21, 28, 45, 60, 90))),
+        "carriers/flatrate/price": f"{world.rng.randint(3, 12)}.25",
+        "carriers/freeshipping/free_shipping_subtotal": f"{world.rng.randrange(40, 200, 5)}.00",
+    }
+    path = world.rng.choice(list(wanted))
+    label, value = world.value("SELECT label FROM store_config WHERE path = ? ORDER BY path", path), wanted[path]
+    return instruction(
+        {"setting": label, "value": value},
+        becomes(world, SETTINGS, path, value=value),
+        way=[*open_menu("Stores", "Configuration"), t.type_text(label, value), t.click("Save Config")],
+        seen="The configuration is saved.",
+    )
+
+
+GROUPS = ("General", "Wholesale", "Retailer")
+
+
+customer_email = Fact(
+    CUSTOMER_NAMES + "SELECT * FROM people ORDER BY customer_id",
+    "{email}",
+    way=open_customer("{name}"),
+    seen="The customer's e-mail address is {email}.",
+    wrong=["{other[email]}"],
+    pair=True,
+    slots={"customer": "{name}"},
+)
+
+
+def customer_by_phone(world: t.Sampler) -> t.Draw:
+    """Ask who has a phone number, which stands in the list of customers."""
+    rows = world.rows(CUSTOMER_NAMES + "SELECT * FROM people WHERE telephone IS NOT NULL ORDER BY customer_id")
+    row, other = world.rng.sample(rows, 2)
+    return question(
+        {"phone": row["telephone"]},
+        f"{row['name']}, {row['email']}",
+        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, row["telephone"])],
+        seen=f"The only one with {row['telephone']} is {row['name']}, {row['email']}.",
+        wrong=[f"{other['name']}, {other['email']}"],
+    )
+
+
+customer_group = Fact(
+    "SELECT DISTINCT group_name FROM customer ORDER BY group_name",
+    "{other[group_name]}",
+    way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, "{other[email]}")],
+    seen="{other[name]} is in the group {other[group_name]}.",
+    wrong=lambda _, row: [next(other for other in GROUPS if other != row["other"]["group_name"])],
+    other=(CUSTOMER_NAMES + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id", "group_name"),
+    slots={"email": "{other[email]}"},
+)
+customer_since = Fact(
+    CUSTOMER_NAMES + "SELECT * FROM people ORDER BY customer_id",
+    "{created_at:long_date}",
+    way=open_customer("{name}"),
+    seen="The page says Customer Since {created_at:long_date}.",
+    wrong=lambda _, row: [
+        long_date(row["other"]["created_at"])
+        if long_date(row["other"]["created_at"]) != long_date(row["created_at"])
+        else "January 1, 1999"
+    ],
+    pair=True,
+    slots={"customer": "{name}"},
+)
+
+
+def customer_missing(world: t.Sampler) -> t.Draw:
+    """Ask for a phone number that nobody has."""
+    taken = world.pick("SELECT telephone FROM customer_address ORDER BY address_id")["telephone"]
+    phone = f"{taken[:-4]}{world.rng.randrange(10000):04d}"
+    t.skip_if(world.rows("SELECT 1 FROM customer_address WHERE telephone = ? ORDER BY 1", phone), phone)
+    other = world.pick(CUSTOMER_NAMES + "SELECT * FROM people ORDER BY customer_id")
+    return impossible(
+        {"phone": phone},
+        says("0 records found"),
+        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, phone)],
+        seen="No record was found: nobody has this number.",
+        wrong=[f"{other['name']}, {other['email']}"],
+    )
+
+
+customer_sales = Fact(
+    """SELECT firstname || ' ' || lastname AS name, sum(grand_total_cents) AS cents
+           FROM customer JOIN sales_order USING (customer_id) WHERE status != 'canceled'
+           GROUP BY customer_id ORDER BY customer_id""",
+    "{cents:money}",
+    way=open_customer("{name}"),
+    seen="The page shows lifetime sales of {cents:money}.",
+    wrong=lambda _, row: [money(row["cents"] + 5000)],
+    slots={"customer": "{name}"},
+)
+
+
+def customer_last_order(world: t.Sampler) -> t.Draw:
+    """Ask for the day of a customer's newest order."""
+    rows = world.rows(
+        """SELECT firstname || ' ' || lastname AS name, max(o.created_at) AS latest
+           FROM customer JOIN sales_order o USING (customer_id) WHERE status != 'canceled'
+           GROUP BY customer_id ORDER BY customer_id"""
+    )
+    row = world.rng.choice(rows)
+    day = long_date(row["latest"])
+    return question(
+        {"customer": row["name"]},
+        day,
+        way=open_customer(row["name"]),
+        seen=f"The last order is of {day}.",
+        wrong=[next(other for other in (long_date(row["latest"]) for row in rows) if other != day)],
+    )
+
+
+customers_of_region = Fact(
+    CUSTOMER_NAMES
+    + """SELECT region, count(*) AS customers FROM people p WHERE region IS NOT NULL GROUP BY region
+        HAVING customers = (SELECT count(*) FROM people q WHERE instr(q.region, p.region)) ORDER BY region""",
+    "{customers}",
+    way=[*open_menu("Customers", "All Customers"), *filtered(t.type_text("State/Province", "{region}"))],
+    seen="Records found: {customers}.",
+)
+
+
+def customer_newsletter(world: t.Sampler) -> t.Draw:
+    """Ask about a subscription; both answers are as likely."""
+    wanted = world.rng.choice(("Yes", "No"))
+    row = world.pick(
+        """SELECT firstname || ' ' || lastname AS name, coalesce(s.status, 'Not Subscribed') AS status
+           FROM customer c LEFT JOIN newsletter_subscriber s ON s.email = c.email
+           WHERE (s.status IS 'Subscribed') = ? ORDER BY 1""",
+        wanted == "Yes",
+    )
+    return t.Draw(
+        slots={"customer": row["name"]},
+        grounds={wanted: says(row["status"])},
+        eval=t.told(t.answer(fuzzy_match=wanted), yes=["subscribed", "a subscriber"], no=["unsubscribed"]),
+        solution=[*open_customer(row["name"]), t.leave(wanted, f"Under Newsletter the page says {row['status']}.")],
+        wrong_answers=["No" if wanted == "Yes" else "Yes"],
+    )

@@ -1,0 +1,499 @@
+"""Repositories: branches, commits and files, to be asked for and changed."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from webarena_gym.sites.country.words import invented
+from webarena_gym.sites.gitlab.world.pools import licenses
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import lacks, number_of, sum_of
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, TEXTS, open_project, slashed
+from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
+from webarena_gym.templates.ways import instruction, question, turn_pages
+
+BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
+    (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
+MAY_WRITE = f"""s.project_id IN (
+    SELECT project_id FROM membership WHERE user_id = {ME} AND role IN ('Developer', 'Maintainer', 'Owner')
+) AND NOT s.is_archived"""
+"""Holds for a project s whose files I may change."""
+
+
+def branches_of(world: t.Sampler, project_id: int) -> list[list[Any]]:
+    """Return the branches of a project with their numbers of commits and files, by name."""
+    return [list(row) for row in world.rows(BRANCHES, project_id)]
+
+
+def pick_branch(world: t.Sampler, condition: str) -> t.Row:
+    """Return a branch that is not the default one, with its project, of the projects that fulfil a condition."""
+    return world.pick(
+        PROJECTS
+        + f"""SELECT s.*, b.name AS branch, b.branch_id, c.title, (
+            SELECT count(*) FROM branch o WHERE o.project_id = s.project_id AND (o.name < b.name OR o.name = s.default_branch)
+        ) AS place FROM seen s JOIN branch b USING (project_id) JOIN git_commit c ON c.commit_id = b.head_id
+        WHERE b.name != s.default_branch AND ({condition}) ORDER BY b.branch_id"""
+    )
+
+
+def _open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
+    """Return the steps to the page of the list of branches where the branch of a row stands."""
+    thought = f"{row['branch']} is not on this page."
+    return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
+
+
+branch_count = Fact(
+    PROJECTS
+    + """SELECT s.*, count(*) AS found FROM seen s JOIN branch USING (project_id) GROUP BY project_id
+        HAVING found > 1 ORDER BY project_id""",
+    "{found!s}",
+    way=lambda _, row: open_project(row, "Branches"),
+    seen="There are {found!s}.",
+    wrong=lambda _, row: [str(row["found"] - 1)],
+    slots={"project": "{name}"},
+)
+branch_head = Fact(
+    lambda world: pick_branch(
+        world,
+        "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id WHERE t.branch_id = s.trunk_id)",
+    ),
+    "{title}",
+    way=_open_branches,
+    seen="It is below {branch}.",
+    wrong=["{trunk}"],
+    also={
+        "trunk": lambda world, row: world.value(
+            "SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"]
+        )
+    },
+    slots={"project": "{name}"},
+)
+license_name = Fact(
+    PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id",
+    "{license}",
+    way=lambda _, row: open_project(row),
+    seen="It stands above the files.",
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"]
+        )
+    },
+    slots={"project": "{name}"},
+)
+branch_missing = Impossible(
+    PROJECTS + "SELECT * FROM seen ORDER BY project_id",
+    lacks(["{default_branch}"], ["{branch}"]),
+    way=lambda _, row: open_project(row, "Branches"),
+    seen="There is no {branch}.",
+    wrong=["0", "1"],
+    also={
+        "seed": lambda world, _row: int(world.value("SELECT value FROM world WHERE key = 'seed'")),
+        "branch": lambda world, row: (
+            f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(row['seed'], world.rng.randrange(128), 'title').lower()}"
+        ),
+    },
+    slots={"project": "{name}"},
+)
+file_place = Visit(
+    lambda world: pick_branch(world, "1"),
+    "__GITLAB__/{full_path}/-/blob/{branch}/{other[path]}",
+    way=lambda _, row: [
+        *open_project(row),
+        t.choose("Branch", row["branch"]),
+        t.click("Switch branch"),
+        *(t.click(part) for part in row["other"]["path"].split("/")),
+    ],
+    other=("SELECT path FROM file WHERE branch_id = ? ORDER BY path", "branch_id"),
+    slots={"path": "{other[path]}", "project": "{name}"},
+)
+
+
+def branch_new(world: t.Sampler) -> t.Draw:
+    """Make a branch."""
+    row = world.pick(
+        PROJECTS
+        + f"SELECT s.*, b.name AS source FROM seen s JOIN branch b USING (project_id) WHERE {MAY_WRITE} ORDER BY branch_id"
+    )
+    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
+    branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
+    before = branches_of(world, row["project_id"])
+    source = next(entry for entry in before if entry[0] == row["source"])
+    return instruction(
+        {"branch": branch, "project": row["name"], "source": row["source"]},
+        t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
+        way=[
+            *open_project(row, "Branches", "New branch"),
+            t.type_text("Branch name", branch),
+            t.choose("Create from", row["source"]),
+            t.click("Create branch"),
+        ],
+        seen="The branch is in the list.",
+    )
+
+
+branch_delete = Change(
+    lambda world: pick_branch(world, MAY_WRITE),
+    lambda _, row: t.state(
+        BRANCHES, row["project_id"], expected=[entry for entry in row["before"] if entry[0] != row["branch"]]
+    ),
+    way=lambda world, row: [*_open_branches(world, row), t.click(f"Delete branch {row['branch']}")],
+    seen="The branch is gone.",
+    also={"before": lambda world, row: branches_of(world, row["project_id"])},
+    slots={"project": "{name}"},
+)
+
+
+MADE = (
+    PROJECTS.rstrip()
+    + """, made AS (
+    SELECT s.*, c.commit_id, c.sha, c.title, c.author_name, c.author_email, c.created_at AS moment,
+        date(c.created_at) AS day, substr(c.created_at, 1, 7) AS month,
+        substr(c.created_at, 1, 4) AS year,
+        c.commit_id IN (SELECT commit_id FROM commit_branch r WHERE r.branch_id = s.trunk_id) AS is_trunk
+    FROM seen s JOIN git_commit c USING (project_id)
+) """
+)
+"""The commits to projects that I can see; is_trunk: the default branch has it."""
+
+
+def filtered(world: t.Sampler, row: t.Row) -> list[t.Row]:
+    """Return the commits that a project's list shows when it is narrowed to the author of a row, in order."""
+    return world.rows(
+        MADE
+        + """SELECT * FROM made WHERE project_id = ? AND author_name = ? AND is_trunk
+        ORDER BY moment DESC, commit_id DESC""",
+        row["project_id"],
+        row["author_name"],
+    )
+
+
+def open_commits_of(row: t.Row) -> list[Step]:
+    """Return the steps to the commits of the author of a row."""
+    return [*open_project(row, "Commits"), t.choose("Author", row["author_name"]), t.click("Filter commits")]
+
+
+def _count(world: t.Sampler, row: t.Row, column: str, slot: dict[str, str]) -> t.Draw:
+    """Return the draw that asks how many commits the author of a row made in its day or month."""
+    commits = filtered(world, row)
+    last = max(place for place, commit in enumerate(commits) if commit[column] == row[column])
+    count = str(row["found"])
+    return t.Draw(
+        slots={"person": row["author_name"], "project": row["name"], **slot},
+        grounds={count: number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column]))},
+        eval=t.answer(fuzzy_match=count),
+        solution=[
+            *open_commits_of(row),
+            *turn_pages(world, last, COMMITS_PER_PAGE, "Older ones are on the next page."),
+            t.leave(count, f"{count} of the {len(commits)} commits fit."),
+        ],
+        wrong_answers=[str(row["found"] + 1), str(len(commits)) if len(commits) != row["found"] else "0"],
+    )
+
+
+def commits_on_day(world: t.Sampler) -> t.Draw:
+    """Count the commits of somebody on a day, often several."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, author_name, day
+        HAVING min(is_trunk) AND (found > 1 OR commit_id % 5 = 0) ORDER BY project_id, author_name, day"""
+    )
+    return _count(world, row, "day", {"day": slashed(row["day"])})
+
+
+def commits_in_month(world: t.Sampler) -> t.Draw:
+    """Count the commits of somebody in a month."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, author_name, month
+        HAVING min(is_trunk) AND found > 1 ORDER BY project_id, author_name, month"""
+    )
+    return _count(world, row, "month", {"month": f"{date.fromisoformat(row['day']):%B %Y}"})
+
+
+def commits_in_year(world: t.Sampler) -> t.Draw:
+    """Count the commits of somebody in a year, where there are others in another year."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found, (
+            SELECT count(*) FROM made o WHERE o.project_id = m.project_id AND o.author_name = m.author_name
+        ) AS total FROM made m GROUP BY project_id, author_name, year
+        HAVING min(is_trunk) AND found < total ORDER BY project_id, author_name, year"""
+    )
+    return _count(world, row, "year", {"year": row["year"]})
+
+
+def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
+    """Add up the commits of two people in a month."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, month
+        HAVING min(is_trunk) AND count(DISTINCT author_name) > 1 AND count(DISTINCT author_name) < found
+        ORDER BY project_id, month"""
+    )
+    names = world.rows(
+        MADE + "SELECT DISTINCT author_name AS name FROM made WHERE project_id = ? AND month = ? AND is_trunk ORDER BY name",
+        row["project_id"],
+        row["month"],
+    )
+    first, second = (name["name"] for name in world.rng.sample(names, 2))
+    commits = world.rows(
+        MADE + "SELECT * FROM made WHERE project_id = ? AND is_trunk ORDER BY moment DESC, commit_id DESC", row["project_id"]
+    )
+    places = [place for place, commit in enumerate(commits) if commit["month"] == row["month"]]
+    counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
+    total = str(sum(counts))
+    return t.Draw(
+        slots={"first": first, "second": second, "project": row["name"], "month": f"{date.fromisoformat(row['day']):%B %Y}"},
+        grounds={
+            total: number_of(
+                *(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))
+            )
+        },
+        eval=t.answer(fuzzy_match=total),
+        solution=[
+            *open_project(row, "Commits"),
+            *turn_pages(world, places[-1], COMMITS_PER_PAGE, "That month goes on on the next page."),
+            t.leave(total, f"{counts[0]} and {counts[1]}."),
+        ],
+        wrong_answers=[str(counts[0]), str(sum(counts) + 1)],
+    )
+
+
+def commits_of_two(world: t.Sampler) -> t.Draw:
+    """Add up the commits of two contributors."""
+    rows = ranked(world, 3)
+    first, second = world.rng.sample(rows, 2)
+    total = first["found"] + second["found"]
+    return t.Draw(
+        slots={"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
+        grounds={str(total): sum_of(str(first["found"]), str(second["found"]))},
+        eval=t.answer(fuzzy_match=str(total)),
+        solution=[*open_project(first, "Contributors"), t.leave(str(total), f"{first['found']} and {second['found']}.")],
+        wrong_answers=[str(first["found"]), str(total + 1)],
+    )
+
+
+def ranked(world: t.Sampler, least: int) -> list[t.Row]:
+    """Return the contributors to the default branch of a project with `least` of them or more, the most active first."""
+    project = world.pick(
+        MADE
+        + """SELECT project_id FROM made WHERE is_trunk GROUP BY project_id
+        HAVING count(DISTINCT author_email) >= ? AND count(DISTINCT author_name) = count(DISTINCT author_email)
+        ORDER BY project_id""",
+        least,
+    )
+    return world.rows(
+        MADE
+        + """SELECT *, count(*) AS found, max(moment) AS last FROM made WHERE is_trunk AND project_id = ?
+        GROUP BY author_email ORDER BY found DESC, author_name""",
+        project["project_id"],
+    )
+
+
+def _top(world: t.Sampler, count: int) -> list[t.Row]:
+    """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
+    rows = ranked(world, count + 1)
+    numbers = [row["found"] for row in rows[: count + 1]]
+    t.skip_if(len(numbers) != len({*numbers}), "a project whose most active contributors have different numbers of commits")
+    return rows
+
+
+def top_contributor(world: t.Sampler) -> t.Draw:
+    """Ask for the most active contributor."""
+    rows = _top(world, 1)
+    return question(
+        {"project": rows[0]["name"]},
+        rows[0]["author_name"],
+        way=open_project(rows[0], "Contributors"),
+        seen=f"{rows[0]['found']} commits.",
+        wrong=[rows[1]["author_name"]],
+    )
+
+
+def top_contributors(world: t.Sampler) -> t.Draw:
+    """Ask for the two or three most active contributors."""
+    count = world.rng.choice((2, 3))
+    rows = _top(world, count)
+    names = [row["author_name"] for row in rows]
+    return question(
+        {"count": count, "project": rows[0]["name"]},
+        ", ".join(names[:count]),
+        way=open_project(rows[0], "Contributors"),
+        seen="The list is in that order.",
+        wrong=[", ".join(names[1 : count + 1])],
+    )
+
+
+def top_email(world: t.Sampler) -> t.Draw:
+    """Ask for the address of the most active contributor."""
+    rows = _top(world, 1)
+    return question(
+        {"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
+        rows[0]["author_email"],
+        way=open_project(rows[0], "Contributors"),
+        seen=f"{rows[0]['author_name']} made {rows[0]['found']} commits.",
+        wrong=[rows[1]["author_email"]],
+    )
+
+
+def last_commit_date(world: t.Sampler) -> t.Draw:
+    """Ask for the day of somebody's last commit."""
+    rows = ranked(world, 2)
+    row = world.rng.choice(rows)
+    others = [other["last"][:10] for other in rows if other["last"][:10] != row["last"][:10]]
+    t.skip_if(not others, "contributors who stopped on different days")
+    return t.Draw(
+        slots={"person": row["author_name"], "project": row["name"]},
+        eval=t.answer(fuzzy_match=row["last"][:10]),
+        solution=[*open_project(row, "Contributors"), t.leave(slashed(row["last"]), "It stands in the last column.")],
+        wrong_answers=[slashed(others[0])],
+    )
+
+
+commit_place = Visit(
+    MADE
+    + """SELECT * FROM made a WHERE is_trunk AND title != 'Initial commit' AND 1 = (
+            SELECT count(*) FROM git_commit c WHERE c.project_id = a.project_id AND instr(lower(c.title), lower(a.title))
+        ) ORDER BY project_id, commit_id""",
+    "__GITLAB__/{full_path}/-/commit/{sha}",
+    way=lambda _, row: [*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"])],
+    slots={"person": "{author_name}", "project": "{name}"},
+)
+
+
+FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"
+FOLDERS = ("minutes", "archive", "drafts", "letters", "plans", "lists")
+FILE_NAMES = ("summary.txt", "agenda.md", "contacts.txt", "remarks.md", "ideas.txt", "urls.txt")
+
+
+def files_become(world: t.Sampler, row: t.Row, changes: Mapping[str, str | None]) -> dict[str, Any]:
+    """The default branch must have its files with these changes (None: gone); blank ends are free."""
+    branch = row["default_branch"]
+    files = {entry[0]: entry[1] for entry in world.rows(FILES, row["project_id"], branch)}
+    for path, content in changes.items():
+        files.pop(path, None)
+        if content is not None:
+            files[path] = content.strip("\n")
+    return t.state(FILES, row["project_id"], branch, expected=[[path, files[path]] for path in sorted(files)])
+
+
+def open_file(row: t.Row, path: str) -> list[Step]:
+    """Return the steps to a file on the default branch."""
+    return [*open_project(row), *map(t.click, path.split("/"))]
+
+
+def writable(world: t.Sampler, condition: str = "1") -> t.Row:
+    """Return a project that I may write to."""
+    return world.pick(PROJECTS + f"SELECT s.* FROM seen s WHERE {MAY_WRITE} AND ({condition}) ORDER BY project_id")
+
+
+file_new = Change(
+    writable,
+    lambda world, row: t.all_of(
+        t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['default_branch']}/{row['path']}"),
+        files_become(world, row, {row["path"]: row["text"]}),
+    ),
+    way=lambda _, row: [
+        *open_project(row, "New file"),
+        t.type_text("File name", row["path"], "The slash makes the folder."),
+        t.type_text("File content", row["text"]),
+        t.click("Commit changes"),
+    ],
+    seen="The file is there.",
+    also={
+        "path": lambda world, _row: f"{world.rng.choice(FOLDERS)}/{world.rng.choice(FILE_NAMES)}",
+        "text": lambda world, _row: world.rng.choice(TEXTS["notes"]),
+    },
+    slots={"project": "{name}"},
+)
+
+
+def folder_new(world: t.Sampler) -> t.Draw:
+    """Make two files in one folder, with what is to be read on the project's page."""
+    row = writable(world)
+    folder = world.rng.choice(FOLDERS)
+    first, second = world.rng.sample(FILE_NAMES, 2)
+    changes = {f"{folder}/{first}": row["namespace_name"], f"{folder}/{second}": str(row["stars"])}
+    steps: list[Step] = []
+    for path, text in changes.items():
+        steps += [t.click("Project overview"), t.click("New file"), t.type_text("File name", path)]
+        steps += [t.type_text("File content", text), t.click("Commit changes")]
+    return instruction(
+        {"folder": folder, "project": row["name"], "first": first, "second": second},
+        files_become(world, row, changes),
+        way=[*open_project(row), *steps],
+        seen="Both files are there.",
+    )
+
+
+def website_title(world: t.Sampler) -> t.Draw:
+    """Replace one line of a page of my website."""
+    row = world.pick(
+        PROJECTS
+        + """SELECT m.*, f.content FROM mine m JOIN file f ON f.branch_id = m.trunk_id AND f.path = 'index.html'
+        WHERE f.content LIKE '%<title>%' ORDER BY project_id"""
+    )
+    topic = world.pick("SELECT name FROM user WHERE user_id > 1 ORDER BY user_id")["name"]
+    title = world.rng.choice((f"The friends of {topic}", f"Letters to {topic}", f"A room for {topic}"))
+    before, _, rest = row["content"].partition("<title>")
+    content = f"{before}<title>{title}</title>{rest.partition('</title>')[2]}"
+    return instruction(
+        {"project": row["name"], "title": title},
+        files_become(world, row, {"index.html": content}),
+        way=[
+            *open_file(row, "index.html"),
+            t.click("Edit file"),
+            t.type_text("File content", content, "Only the title differs."),
+            t.click("Commit changes"),
+        ],
+        seen="The title is changed.",
+    )
+
+
+def license_change(world: t.Sampler) -> t.Draw:
+    """Replace the license by a template."""
+    row = world.pick(PROJECTS + "SELECT * FROM mine WHERE license != '' ORDER BY project_id")
+    name = world.rng.choice([name for name in licenses() if name != row["license"]])
+    me = world.value("SELECT name FROM user WHERE user_id = ?", ME)
+    year = world.value("SELECT substr(value, 1, 4) FROM world WHERE key = 'now'")
+    text = licenses()[name].replace("@y@", year).replace("@a@", me)
+    return instruction(
+        {"project": row["name"], "license": name},
+        t.all_of(
+            files_become(world, row, {"LICENSE": text}),
+            t.state("SELECT license FROM project WHERE project_id = ?", row["project_id"], expected=[[name]]),
+        ),
+        way=[
+            *open_file(row, "LICENSE"),
+            t.click("Edit file"),
+            t.choose("License template", name),
+            t.click("Apply template"),
+            t.click("Commit changes"),
+        ],
+        seen=f"The license is the {name} now.",
+    )
+
+
+readme_replace = Change(
+    writable,
+    lambda world, row: files_become(world, row, {"README.md": row["text"]}),
+    way=lambda _, row: [
+        *open_file(row, "README.md"),
+        t.click("Edit file"),
+        t.type_text("File content", row["text"]),
+        t.click("Commit changes"),
+    ],
+    seen="The README is replaced.",
+    also={"text": lambda world, _row: world.rng.choice(TEXTS["notes"])},
+    slots={"project": "{name}"},
+)
+file_delete = Change(
+    writable,
+    lambda world, row: files_become(world, row, {row["other"]["path"]: None}),
+    way=lambda _, row: [*open_file(row, row["other"]["path"]), t.click("Delete file")],
+    seen="The file is gone.",
+    other=("SELECT path FROM file WHERE branch_id = ? ORDER BY path", "trunk_id"),
+    slots={"path": "{other[path]}", "project": "{name}"},
+)

@@ -1,0 +1,620 @@
+"""Facts of one article or of several, lists and categories, pages to open, and changes to articles and the watchlist."""
+
+from webarena_gym.sites.country.formats import date_time
+from webarena_gym.sites.wikipedia.markup import path, sections, whole
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import difference_of, lacks, sum_of
+from webarena_gym.templates.rows import Change, Fact, Visit
+from webarena_gym.templates.ways import impossible, instruction, question, visit
+from webarena_gym.templates.wikipedia import (
+    FACTS,
+    FILMS,
+    ME,
+    TEXTS,
+    country,
+    draw_extreme,
+    open_article,
+    open_category,
+    open_list,
+    url,
+)
+
+QUESTIONS = {
+    ("town", "Founded"): "in which year was {} founded?",
+    ("town", "Population"): "how many people live in {}?",
+    ("town", "Elevation"): "how many meters above the sea does {} lie?",
+    ("town", "Area"): "what is the area of the town of {} in square kilometers?",
+    ("university", "Students"): "how many students does {} have?",
+    ("museum", "Visitors"): "how many people visit the {} a year?",
+    ("national park", "Area"): "how large is {} in square kilometers?",
+    ("national park", "Highest point"): "how many meters high is the highest point of {}?",
+    ("stadium", "Capacity"): "how many spectators can {} hold?",
+    ("bridge", "Length"): "how many meters long is the {}?",
+    ("monument", "Height"): "how many meters tall is the {}?",
+    ("library", "Volumes"): "how many volumes does the {} hold?",
+    ("film", "Running time"): "how many minutes does the film {} run?",
+    ("novel", "Pages"): "how many pages does the novel {} have?",
+    ("album", "Released"): "in which year was the album {} released?",
+    ("company", "Employees"): "how many employees does {} have?",
+    ("disaster", "Deaths"): "how many people died in the {}?",
+}
+"""What can be asked of an article, by its kind and the label of the fact."""
+
+
+def fact_number(world: t.Sampler) -> t.Draw:
+    """Ask for a number in an infobox."""
+    kind, label = world.rng.choice(list(QUESTIONS))
+    row = world.pick(FACTS + "SELECT * FROM facts WHERE kind = ? AND label = ? ORDER BY article_id", kind, label)
+    number = str(int(row["number"]))
+    return question(
+        {"question": QUESTIONS[kind, label].format(row["title"])},
+        number,
+        way=open_article(row["title"]),
+        seen=f"{label}: {row['text']}.",
+        wrong=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
+    )
+
+
+birthday = Fact(
+    FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id",
+    "{text}",
+    way=open_article("{title}"),
+    seen="Born: {text}.",
+    wrong=lambda _, row: [row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
+    slots={"person": "{title}"},
+)
+
+
+def birthplace_of_maker(world: t.Sampler) -> t.Draw:
+    """Ask for a fact of the person whom the article of a work names."""
+    label, maker, kind = world.rng.choice(
+        (("Directed by", "director", "film"), ("Author", "author", "novel"), ("Artist", "musician", "album"))
+    )
+    row = world.pick(
+        FACTS
+        + """SELECT w.title, w.target AS maker, b.target AS town FROM facts w JOIN facts b ON b.title = w.target
+        WHERE w.label = ? AND b.label = 'Birthplace' ORDER BY w.article_id""",
+        label,
+    )
+    other = world.value("SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY article_id", row["town"])
+    return t.Draw(
+        slots={"maker": maker, "kind": kind, "title": row["title"]},
+        eval=t.told(t.answer(fuzzy_match=row["town"]), about=[row["maker"]]),
+        solution=[
+            *open_article(row["title"]),
+            t.click(row["maker"], f"It is by {row['maker']}."),
+            t.leave(row["town"], f"{row['maker']} was born in {row['town']}."),
+        ],
+        wrong_answers=[other, row["maker"]],
+    )
+
+
+def older_person(world: t.Sampler) -> t.Draw:
+    """Compare two dates of birth."""
+    row = world.pick(
+        FACTS
+        + """SELECT a.title AS first, b.title AS second, a.number AS year FROM facts a JOIN facts b ON b.number > a.number
+        AND b.number < a.number + 15 AND b.kind = a.kind WHERE a.label = 'Born' AND b.label = 'Born' ORDER BY 1, 2"""
+    )
+    shown = [row["first"], row["second"]]
+    world.rng.shuffle(shown)
+    return question(
+        {"one": shown[0], "other": shown[1]},
+        row["first"],
+        way=[*open_article(shown[0]), *open_article(shown[1], "I know when this one was born, now the other.")],
+        seen=f"{row['first']} was born in {int(row['year'])}, before {row['second']}.",
+        wrong=[row["second"]],
+    )
+
+
+prize_winner = Fact(
+    FACTS
+    + """SELECT target AS prize, CAST(number AS INTEGER) AS year, title FROM facts
+        WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2""",
+    "{title}",
+    way=open_article("{prize}"),
+    seen="In {year} it went to {title}.",
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"]
+        )
+    },
+)
+
+
+def prize_without_winner(world: t.Sampler) -> t.Draw:
+    """Ask for a winner in a year in which there was none."""
+    prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
+    years = [
+        int(row["number"])
+        for row in world.rows(FACTS + "SELECT number FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
+    ]
+    free = [year for year in range(min(years), max(years)) if year not in years]
+    t.skip_if(not free, "a year without a winner")
+    year = world.rng.choice(free)
+    return impossible(
+        {"prize": prize, "year": year},
+        lacks([str(number) for number in years], []),
+        way=open_article(prize),
+        seen=f"The table of winners has no line for {year}.",
+        wrong=[world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)],
+    )
+
+
+home_in_decade = Fact(
+    FACTS
+    + """, homes AS (SELECT title, target, number AS since, lead(number) OVER (PARTITION BY title ORDER BY number) AS until
+        FROM facts WHERE label IN ('Home stadium', 'Former stadium'))
+        SELECT *, (SELECT h.target FROM homes h WHERE h.title = o.title AND h.until IS NULL) AS now FROM homes o
+        WHERE until IS NOT NULL AND target != now ORDER BY title, since""",
+    "{target}",
+    way=open_article("{title}"),
+    seen="From {decade} on they played at {target}.",
+    wrong=["{now}"],
+    also={"decade": lambda world, row: world.rng.choice(range(int(row["since"]), int(row["until"]), 10))},
+    slots={"team": "{title}"},
+)
+
+
+def latest_editor(world: t.Sampler) -> t.Draw:
+    """Ask for the last line of a page's history, and its length."""
+    row = world.pick(
+        """SELECT p.title, u.username, (SELECT count(*) FROM revision c WHERE c.article_id = p.article_id) AS edits
+        FROM page p JOIN revision r USING (revision_id) JOIN user u USING (user_id) WHERE p.kind != 'list' ORDER BY p.article_id"""
+    )
+    shown = f"{row['username']}, {row['edits']}"
+    return question(
+        {"title": row["title"]},
+        shown,
+        way=[*open_article(row["title"]), t.click("View history")],
+        seen=f"The first line is by {row['username']}, and there are {row['edits']}.",
+        wrong=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
+    )
+
+
+def first_of_several(world: t.Sampler) -> t.Draw:
+    """Compare the first years of landmarks of different kinds, each on a page of its own."""
+    rows = world.rows(
+        FACTS
+        + """SELECT title, CAST(number AS INTEGER) AS year FROM facts
+        WHERE label IN ('Opened', 'Founded', 'Established', 'Unveiled') AND kind NOT IN ('town', 'team', 'company') ORDER BY title"""
+    )
+    chosen = world.rng.sample(rows, 3)
+    first, second = sorted(chosen, key=lambda row: row["year"])[:2]
+    t.skip_if(first["year"] == second["year"], "one that is older than the others")
+    titles = [row["title"] for row in chosen]
+    return question(
+        {"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
+        first["title"],
+        way=[step for row in chosen for step in open_article(row["title"])],
+        seen="It is from {year}, and the others are younger.".format(year=first["year"]),
+        wrong=[second["title"]],
+    )
+
+
+office_holder = Fact(
+    FACTS
+    + """SELECT o.title, o.label, o.target AS holder, s.target AS university FROM facts o
+        JOIN facts s ON s.title = o.target AND s.label = 'Alma mater'
+        WHERE o.label IN ('President', 'Governor', 'Mayor') ORDER BY o.article_id""",
+    "{holder}; {university}",
+    way=[*open_article("{title}"), t.click("{holder}")],
+    seen="{holder} studied at {university}.",
+    wrong=["{holder}; {other}", "{holder}"],
+    also={
+        "other": lambda world, row: world.value(
+            "SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"]
+        )
+    },
+    slots={"office": "{label:lower}", "place": "{title}"},
+)
+alumni_count = Fact(
+    FACTS
+    + """SELECT target AS university, kind, count(*) AS found FROM facts WHERE label = 'Alma mater'
+        GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2""",
+    "{found!s}",
+    way=lambda world, row: open_list(world, f"{row['kind']}s"),
+    seen="{university} stands in {found} rows.",
+    wrong=lambda _, row: [str(row["found"] + 1), str(row["found"] - 1)],
+    slots={"people": "{kind}s"},
+)
+film_director = Fact(
+    FILMS + "SELECT * FROM films ORDER BY article_id",
+    "{director}",
+    way=open_article("{title}"),
+    seen="Directed by: {director}.",
+    wrong=["{other}"],
+    also={
+        "other": lambda world, row: world.value(
+            FILMS + "SELECT director FROM films WHERE director != ? ORDER BY article_id", row["director"]
+        )
+    },
+    slots={"film": "{title}"},
+)
+
+
+def first_film(world: t.Sampler) -> t.Draw:
+    """Compare the years of two films."""
+    row = world.pick(
+        FILMS
+        + """SELECT a.title AS first, b.title AS second, a.year, b.year AS later FROM films a JOIN films b
+        ON b.year > a.year AND b.year < a.year + 10 ORDER BY 1, 2"""
+    )
+    shown = [row["first"], row["second"]]
+    world.rng.shuffle(shown)
+    return question(
+        {"one": shown[0], "other": shown[1]},
+        row["first"],
+        way=[*open_article(shown[0]), *open_article(shown[1], "Now the year of the other one.")],
+        seen=f"It is from {row['year']}, the other one from {row['later']}.",
+        wrong=[row["second"]],
+    )
+
+
+def films_before_year(world: t.Sampler) -> t.Draw:
+    """Count the films of a director before or after a year in which none came out."""
+    director = world.pick(FILMS + "SELECT director FROM films GROUP BY director HAVING count(*) > 2 ORDER BY director")[
+        "director"
+    ]
+    years = [row["year"] for row in world.rows(FILMS + "SELECT year FROM films WHERE director = ? ORDER BY year", director)]
+    year = world.rng.choice([year for year in range(years[0] + 1, years[-1]) if year not in years])
+    when = world.rng.choice(("before", "after"))
+    found = sum(each < year if when == "before" else each > year for each in years)
+    return question(
+        {"director": director, "when": when, "year": year},
+        str(found),
+        way=open_article(f"List of films directed by {director}"),
+        seen=f"{found} of {len(years)} are from {when} {year}.",
+        wrong=[str(found + 1), str(len(years))],
+    )
+
+
+prized_films = Fact(
+    FILMS + "SELECT director FROM films GROUP BY director HAVING sum(is_awarded) BETWEEN 2 AND count(*) - 1 ORDER BY director",
+    lambda _, row: ", ".join(row["title"] for row in row["films"] if row["is_awarded"]),
+    way=open_article("List of films directed by {director}"),
+    seen="The last column of the table names the prizes.",
+    wrong=lambda _, row: [
+        ", ".join(row["title"] for row in row["films"]),
+        next(row["title"] for row in row["films"] if not row["is_awarded"]),
+    ],
+    also={
+        "films": lambda world, row: world.rows(
+            FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", row["director"]
+        )
+    },
+)
+
+
+def common_actor(world: t.Sampler) -> t.Draw:
+    """Find the one actor whom two films have in common."""
+    row = world.pick(
+        FACTS
+        + """SELECT a.title AS one, b.title AS other, min(a.target) AS actor, a.article_id AS place
+        FROM facts a JOIN facts b ON b.target = a.target AND b.title > a.title
+        WHERE a.label = 'Starring' AND b.label = 'Starring' GROUP BY a.title, b.title HAVING count(*) = 1 ORDER BY 1, 2"""
+    )
+    others = [
+        each["target"]
+        for each in world.rows(
+            FACTS + "SELECT target FROM facts WHERE label = 'Starring' AND title = ? AND target != ? ORDER BY position",
+            row["one"],
+            row["actor"],
+        )
+    ]
+    t.skip_if(not others, "a film with several actors")
+    return question(
+        {"one": row["one"], "other": row["other"]},
+        row["actor"],
+        way=[*open_article(row["one"]), *open_article(row["other"], "Now the cast of the other one.")],
+        seen=f"{row['actor']} is in both casts.",
+        wrong=others[:2],
+    )
+
+
+def age_of_director(world: t.Sampler) -> t.Draw:
+    """Compute an age from the facts of two articles."""
+    row = world.pick(
+        FILMS
+        + """SELECT f.title, f.director, f.year, CAST(b.number AS INTEGER) AS born
+        FROM films f JOIN facts b ON b.title = f.director AND b.label = 'Born' ORDER BY f.article_id"""
+    )
+    age = row["year"] - row["born"]
+    return t.Draw(
+        slots={"film": row["title"]},
+        grounds={str(age): difference_of([str(row["year"])], [str(row["born"])])},
+        eval=t.told(t.answer(fuzzy_match=str(age)), about=[row["director"]]),
+        solution=[
+            *open_article(row["title"]),
+            t.click(row["director"], f"It is from {row['year']}."),
+            t.leave(str(age), f"{row['director']} was born in {row['born']} and turned {age} in {row['year']}."),
+        ],
+        wrong_answers=[str(age + 1), str(age - 1)],
+    )
+
+
+TOWNS = (
+    FACTS.rstrip()
+    + """, towns AS (
+    SELECT p.title, CAST(p.number AS INTEGER) AS population, s.target AS state
+    FROM facts p JOIN facts s USING (article_id) WHERE p.kind = 'town' AND p.label = 'Population' AND s.label = 'State'
+) """
+)
+"""The towns with their people and states."""
+
+
+def extreme_landmark(world: t.Sampler) -> t.Draw:
+    """Ask for the landmark at one end of a measure."""
+    end = draw_extreme(world)
+    return question(
+        {"extreme": end.words, "country": country(world)},
+        end.row["title"],
+        way=end.way,
+        seen=f"{end.row['title']} has {end.shown}.",
+        wrong=[end.other],
+    )
+
+
+def extreme_town(world: t.Sampler) -> t.Draw:
+    """Ask for the town of a state at one end, or next to it."""
+    place, index = world.rng.choice((("largest", 0), ("second largest", 1), ("smallest", -1)))
+    state = world.pick("SELECT title FROM article WHERE kind = 'state' ORDER BY title")["title"]
+    towns = [
+        row["title"]
+        for row in world.rows(TOWNS + "SELECT title FROM towns WHERE state = ? ORDER BY population DESC, title", state)
+    ]
+    t.skip_if(len(towns) < 3, "a state with some towns")
+    return question(
+        {"state": state, "place": place},
+        towns[index],
+        way=open_list(world, "towns"),
+        seen=f"Of {len(towns)} towns in {state} it is {towns[index]}.",
+        wrong=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
+    )
+
+
+def population_sum(world: t.Sampler) -> t.Draw:
+    """Add the populations of two towns."""
+    one, other = world.rng.sample(world.rows(TOWNS + "SELECT * FROM towns ORDER BY title"), 2)
+    total = one["population"] + other["population"]
+    return t.Draw(
+        slots={"one": one["title"], "other": other["title"]},
+        grounds={f"{total:,}": sum_of(f"{one['population']:,}", f"{other['population']:,}")},
+        eval=t.answer(fuzzy_match=f"{total:,}"),
+        solution=[
+            *open_list(world, "towns"),
+            t.leave(f"{total:,}", f"{one['population']:,} and {other['population']:,} are {total:,}."),
+        ],
+        wrong_answers=[f"{one['population']:,}", f"{total + 1000:,}"],
+    )
+
+
+def towns_above(world: t.Sampler) -> t.Draw:
+    """Count the towns above a number of people."""
+    limit = world.rng.choice((3_000, 5_000, 10_000, 20_000, 40_000, 60_000, 80_000, 150_000))
+    found = world.value(TOWNS + "SELECT count(*) FROM towns WHERE population > ?", limit)
+    return question(
+        {"country": country(world), "limit": f"{limit:,}"},
+        str(found),
+        way=open_list(world, "towns"),
+        seen=f"{found} of the towns have more than {limit:,} people.",
+        wrong=[str(found + 1), str(found - 1)],
+    )
+
+
+category_size = Fact(
+    "SELECT name, count(*) AS size FROM category GROUP BY name HAVING size > 1 ORDER BY name",
+    "{size!s}",
+    way=lambda world, row: open_category(world, row["name"]),
+    seen="{other[title]} and others, {size} in all.",
+    wrong=lambda _, row: [str(row["size"] + 1), str(row["size"] - 1)],
+    other=("SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title", "name"),
+    slots={"category": "{name}"},
+)
+
+
+def prized_university(world: t.Sampler) -> t.Draw:
+    """Ask for the university with the most prize winners, in a state or in the whole country."""
+    rows = world.rows(
+        FACTS
+        + """SELECT p.title, p.number, s.target AS state FROM facts p JOIN facts s USING (article_id)
+        WHERE p.label = 'Prize winners' AND s.label = 'State' ORDER BY p.number DESC, p.title"""
+    )
+    land = country(world)
+    place = world.rng.choice([land, *sorted({row["state"] for row in rows})])
+    here = [row for row in rows if place in (land, row["state"])]
+    t.skip_if(len(here) < 2 or here[0]["number"] == here[1]["number"], "a university that stands out")
+    return question(
+        {"place": place},
+        here[0]["title"],
+        way=open_list(world, "universities"),
+        seen=f"It has {int(here[0]['number'])} prize winners.",
+        wrong=[here[1]["title"]],
+    )
+
+
+def landmarks_of_state(world: t.Sampler) -> t.Draw:
+    """List the landmarks of one kind in a state, or find that there are none."""
+    kind, kinds = world.rng.choice(
+        (("museum", "museums"), ("hospital", "hospitals"), ("monument", "monuments"), ("bridge", "bridges"), ("zoo", "zoos"),
+         ("university", "universities"), ("national park", "national parks"))
+    )  # fmt: skip
+    state = world.pick("SELECT title FROM article WHERE kind = 'state' ORDER BY title")["title"]
+    rows = world.rows(FACTS + "SELECT title, target FROM facts WHERE kind = ? AND label = 'State' ORDER BY title", kind)
+    here, elsewhere = ([row["title"] for row in rows if (row["target"] == state) is wanted] for wanted in (True, False))
+    t.skip_if(len(here) == 1, "an answer that is a list")
+    shown = ", ".join(here) or "N/A"
+    wrong = [", ".join([*here, *elsewhere[:1]]), ", ".join(here[1:])]
+    return t.Draw(
+        slots={"kinds": kinds, "state": state},
+        grounds={"N/A": lacks(elsewhere, [])} if not here else {},
+        eval=t.answer(fuzzy_match=shown),
+        solution=[*open_list(world, kinds), t.leave(shown, f"{len(here)} of {len(rows)} are in {state}.")],
+        wrong_answers=[each for each in wrong if each not in ("", shown)],
+    )
+
+
+article_place = Visit(
+    "SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation', 'country') ORDER BY article_id",
+    lambda _, row: url(row["title"]),
+    way=open_article("{title}"),
+)
+category_place = Visit(
+    "SELECT DISTINCT name FROM category ORDER BY name",
+    lambda _, row: f"__WIKIPEDIA__{path('Category:' + row['name'])}",
+    way=lambda world, row: open_category(world, row["name"]),
+    slots={"category": "{name}"},
+)
+
+
+def extreme_place(world: t.Sampler) -> t.Draw:
+    """Find the landmark at one end of a measure and open its article."""
+    end = draw_extreme(world)
+    return visit(
+        {"extreme": end.words, "country": country(world)},
+        url(end.row["title"]),
+        way=[*end.way, t.click(end.row["title"], f"It has {end.shown}.")],
+    )
+
+
+source_place = Visit(
+    FACTS + "SELECT title, target FROM facts WHERE label = 'Based on' ORDER BY article_id",
+    lambda _, row: url(row["target"]),
+    way=[*open_article("{title}"), t.click("{target}", "Based on: {target}.")],
+    slots={"film": "{title}"},
+)
+links_place = Visit(
+    "SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation') ORDER BY article_id",
+    lambda _, row: f"__WIKIPEDIA__{path(row['title']).replace('/wiki/', '/links/', 1)}",
+    way=[*open_article("{title}"), t.click("What links here")],
+)
+first_revision_place = Visit(
+    """SELECT title, min(revision_id) AS oldest, count(*) AS edits FROM revision JOIN article USING (article_id)
+        GROUP BY article_id HAVING edits > 1 ORDER BY article_id""",
+    lambda _, row: f"{url(row['title'])}?oldid={row['oldest']}",
+    way=[*open_article("{title}"), t.click("View history"), t.click("{stamp}", "The last line is the oldest.")],
+    also={
+        "stamp": lambda world, row: date_time(
+            world.value("SELECT created_at FROM revision WHERE revision_id = ?", row["oldest"])
+        )
+    },
+)
+university_place = Visit(
+    FACTS + "SELECT title, target FROM facts WHERE label = 'Alma mater' ORDER BY article_id",
+    lambda _, row: url(row["target"]),
+    way=[*open_article("{title}"), t.click("{target}", "Alma mater: {target}.")],
+    slots={"person": "{title}"},
+)
+
+
+WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
+_NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
+WHERE revision_id > ? ORDER BY revision_id"""
+
+
+def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[list[str]]:
+    """Return the watchlist as it should be after some titles came and some went."""
+    titles = [row["title"] for row in world.rows(WATCHED)]
+    return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
+
+
+watch_add = Change(
+    f"SELECT title FROM article WHERE kind != 'list' AND title NOT IN ({WATCHED}) ORDER BY article_id",
+    lambda world, row: t.state(WATCHED, expected=watchlist(world, plus=[row["title"]], minus=[])),
+    way=[*open_article("{title}"), t.click("Add to watchlist")],
+    seen="{title} is on the watchlist.",
+)
+
+
+def watch_extreme(world: t.Sampler) -> t.Draw:
+    """Find the landmark at one end of a measure and watch its article."""
+    end = draw_extreme(world)
+    title = end.row["title"]
+    return instruction(
+        {"extreme": end.words},
+        t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
+        way=[*end.way, t.click(title, f"It has {end.shown}."), t.click("Add to watchlist")],
+    )
+
+
+watch_remove = Change(
+    WATCHED,
+    lambda world, row: t.state(WATCHED, expected=watchlist(world, plus=[], minus=[row["title"]])),
+    way=[t.click("Watchlist"), t.click("Stop watching {title}")],
+)
+
+
+def watch_films(world: t.Sampler) -> t.Draw:
+    """Watch every film of a director."""
+    director = world.pick(
+        FACTS
+        + "SELECT target FROM facts WHERE label = 'Directed by' GROUP BY target HAVING count(*) BETWEEN 3 AND 4 ORDER BY target"
+    )["target"]
+    films = [
+        row["title"]
+        for row in world.rows(
+            FACTS + "SELECT title FROM facts WHERE label = 'Directed by' AND target = ? ORDER BY title", director
+        )
+    ]
+    return instruction(
+        {"director": director},
+        t.state(WATCHED, expected=watchlist(world, plus=films, minus=[])),
+        way=[
+            *open_article(director, "The article on the director names the films."),
+            *(step for film in films for step in (*open_article(film), t.click("Add to watchlist"))),
+        ],
+        seen=f"All {len(films)} are on the watchlist.",
+    )
+
+
+def edit_section(world: t.Sampler) -> t.Draw:
+    """Write a section of an article anew."""
+    page = world.pick("SELECT title, text FROM page WHERE kind IN ('museum', 'university', 'town', 'film') ORDER BY article_id")
+    parts = sections(page["text"])
+    place = world.rng.choice([place for place, part in enumerate(parts) if part.heading in ("History", "Reception", "Culture")])
+    name = world.value(f"SELECT real_name FROM user WHERE user_id = {ME}")
+    text, summary = world.rng.choice(TEXTS["sentences"]).format(name=name), world.rng.choice(TEXTS["summaries"])
+    heading = parts[place].heading
+    parts[place] = parts[place]._replace(body=text)
+    return instruction(
+        {"heading": heading, "title": page["title"], "text": text, "summary": summary},
+        t.all_of(
+            t.at_url(url(page["title"])),
+            t.state(
+                _NEW_TEXTS,
+                world.value("SELECT max(revision_id) FROM revision"),
+                expected=[[page["title"], ME, whole(parts), summary]],
+            ),
+        ),
+        way=[
+            *open_article(page["title"]),
+            t.click(f"Edit section {heading}"),
+            t.type_text("Text", text),
+            t.type_text("Summary of the change", summary),
+            t.click("Save changes"),
+        ],
+        seen="The edit was saved.",
+    )
+
+
+preferences = Change(
+    f"SELECT username, real_name FROM user WHERE user_id = {ME}",
+    lambda _, row: t.state(
+        "SELECT username, real_name, email, wants_mail FROM user WHERE user_id = ?",
+        ME,
+        expected=[[row["username"], row["real_name"], row["email"], 1]],
+    ),
+    way=[
+        t.click("Preferences"),
+        t.type_text("Email", "{email}"),
+        t.click("Email me when a page on my watchlist changes"),
+        t.click("Save preferences"),
+    ],
+    seen="The preferences were saved.",
+    also={
+        "email": lambda world, row: (
+            f"{row['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
+        )
+    },
+)
