@@ -25,8 +25,7 @@ from webarena_gym.browsers.base import Browser, do
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
-from webarena_gym.evaluators import check, evaluate
-from webarena_gym.evaluators.injections import judge_injection
+from webarena_gym.evaluators import check, evaluate, judge_injection
 from webarena_gym.observation import Observation, observe, pivotal, scrolled
 from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env

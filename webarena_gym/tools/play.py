@@ -11,7 +11,7 @@ import gymnasium
 
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.errors import TaskError
-from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.sites.world import cache_folder
 
 PLAYING = """\
