@@ -84,7 +84,9 @@ class Dialect:
         Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None)
         """
         try:
-            return self.syntax.read(answer_part(_checked(reply)))
+            if len(reply) > MAX_REPLY:
+                raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the examples follow it as well
+            return self.syntax.read(answer_part(reply))
         except ActionError as error:
             examples = "\n".join(map(self.example, self.forms))
             raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
@@ -117,12 +119,6 @@ class Dialect:
         if parameter.type != "element":
             return parameter.example
         return _NUMBER if self.naming == "id" else _LABELS.get(kind, _LABEL)
-
-
-def _checked(reply: str) -> str:
-    if len(reply) > MAX_REPLY:
-        raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")
-    return reply
 
 
 _PAGES: Mapping[str, str] = {
