@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -54,6 +55,7 @@ from webarena_gym.evaluation.results import (
     write_result,
 )
 from webarena_gym.options import HARD_STEPS
+from webarena_gym.playing import PlayedStep, play
 from webarena_gym.progress import Progress
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.servers.rest import request_json
@@ -113,25 +115,17 @@ class EnvSeat:
         env = self._env
         behind = env.unwrapped
         assert isinstance(behind, WebArenaLite)
-        observation, info = env.reset(seed=trial.seed_of("env") % 2**31, options={"task": trial.task})
+        first = env.reset(seed=trial.seed_of("env") % 2**31, options={"task": trial.task})
         self._player.begin(trial, behind)
-        while True:
-            before = time.perf_counter()
-            reply = self._player.reply(observation, info)
-            replied = time.perf_counter()
-            talk.add(reply, replied - before)
-            if reply.too_long:
-                return {"ending": "too_long", "reward": 0.0}
-            url = info["url"]
-            observation, reward, terminated, truncated, info = env.step(reply.text)
-            if "failure" in info:
-                return {"ending": "failed", "reward": None, "failure": str(info["failure"])}
-            talk.steps.append({"url": url, "reply": reply.text, "action_error": info["action_error"]})
-            talk.step_seconds.append((replied - before, time.perf_counter() - replied))
-            if terminated or truncated:
-                ending: Ending = "exited" if terminated else "truncated"
-                told: dict[str, Any] = {name: info[name] for name in ("verdicts", "side_effects") if name in info}
-                return {"ending": ending, "reward": float(reward), **told}
+        for step in play(env, partial(talk.reply, self._player), *first):
+            if "failure" in step.info:
+                return {"ending": "failed", "reward": None, "failure": str(step.info["failure"])}
+            talk.note(step)
+            if step.terminated or step.truncated:
+                ending: Ending = "exited" if step.terminated else "truncated"
+                told: dict[str, Any] = {name: step.info[name] for name in ("verdicts", "side_effects") if name in step.info}
+                return {"ending": ending, "reward": float(step.reward), **told}
+        return {"ending": "too_long", "reward": 0.0}
 
 
 class _Talk:
@@ -140,14 +134,25 @@ class _Talk:
     def __init__(self) -> None:
         self.steps: list[dict[str, str]] = []
         self.step_seconds: list[tuple[float, float]] = []  # the agent's and the env's
-        self._seconds = 0.0
+        self._seconds = self._newest = self._replied = 0.0
         self._used: dict[str, Any] = {"prompt_tokens": None, "completion_tokens": None, "cost": None}
 
-    def add(self, reply: Any, seconds: float) -> None:
-        self._seconds += seconds
-        for name, before in self._used.items():
+    def reply(self, player: Player, observation: str, info: Mapping[str, Any]) -> str | None:
+        """Return what the player says; None where the conversation is too long."""
+        before = time.perf_counter()
+        reply = player.reply(observation, info)
+        self._replied = time.perf_counter()
+        self._newest = self._replied - before
+        self._seconds += self._newest
+        for name, count in self._used.items():
             if (more := getattr(reply, name)) is not None:
-                self._used[name] = (before or 0) + more
+                self._used[name] = (count or 0) + more
+        return None if reply.too_long else reply.text
+
+    def note(self, step: PlayedStep) -> None:
+        """Take note of a step that was taken."""
+        self.steps.append({"url": step.before["url"], "reply": step.reply, "action_error": step.info["action_error"]})
+        self.step_seconds.append((self._newest, time.perf_counter() - self._replied))
 
     def used(self) -> dict[str, Any]:
         return {"steps": self.steps, "agent_seconds": self._seconds, "step_seconds": self.step_seconds, **self._used}
