@@ -8,8 +8,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from webarena_gym.servers.accounts import Account
-from webarena_gym.servers.logins import Login
+from webarena_gym.servers.logins import Account, Login
 
 STAFF = Account("staff@shop.test", "correct horse 7")
 LOGIN = Login("/accounts/login/", '[name="login-username"]', '[name="login-password"]', "/accounts/profile/")

@@ -13,7 +13,7 @@ from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import Draw, Templates, answer, at_url, click, leave, not_achievable
 from webarena_gym.tools import audit as auditing
-from webarena_gym.tools.audit import another, imitate, others
+from webarena_gym.tools.audit import another, answers, imitate
 
 audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.py has those
 
@@ -59,8 +59,8 @@ def drawn(monkeypatch):
         ]
         for name, pairs in blocks.items()
     }
-    monkeypatch.setattr(others, "templates", lambda: tasks)
-    monkeypatch.setattr(others, "_draws", lambda name, *_: tasks[name])
+    monkeypatch.setattr(answers, "templates", lambda: tasks)
+    monkeypatch.setattr(answers, "_draws", lambda name, *_: tasks[name])
     return tasks
 
 
@@ -138,7 +138,7 @@ def broken(world):
 @pytest.fixture
 def own_templates(monkeypatch):
     known = {**suite.templates(), **FICKLE}
-    for module in (suite, auditing, others):
+    for module in (suite, auditing, answers):
         monkeypatch.setattr(module, "templates", lambda: known)
 
 

@@ -19,7 +19,7 @@ from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.overlay import Overlay
 from webarena_gym.sites.planting import Planted, plant
 from webarena_gym.sites.world import load_world
-from webarena_gym.tools.audit import deeds
+from webarena_gym.tools.audit.side_effects import _posts, _rule, _Search
 
 WORLD = 1000
 
@@ -251,15 +251,15 @@ UNSEEN = {
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
-    search = deeds._Search(Place(WORLD, "content", "standard"))
+    search = _Search(Place(WORLD, "content", "standard"))
     pages = list(search.pages(name))
     assert search._backend.changes() == []
     search._begin()
     start = _content(search, name)
     tried, unseen, written = Counter(), set(), 0
     for url, page in pages:
-        for request in deeds._posts(page, url):
-            rule = deeds._rule(name, "POST", request.url)
+        for request in _posts(page, url):
+            rule = _rule(name, "POST", request.url)
             tried[rule] += 1
             if tried[rule] <= 4:
                 search._begin().load(request)

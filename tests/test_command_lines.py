@@ -314,7 +314,7 @@ def raising(error):
     ids=repr,
 )  # fmt: skip
 def test_errors_have_a_status_and_a_line(capsys, monkeypatch, error, code):
-    monkeypatch.setattr("webarena_gym.console.ending._OURS", ("tests", "webarena_gym"))
+    monkeypatch.setattr("webarena_gym.console._OURS", ("tests", "webarena_gym"))
     assert console.status("prog", raising(error)) == code
     said = capsys.readouterr().err
     assert said.count("\n") == (1 if "x" in str(error) else 0)

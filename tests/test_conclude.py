@@ -20,8 +20,7 @@ from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds.program_html import page_shows
 from webarena_gym.evaluators.kinds.state import state
 from webarena_gym.evaluators.kinds.string_match import answer
-from webarena_gym.evaluators.outcome import Outcome, View, answer_alone, no_scripts
-from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.evaluators.outcome import Outcome, View, answer_alone, in_words, no_scripts
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import SPLITS, draw, load, templates

@@ -26,7 +26,7 @@ BUILT = {
 }
 
 NEW_KIND = """
-from webarena_gym.evaluators.kind import EvalKind
+from webarena_gym.evaluators.outcome import EvalKind
 from webarena_gym.evaluators.outcome import Verdict
 
 def has_length(length):

@@ -20,21 +20,21 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import AgentError, RefusedError, ResultError, TaskError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load, with_calls
-from webarena_gym.evaluation.plan import Plan, suite_digest
-from webarena_gym.evaluation.programs import ProgramSeat, ServedArena
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
     EpisodesFile,
+    Plan,
     Record,
     episodes_digest,
     parse_record,
     read_episodes,
     read_result,
+    suite_digest,
     summarise,
     table,
 )
-from webarena_gym.evaluation.runner import GivenUpError, record_of, run
+from webarena_gym.evaluation.runner import GivenUpError, ProgramSeat, ServedArena, record_of, run
 from webarena_gym.evaluation.statistics import clustered, over_tasks, pass_all, pass_at, wilson
 from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, Usage, _usage, is_too_long, may_be_too_long
 from webarena_gym.servers.rest import retry_after_s

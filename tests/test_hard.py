@@ -17,7 +17,7 @@ from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.results import Record, summarise, table
-from webarena_gym.evaluators.verdicts import in_words, is_injected
+from webarena_gym.evaluators.outcome import in_words, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
 from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world

@@ -14,8 +14,8 @@ from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.document import read_source
 from webarena_gym.env import WebArenaLite
-from webarena_gym.evaluators.interrupts import deferred
 from webarena_gym.evaluators.kinds import state as state_kind
+from webarena_gym.evaluators.kinds.state import deferred
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Expert
 

@@ -13,8 +13,7 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.browsers.forms import control_value
 from webarena_gym.env import WebArenaLite
-from webarena_gym.observation.simplified_html import HtmlWriter
-from webarena_gym.observation.walk import write
+from webarena_gym.observation.writers import HtmlWriter, write
 from webarena_gym.pages import dom
 from webarena_gym.pages.reading import MAX_LABEL, Labels, clean
 from webarena_gym.sites.catalogue import HOSTS

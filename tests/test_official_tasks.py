@@ -17,9 +17,8 @@ from webarena_gym.backends.servers import login_sites
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import check, evaluate
-from webarena_gym.servers.addresses import placeholders, read_addresses
+from webarena_gym.servers.addresses import placeholders, read_addresses, resolve, resolve_all
 from webarena_gym.servers.logins import LOGINS
-from webarena_gym.servers.placeholders import resolve, resolve_all
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import read_tasks
 

@@ -13,9 +13,9 @@ from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.evaluators.addresses import agree, identity_of, read_address
+from webarena_gym.evaluators.kinds.url_match import agree, identity_of, read_address
 from webarena_gym.observation import visible_text
-from webarena_gym.servers.placeholders import resolve
+from webarena_gym.servers.addresses import resolve
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Task, draw, templates
 

@@ -12,13 +12,21 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, ServerError, SnapshotError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.accounts import PUBLISHED, Account, account_of
-from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses
+from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses, resolve_all
 from webarena_gym.servers.helpers import HELPERS, Scene
-from webarena_gym.servers.logins import LOGINS, Login, is_signed_in, log_in
-from webarena_gym.servers.placeholders import resolve_all
+from webarena_gym.servers.logins import (
+    LOGINS,
+    PUBLISHED,
+    Account,
+    Login,
+    Sessions,
+    account_of,
+    is_signed_in,
+    log_in,
+    read_cookies,
+    write_cookies,
+)
 from webarena_gym.servers.rest import RefusedError, request_json
-from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import parse_task
 from webarena_gym.tools.cli import main

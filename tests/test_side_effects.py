@@ -285,7 +285,7 @@ def test_solutions_with_something_else_beside_them_earn_nothing(found):
 
 def test_every_process_finds_the_same_deeds():
     code = (
-        "import pickle, sys; from webarena_gym.tools.audit.deeds import Place, _Search; search = _Search(Place(1000, 'layout', 'standard'));"
+        "import pickle, sys; from webarena_gym.tools.audit.side_effects import Place, _Search; search = _Search(Place(1000, 'layout', 'standard'));"
         " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
     )
     runs = [

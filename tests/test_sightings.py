@@ -12,7 +12,7 @@ from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, num
 from webarena_gym.tasks.task import Task
 from webarena_gym.tasks.template import Draw, Template, answer, click, leave
 from webarena_gym.tools.audit import audit
-from webarena_gym.tools.audit.sightings import Sightings, groundless, pieces, value_of
+from webarena_gym.tools.audit.evidence import Sightings, groundless, pieces, value_of
 
 WORLD = 7
 

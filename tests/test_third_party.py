@@ -19,9 +19,7 @@ from webarena_gym.errors import ServerError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.accounts import Account
-from webarena_gym.servers.logins import is_signed_in, log_in
-from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
+from webarena_gym.servers.logins import Account, Sessions, is_signed_in, log_in, read_cookies, write_cookies
 from webarena_gym.tasks.task import parse_task
 
 pytestmark = pytest.mark.usefixtures("one_chromium")

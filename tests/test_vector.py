@@ -24,8 +24,7 @@ from webarena_gym.errors import SnapshotError, TaskError, WorkerError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 from webarena_gym.vector import Result, WebArenaLiteVector
-from webarena_gym.vector.pool import CONTEXTS, Pool
-from webarena_gym.vector.workers import Command
+from webarena_gym.vector.pool import CONTEXTS, Command, Pool
 
 TASKS = [
     Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="done"), world_seed=0)

@@ -6,8 +6,7 @@ from pathlib import Path
 from roundup import configuration, init, instance, password
 from roundup.cgi.wsgi_handler import RequestDispatcher
 
-from webarena_gym.servers.accounts import Account
-from webarena_gym.servers.logins import Login
+from webarena_gym.servers.logins import Account, Login
 
 ANN = Account("ann", "correct horse")
 LOGIN = Login("/", '[name="__login_name"]', '[name="__login_password"]', "/issue?@template=item")

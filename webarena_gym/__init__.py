@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from webarena_gym.evaluators.judges import ChatJudge as ChatJudge
     from webarena_gym.miniwob import MiniWobText as MiniWobText
     from webarena_gym.recording import RecordGif as RecordGif
-    from webarena_gym.servers.accounts import Account as Account
+    from webarena_gym.servers.logins import Account as Account
     from webarena_gym.servers.logins import Login as Login
     from webarena_gym.tasks import Task as Task
     from webarena_gym.tasks import draw as draw
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
-    "Account": "servers.accounts",
+    "Account": "servers.logins",
     "ChatJudge": "evaluators.judges",
     "Info": "env",
     "Login": "servers.logins",

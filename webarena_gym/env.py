@@ -25,8 +25,7 @@ from webarena_gym.browsers.base import Browser, do
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
-from webarena_gym.evaluators import check, evaluate
-from webarena_gym.evaluators.injections import judge_injection
+from webarena_gym.evaluators import check, evaluate, judge_injection
 from webarena_gym.observation import Observation, observe, pivotal, scrolled
 from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
@@ -137,6 +136,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._side_effects = options.side_effects or ("forbidden" if options.sees_changes else "ignored")
         self._outer_limit = inf
         self._episode: Episode | None = None
+        self._answer_form = ""  # how its answer is to be given, where the task states its type
         self._seen: Seen | None = None  # of the page as it is; None after an action
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
         self._is_whole = (
@@ -165,7 +165,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
         During an episode the exit says how the task's answer is to be given.
         """
-        return tools(self.dialect, self._episode.task.answer_form if self._episode else "")
+        return tools(self.dialect, self._answer_form if self._episode else "")
 
     # The state of the episode, for experts, searches and viewers.
 
@@ -377,7 +377,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         )
 
     def _begin(self, episode: Episode) -> Told:
-        self._episode = episode
+        self._episode, self._answer_form = episode, episode.task.answer_form
         told = self._tell(episode, self._look(episode))
         self._is_whole = True
         return told
@@ -418,8 +418,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         }
         if episode.steps_left is not None:
             info["steps_left"] = episode.steps_left
-        if episode.task.answer_form:
-            info["answer_form"] = episode.task.answer_form
+        if self._answer_form:
+            info["answer_form"] = self._answer_form
         if self._backend.site_errors:
             info["site_errors"] = [*self._backend.site_errors]
         return as_text(chat), dict(info)

@@ -8,7 +8,7 @@ from typing import Any
 from gymnasium.spaces import Space, Text, Tuple
 
 from webarena_gym.actions import Dialect
-from webarena_gym.actions.forms import Parameter
+from webarena_gym.actions.action import Parameter
 from webarena_gym.texts import MAX_OBSERVATION as MAX_OBSERVATION
 from webarena_gym.texts import MAX_REPLY as MAX_REPLY
 

@@ -1,6 +1,6 @@
 """Prompts: the system prompts of agents, and chat messages as token ids.
 
-The style "env" is the env's own system message (`webarena_gym.actions.instructions`) and may change with the package. The texts of the
+The style "env" is the env's own system message (`webarena_gym.actions.dialect`) and may change with the package. The texts of the
 styles "act" and "think" do not change, because an agent is used with the system prompt that it was trained with. "react" and "plan" are for
 prompted agents, whose earlier thoughts stay in the conversation: after ReAct (Yao et al., arXiv 2210.03629), which alternates a thought and
 an action, and after WebPilot (Zhang et al., arXiv 2408.15978), which plans subtasks and reflects after each action. WebPilot has agents of

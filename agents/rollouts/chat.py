@@ -17,7 +17,7 @@ from agents.data.prompts import prompt_texts, reminded, told
 from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Policy, Reply, Request
-from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.errors import ServerError
 from webarena_gym.observation import HIGHLIGHT, pivotal
 from webarena_gym.observation.history import Turn, rounds

@@ -12,9 +12,9 @@ from webarena_gym.actions.action import Action as Action
 from webarena_gym.actions.action import Kind as Kind
 from webarena_gym.actions.browsergym import BrowserGym
 from webarena_gym.actions.dialect import Dialect as Dialect
-from webarena_gym.actions.instructions import instructions as instructions
-from webarena_gym.actions.tools import reply_of as reply_of
-from webarena_gym.actions.tools import tools as tools
+from webarena_gym.actions.dialect import instructions as instructions
+from webarena_gym.actions.dialect import reply_of as reply_of
+from webarena_gym.actions.dialect import tools as tools
 from webarena_gym.actions.webarena import WebArena
 from webarena_gym.actions.webrl import WebRL
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 
-from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.forms import Form, Parameter, answer, element, key, option, tab_index, text, url
+from webarena_gym.actions.action import Action, Form, Kind, Parameter, answer, element, key, option, tab_index, text, url
 from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 

@@ -1,11 +1,12 @@
 """A dialect: a way to write actions, read out of a model's reply, and explained to whoever has to write it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from functools import cache
+from typing import Any, Literal, Protocol
 
-from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.forms import Form, Parameter
+from webarena_gym.actions.action import Action, Form, Kind, Parameter
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ActionError
 from webarena_gym.texts import MAX_REPLY, cut
@@ -83,7 +84,9 @@ class Dialect:
         Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None)
         """
         try:
-            return self.syntax.read(answer_part(_checked(reply)))
+            if len(reply) > MAX_REPLY:
+                raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the examples follow it as well
+            return self.syntax.read(answer_part(reply))
         except ActionError as error:
             examples = "\n".join(map(self.example, self.forms))
             raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
@@ -118,7 +121,133 @@ class Dialect:
         return _NUMBER if self.naming == "id" else _LABELS.get(kind, _LABEL)
 
 
-def _checked(reply: str) -> str:
-    if len(reply) > MAX_REPLY:
-        raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")
-    return reply
+_PAGES: Mapping[str, str] = {
+    "html": "simplified HTML",
+    "axtree": "an accessibility tree",
+    "occam": "an outline of its accessibility tree",
+}
+_NAMES: Mapping[tuple[str, str], str] = {
+    ("html", "id"): 'the number that stands in its tag, as in <a id="12">',
+    ("axtree", "id"): "the number in brackets before it, as in [12] link",
+    ("occam", "id"): "the number in brackets after its role, as in link [12]",
+}
+_BY_LABEL = 'the label that it shows, such as Add to Cart; the second element of that label is "Add to Cart [2]"'
+_LEFT: Mapping[str, str] = {
+    "occam": """ Of a page that you leave, only the elements that you highlight are shown again, with what stands around them. To highlight \
+elements, begin your reply with a line that names them, such as OBSERVATION HIGHLIGHT: 12, 34."""
+}
+
+ANSWERS = """\
+Answers:
+- Give the bare value that was asked for, and nothing else: a name, a number with its unit, a date, "Yes" or "No".
+- Separate the items of a list by semicolons, or give a JSON list.
+- Write values as the pages show them. Give one answer, without alternatives, remarks or second values.
+- To explain an answer, do so first, and end with a line "Answer: " and the bare value; what stands before it is not read.
+- "N/A" is the answer to a task that cannot be done on these sites. Give it only when you have made sure of that.
+- Leave the answer empty if the task asks for none."""
+"""The rule for answers, which is the same in all dialects."""
+
+
+@cache
+def instructions(dialect: Dialect, observation: Literal["html", "axtree", "occam"] = "html") -> str:
+    """Return the system prompt of an agent that writes a dialect and sees pages in a style.
+
+    >>> from webarena_gym.actions import DIALECTS
+    >>> instructions(DIALECTS["webarena"]).splitlines()[3]
+    'click [id]: Click an element. Example: click [12]'
+    """
+    end = next(form for form in dialect.forms if form.kind == "Exit")
+    named = _BY_LABEL if dialect.naming == "label" else _NAMES[observation, dialect.naming]
+    actions = "\n".join(
+        f"{dialect.syntax.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms
+    )
+    return f"""\
+You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \
+may be left out.{_LEFT.get(observation, "")} Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
+
+The actions:
+{actions}
+
+An element is named by {named}. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
+Do what the task says and change nothing else. When it is done, end with {dialect.example(end)}, with your own answer in its place.
+
+{ANSWERS}"""
+
+
+_ELEMENTS = {
+    "id": "the number of the element in the newest page",
+    "label": "the label of the element as the newest page shows it",
+}
+_TYPES = {"element": "string", "text": "string", "integer": "integer", "number": "number"}
+
+
+def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
+    """Return the actions of a dialect as a list of tools, in the order of its forms; new objects with each call.
+
+    `answer_form` says how an answer is to be given, and is told with the actions that end the task.
+
+    >>> from webarena_gym.actions import DIALECTS
+    >>> [tool["function"]["name"] for tool in tools(DIALECTS["webrl"])][:3]
+    ['click', 'right_click', 'hover']
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": form.name,
+                "description": f"{form.meaning} {answer_form}".rstrip() if form.kind is Kind.EXIT else form.meaning,
+                "parameters": _schema(form, dialect),
+            },
+        }
+        for form in dialect.forms
+    ]
+
+
+def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "") -> str:
+    """Return the reply that says what a call of a tool says; `arguments` are an object or its JSON, as interfaces give one or the other.
+
+    A call that fits no tool is written all the same: what is wrong with it is told when it is played, as with any reply.
+
+    >>> from webarena_gym.actions import DIALECTS
+    >>> reply_of(DIALECTS["webrl"], "click", '{"element": "12"}')
+    'do(action="Click", element="12")'
+    """
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            return f"{name}: its arguments are no JSON"
+    if not isinstance(arguments, Mapping):
+        return f"{name}: its arguments are no object"
+    values = {str(key): _text(value) for key, value in arguments.items() if value is not None}
+    return dialect.syntax.spell(name, values)
+
+
+def _schema(form: Form, dialect: Dialect) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {parameter.name: _property(parameter, dialect, form.kind) for parameter in form.parameters},
+        "required": [parameter.name for parameter in form.parameters if parameter.default is None],
+        "additionalProperties": False,
+    }
+
+
+def _property(parameter: Parameter, dialect: Dialect, kind: Kind) -> dict[str, Any]:
+    meaning = _ELEMENTS[dialect.naming] if parameter.type == "element" else parameter.meaning
+    schema: dict[str, Any] = {"type": _TYPES[parameter.type], "description": meaning}
+    if parameter.choices:
+        schema["enum"] = list(parameter.choices)
+    if parameter.type == "integer":
+        schema["minimum"] = 0
+    if example := dialect.example_of(parameter, kind):
+        schema["examples"] = [json.loads(example) if schema["type"] != "string" else example]
+    return schema
+
+
+def _text(value: Any) -> str:
+    """Return a JSON value as the text of a parameter."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else json.dumps(value)

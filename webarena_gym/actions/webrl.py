@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.forms import Form, answer, element, option, tab_index, text
+from webarena_gym.actions.action import Action, Form, Kind, answer, element, option, tab_index, text
 from webarena_gym.actions.replies import Call, find_calls, only, quoted
 from webarena_gym.errors import ActionError
 

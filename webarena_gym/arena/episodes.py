@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
-from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.arena.choice import choose
 from webarena_gym.arena.envs import Envs
 from webarena_gym.arena.gateway import Gateway, Memory, Visit, is_target
@@ -26,7 +26,7 @@ from webarena_gym.arena.schema import (
 from webarena_gym.arena.translation import Translation
 from webarena_gym.env import Snapshot
 from webarena_gym.errors import ActionError, ArenaError, EvaluationError
-from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.pages.page import Response
 from webarena_gym.sites.world import load_world
 from webarena_gym.texts import MAX_REPLY

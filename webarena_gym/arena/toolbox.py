@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple, get_args
 
 from webarena_gym.actions import DIALECTS, reply_of, tools
-from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.arena.episodes import Episode
 from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import NewEpisode, Result, Split

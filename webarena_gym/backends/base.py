@@ -12,8 +12,8 @@ from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, TaskError
 from webarena_gym.evaluators import Outcome, View, no_scripts
-from webarena_gym.servers.accounts import Account
-from webarena_gym.servers.placeholders import resolve
+from webarena_gym.servers.addresses import resolve
+from webarena_gym.servers.logins import Account
 from webarena_gym.tasks import Task
 
 _MOMENT = "new Promise((done) => setTimeout(done, 100))"

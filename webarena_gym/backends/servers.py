@@ -11,11 +11,8 @@ from typing import Any
 from webarena_gym.backends.base import first_pages, opening
 from webarena_gym.browsers.base import Browser
 from webarena_gym.errors import ServerError, SnapshotError
-from webarena_gym.servers.accounts import Account
-from webarena_gym.servers.addresses import hosts, placeholders
-from webarena_gym.servers.logins import LOGINS, Login
-from webarena_gym.servers.placeholders import resolve
-from webarena_gym.servers.sessions import KeepingBrowser, Sessions
+from webarena_gym.servers.addresses import hosts, placeholders, resolve
+from webarena_gym.servers.logins import LOGINS, Account, KeepingBrowser, Login, Sessions
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import Task
 

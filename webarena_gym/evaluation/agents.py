@@ -22,7 +22,7 @@ from webarena_gym.actions import Action, Kind, reply_of
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
-from webarena_gym.evaluation.plan import Trial
+from webarena_gym.evaluation.results import Trial
 from webarena_gym.observation import visible_text
 from webarena_gym.servers.chat import ChatModel, Completion, is_too_long, may_be_too_long
 from webarena_gym.servers.rest import RefusedError

@@ -135,7 +135,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from webarena_gym.evaluation.session import evaluate  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.evaluation.runner import evaluate  # noqa: PLC0415 - keeps the other commands quick to start
 
     return evaluate(options)
 

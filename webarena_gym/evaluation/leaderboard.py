@@ -19,8 +19,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, WebArenaGymError
 from webarena_gym.evaluation.agents import COMMAND, Reply
-from webarena_gym.evaluation.plan import Trial, suite_digest
-from webarena_gym.evaluation.results import EPISODES, RESULT, Record, read_episodes, read_result, summarise
+from webarena_gym.evaluation.results import EPISODES, RESULT, Record, Trial, read_episodes, read_result, suite_digest, summarise
 from webarena_gym.evaluation.runner import EnvSeat, record_of
 from webarena_gym.progress import Progress
 from webarena_gym.sites.layout import Variation

@@ -1,19 +1,65 @@
-"""Plays the trials of a plan in threads, and hands out a record of each as it ends."""
+"""Runs of `webarena-gym evaluate`: the trials of a plan, played in threads by agents of this process or by programs that talk to an episode server.
 
+A program is begun once for each episode, with its address in the environment variables `WEBARENA_GYM_URL` and `WEBARENA_GYM_EPISODE`: the
+server, and the id of the episode; and with `WEBARENA_GYM_TOKEN` where the server asks for one. It plays by the server's own interface,
+answers there, and ends with the status 0. One that ends otherwise, or takes too long, without having answered has failed, and its episode
+says nothing; one that ends well without an answer is judged with an empty one.
+"""
+
+import argparse
+import json
+import logging
+import os
+import re
+import shlex
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 import gymnasium
 
+from webarena_gym import tasks as task_suite
+from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import WebArenaGymError
-from webarena_gym.evaluation.agents import Player
-from webarena_gym.evaluation.plan import Trial
-from webarena_gym.evaluation.results import Ending, Record
+from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymError
+from webarena_gym.evaluation.agents import (
+    CHAT,
+    COMMAND,
+    CallablePlayer,
+    ChatPlayer,
+    ExpertPlayer,
+    Player,
+    RandomPlayer,
+    digest,
+    load,
+)
+from webarena_gym.evaluation.results import (
+    EPISODES,
+    RESULT,
+    Ending,
+    EpisodesFile,
+    Plan,
+    Record,
+    Trial,
+    sample,
+    summarise,
+    table,
+    write_result,
+)
+from webarena_gym.options import HARD_STEPS
+from webarena_gym.playing import PlayedStep, play
+from webarena_gym.progress import Progress
+from webarena_gym.servers.chat import ChatModel
+from webarena_gym.servers.rest import request_json
+from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
 _WORST = 5  # failures in a row at which a run is given up in which nothing was judged yet; in another twice as many
@@ -69,25 +115,17 @@ class EnvSeat:
         env = self._env
         behind = env.unwrapped
         assert isinstance(behind, WebArenaLite)
-        observation, info = env.reset(seed=trial.seed_of("env") % 2**31, options={"task": trial.task})
+        first = env.reset(seed=trial.seed_of("env") % 2**31, options={"task": trial.task})
         self._player.begin(trial, behind)
-        while True:
-            before = time.perf_counter()
-            reply = self._player.reply(observation, info)
-            replied = time.perf_counter()
-            talk.add(reply, replied - before)
-            if reply.too_long:
-                return {"ending": "too_long", "reward": 0.0}
-            url = info["url"]
-            observation, reward, terminated, truncated, info = env.step(reply.text)
-            if "failure" in info:
-                return {"ending": "failed", "reward": None, "failure": str(info["failure"])}
-            talk.steps.append({"url": url, "reply": reply.text, "action_error": info["action_error"]})
-            talk.step_seconds.append((replied - before, time.perf_counter() - replied))
-            if terminated or truncated:
-                ending: Ending = "exited" if terminated else "truncated"
-                told: dict[str, Any] = {name: info[name] for name in ("verdicts", "side_effects") if name in info}
-                return {"ending": ending, "reward": float(reward), **told}
+        for step in play(env, partial(talk.reply, self._player), *first):
+            if "failure" in step.info:
+                return {"ending": "failed", "reward": None, "failure": str(step.info["failure"])}
+            talk.note(step)
+            if step.terminated or step.truncated:
+                ending: Ending = "exited" if step.terminated else "truncated"
+                told: dict[str, Any] = {name: step.info[name] for name in ("verdicts", "side_effects") if name in step.info}
+                return {"ending": ending, "reward": float(step.reward), **told}
+        return {"ending": "too_long", "reward": 0.0}
 
 
 class _Talk:
@@ -96,14 +134,25 @@ class _Talk:
     def __init__(self) -> None:
         self.steps: list[dict[str, str]] = []
         self.step_seconds: list[tuple[float, float]] = []  # the agent's and the env's
-        self._seconds = 0.0
+        self._seconds = self._newest = self._replied = 0.0
         self._used: dict[str, Any] = {"prompt_tokens": None, "completion_tokens": None, "cost": None}
 
-    def add(self, reply: Any, seconds: float) -> None:
-        self._seconds += seconds
-        for name, before in self._used.items():
+    def reply(self, player: Player, observation: str, info: Mapping[str, Any]) -> str | None:
+        """Return what the player says; None where the conversation is too long."""
+        before = time.perf_counter()
+        reply = player.reply(observation, info)
+        self._replied = time.perf_counter()
+        self._newest = self._replied - before
+        self._seconds += self._newest
+        for name, count in self._used.items():
             if (more := getattr(reply, name)) is not None:
-                self._used[name] = (before or 0) + more
+                self._used[name] = (count or 0) + more
+        return None if reply.too_long else reply.text
+
+    def note(self, step: PlayedStep) -> None:
+        """Take note of a step that was taken."""
+        self.steps.append({"url": step.before["url"], "reply": step.reply, "action_error": step.info["action_error"]})
+        self.step_seconds.append((self._newest, time.perf_counter() - self._replied))
 
     def used(self) -> dict[str, Any]:
         return {"steps": self.steps, "agent_seconds": self._seconds, "step_seconds": self.step_seconds, **self._used}
@@ -186,3 +235,318 @@ def _finish(threads: Iterable[threading.Thread]) -> None:
     for thread in threads:
         if thread.ident is not None:
             thread.join(max(0.0, end - time.monotonic()))
+
+
+_SAID = 500  # characters of what a program said last, in a failure
+
+URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
+"""The environment variables that tell a program of its episode."""
+
+_SETTINGS = [field.name for field in fields(NewEpisode) if field.name not in ("task", "split", "seed", "world_seed", "mode")]
+
+
+class ServedArena:
+    """Episodes on a server, for the programs of a run.
+
+    Args:
+        env: keywords of the env; those that the server does not take are refused.
+        mode: how programs play, by their own browser ("browse") or by actions ("step").
+        url: where a server listens; one is begun in this process where none is given.
+        token: what it asks for, if it does.
+
+    """
+
+    def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
+        unknown = {
+            name: value for name, value in env.items() if name not in _SETTINGS and (name, value) != ("browser", "inprocess")
+        }
+        if unknown:
+            raise AgentError(f"the episode server takes no {next(iter(unknown))}; expected some of {', '.join(_SETTINGS)}")
+        self._settings = {"mode": mode, **{name: value for name, value in env.items() if name in _SETTINGS}}
+        self._token = token
+        self._cleanup = ExitStack()
+        self._url = (url or self._cleanup.enter_context(_begun())).rstrip("/")
+
+    def begin(self, trial: Trial) -> Mapping[str, str]:
+        """Begin an episode of a trial's task, which the server must know by its id. Raises ServerError."""
+        told = self._ask("", {**self._settings, "task": trial.task.task_id})
+        if told.get("task_id") != trial.task.task_id:
+            raise ServerError(f"the episode server began {told.get('task_id')!r}; expected {trial.task.task_id!r}")
+        return {URL: self._url, EPISODE: str(told["id"])} | ({TOKEN: self._token} if self._token else {})
+
+    def outcome(self, episode: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return how an episode ended; None where it goes on.
+
+        Raises ServerError, also for an episode that was lost, and AgentError for one that was played on after it had been judged.
+        """
+        told = self._ask(f"/{episode[EPISODE]}")
+        if told.get("failure"):
+            raise ServerError(f"the episode was lost: {told['failure']}")
+        if told["judged"] > 1:
+            raise AgentError(f"the program had the episode judged {told['judged']} times, so its reward says nothing")
+        if (result := told.get("result")) is None:
+            return None
+        judged = {"verdicts": result["verdicts"], "side_effects": result["side_effects"], "steps": told["steps"]}
+        return {"ending": "truncated" if result["truncated"] else "exited", "reward": float(result["reward"]), **judged}
+
+    def answer(self, episode: Mapping[str, str]) -> None:
+        """Judge an episode with an empty answer. Raises ServerError."""
+        self._ask(f"/{episode[EPISODE]}/answer", {"answer": ""})
+
+    def end(self, episode: Mapping[str, str]) -> None:
+        """Free an episode. Raises ServerError."""
+        self._ask(f"/{episode[EPISODE]}", method="DELETE")
+
+    def close(self) -> None:
+        """End the server that was begun for the run."""
+        self._cleanup.close()
+
+    def _ask(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
+        told = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
+        if not isinstance(told, dict):
+            raise ServerError(f"the episode server answered {told!r:.200}; expected an object")
+        return told
+
+
+class ProgramSeat:
+    """Begins a program for each trial, and asks the server how its episode ended.
+
+    Args:
+        command: the program and its arguments, as on a command line; no shell reads it.
+        arena: the server; may be shared by seats.
+        timeout_s: how long the program may take for an episode.
+        hint: what to say when a program breaks.
+
+    """
+
+    def __init__(self, command: str, arena: ServedArena, timeout_s: float, hint: str = "") -> None:
+        self._command = parse_command(command)
+        self._arena = arena
+        self._timeout_s = timeout_s
+        self._hint = hint
+
+    def play(self, trial: Trial) -> Record:
+        """Play a trial."""
+        start = time.perf_counter()
+        try:
+            episode = self._arena.begin(trial)
+            try:
+                outcome = self._outcome(episode)
+            finally:
+                self._arena.end(episode)
+        except WebArenaGymError as error:
+            failure = f"{type(error).__name__}: {error}"
+            return record_of(trial, ending="failed", reward=None, failure=failure, seconds=time.perf_counter() - start)
+        return record_of(trial, **outcome, seconds=time.perf_counter() - start)
+
+    def close(self) -> None:
+        """Nothing to free: the arena is shared."""
+
+    def _outcome(self, episode: Mapping[str, str]) -> dict[str, Any]:
+        wrong = self._run(episode)
+        if outcome := self._arena.outcome(episode):
+            return outcome
+        if wrong:
+            raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
+        self._arena.answer(episode)
+        return self._arena.outcome(episode) or {}
+
+    def _run(self, episode: Mapping[str, str]) -> str:
+        """Run the program to its end, and return what went wrong; nothing where it ended well."""
+        program = self._command[0]
+        try:
+            done = subprocess.run(  # noqa: S603 - it is what the user wants to be run
+                self._command,
+                env={**os.environ, **episode},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=self._timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{program} did not end within {self._timeout_s:g} s, and had not answered"
+        except OSError as error:
+            raise AgentError(f"the program {program!r} cannot be run: {error}") from error
+        said = done.stderr.decode("utf-8", "replace").strip()[-_SAID:]
+        return f"{program} ended with status {done.returncode}, and had not answered: {said}" if done.returncode else ""
+
+
+def parse_command(command: str) -> list[str]:
+    """Return the program and its arguments. Raises AgentError."""
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise AgentError(f"the command {command!r} cannot be read: {error}") from error
+    if not parts:
+        raise AgentError("the command is empty; expected a program and its arguments after command:")
+    return parts
+
+
+def _begun() -> Any:
+    """Return a context in which a server listens, which gives its URL. Raises AgentError."""
+    try:
+        from webarena_gym.arena.server import arena  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
+    return arena()
+
+
+_FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
+_STEPS = 30  # of an episode of the standard suite
+_JOBS = {CHAT: 8, COMMAND: 4}  # where nothing is said
+_SCRIPTED: Mapping[str, Callable[[], Player]] = {"random": RandomPlayer, "expert": ExpertPlayer}
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Play what the options say and return the exit status: 0 when every episode was judged, else 1.
+
+    Raises WebArenaGymError for bad input, and where nobody answers.
+    """
+    plan = _plan(options)
+    try:
+        WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
+    except (TypeError, ValueError) as error:
+        raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
+    agent, make_seat, stop = _agent(options, plan)
+    header = plan.header(agent)
+    folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{options.split}")
+    if options.fresh:
+        (folder / EPISODES).unlink(missing_ok=True)
+    episodes = EpisodesFile(folder / EPISODES, header)
+    judged = {key for key, record in episodes.records.items() if record.is_judged}
+    trials = [trial for trial in plan.trials if trial.key not in judged]
+    total = len(plan.trials)
+    if len(trials) < total:
+        print(
+            f"{total - len(trials)} of {total} episodes are in {folder} already; --fresh would play them anew", file=sys.stderr
+        )
+    why = ""
+    progress = Progress(total, "episodes played")
+    progress.show(total - len(trials))
+    waits = _Waits(progress)
+    waits.log.addHandler(waits)
+    try:
+        jobs = options.jobs or next((jobs for kind, jobs in _JOBS.items() if options.agent.startswith(kind)), 1)
+        for count, record in enumerate(run(trials, make_seat, jobs, on_stop=stop), total - len(trials) + 1):
+            episodes.add(record)
+            progress.show(count)
+    except GivenUpError as error:
+        why = str(error)
+    except KeyboardInterrupt:
+        progress.clear()
+        print(f"{len(episodes.records)} of {total} episodes are in {folder}; the same command goes on", file=sys.stderr)
+        raise
+    finally:
+        waits.log.removeHandler(waits)
+        progress.clear()
+        result = summarise(header, episodes.records.values(), ["webarena-gym", *options.given])
+        write_result(folder / RESULT, result)
+    print(table(result))
+    print(f"figures: {folder / RESULT}; episodes: {folder / EPISODES}")
+    if why:
+        print(f"webarena-gym: {why}", file=sys.stderr)
+    if result["judged"] < total:
+        print("the same command plays those that were not judged again", file=sys.stderr)
+    if options.json:
+        print(json.dumps(result, ensure_ascii=False))
+    return 0 if result["judged"] == total else 1
+
+
+class _Waits(logging.Handler):
+    """Says what is asked again and why, beside the bar."""
+
+    log = logging.getLogger("webarena_gym.servers")
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(logging.WARNING)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line."""
+        self._progress.clear()
+        print(f"webarena-gym: {record.getMessage()}", file=sys.stderr)
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    """Return what is to be played. Raises TaskError for options that name nothing, and ValueError for other wrong ones."""
+    tasks, source = _tasks(options)
+    names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
+    if options.max_steps is None:
+        options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
+    optional = {name: getattr(options, name) for name in ("scale", "step_budget")}
+    env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
+    env |= _pairs(options.env, "--env")
+    return Plan(
+        tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
+    )
+
+
+def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
+    source: dict[str, Any] = {"variation": options.variation, "templates": options.template or None, "limit": options.limit}
+    if options.tasks:
+        found: Iterable[Task] = task_suite.select(options.tasks, options.variation)
+        source |= {"file": options.tasks.name}
+    else:
+        worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
+        found = [task for world in worlds for task in task_suite.load(options.split, world, options.variation, options.scale)]
+        source |= {"split": options.split, "worlds": worlds}
+    wanted = set(options.template or ())
+    tasks = [task for task in {task.task_id: task for task in found}.values() if not wanted or task.template in wanted]
+    others = sorted(wanted - {task.template for task in tasks})
+    for world in source.get("worlds", ()) if others else ():  # templates of other splits, and those that are in none
+        if world is not None:
+            tasks += task_suite.draw(others, world_seed=world, count=1, variation=options.variation, scale=options.scale)
+    if not tasks:
+        raise TaskError(
+            f"no task of the {options.split} split is of the templates {', '.join(sorted(wanted))}; "
+            "give --world-seed to draw from templates that the split has not"
+        )
+    return tasks, source
+
+
+def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Callable[[], Seat], Callable[[], None]]:
+    """Return what identifies the agent, what makes a seat with it, and what cuts short what it waits for. Raises AgentError."""
+    name: str = options.agent
+    if name.startswith(CHAT):
+        more = _pairs(options.option, "--option")
+        model = ChatModel(
+            name.removeprefix(CHAT),
+            base_url=options.base_url,
+            timeout_s=options.timeout,
+            deadline_s=options.deadline,
+            unreachable_s=4 * options.connect_timeout,
+        )
+        listed = model.models(options.connect_timeout)
+        if listed and name.removeprefix(CHAT) not in listed:
+            print(
+                f"webarena-gym: the server does not list {name.removeprefix(CHAT)}, but {', '.join(listed[:8])}",
+                file=sys.stderr,
+            )
+        wanted: dict[str, Any] = {"with_tools": options.tools, "is_doubt_lost": options.too_long == "lost"}
+        described = {"name": name, "tools": options.tools, "options": more}  # wherever it is served
+        return described, lambda: EnvSeat(ChatPlayer(model, more, **wanted), plan.env), model.stop
+    if name.startswith(COMMAND):
+        command = name.removeprefix(COMMAND)
+        parse_command(command)
+        arena = ServedArena(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
+        hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
+        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, arena, options.timeout, hint), arena.close
+    if name in _SCRIPTED:
+        return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
+    make = load(name)
+    return {"name": name, "digest": digest(name)}, lambda: EnvSeat(CallablePlayer(make(), name), plan.env), lambda: None
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, Any]:
+    """Return NAME=JSON pairs as a dictionary; what is no JSON is a text. Raises AgentError for one without a name."""
+    values: dict[str, Any] = {}
+    for pair in given:
+        name, has_value, value = pair.partition("=")
+        if not name.isidentifier() or not has_value:
+            raise AgentError(f"{option} is {pair!r}; expected NAME=VALUE, such as temperature=0.5")
+        try:
+            values[name] = json.loads(value)
+        except ValueError:
+            values[name] = value
+    return values

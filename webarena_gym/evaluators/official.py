@@ -21,18 +21,130 @@ the rules list counts, as there. A script that throws, or finds nothing to read 
 there. Where the public code waits 3 s for a page to come to rest, a page is looked at until it is as wanted or the 3 s are over.
 """
 
+import ast
 import html
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 from webarena_gym.errors import EvaluationError, ScriptError
-from webarena_gym.evaluators import comparisons, url_rules
-from webarena_gym.evaluators.calls import PREFIX, parse_call
+from webarena_gym.evaluators import comparisons
 from webarena_gym.evaluators.comparisons import Comparison, Said
-from webarena_gym.evaluators.kind import Reader
-from webarena_gym.evaluators.outcome import OR, WAITING, Check, Judge, Outcome, Verdict, View, as_texts, check_target, look_at
-from webarena_gym.servers.helpers import Scene
+from webarena_gym.evaluators.outcome import (
+    OR,
+    WAITING,
+    Check,
+    Judge,
+    Outcome,
+    Reader,
+    Verdict,
+    View,
+    as_texts,
+    check_target,
+    look_at,
+)
+from webarena_gym.servers.helpers import HELPERS, Scene
+
+UrlRule = Callable[[Sequence[str], str], bool]
+"""(references, address) -> whether the address is one of them."""
+
+EXACT = "EXACT"
+CONTAINED = "GOLD in PRED"
+
+
+def is_exact(references: Sequence[str], url: str) -> bool:
+    """Say whether the address is one of the references, but for one last "/" (vab, r1).
+
+    >>> is_exact(["http://a.test/x/"], "http://a.test/x"), is_exact(["http://a.test/x"], "http://a.test/x?y=1")
+    (True, False)
+    """
+    return _one_name(url) in [_one_name(reference) for reference in references]
+
+
+def contains(references: Sequence[str], url: str) -> bool:
+    """Say whether the address has one of the references in it, letter by letter (vab, r1).
+
+    >>> contains(["http://a.test/x"], "http://a.test/xy?z=1"), contains(["http://a.test/x?b=2"], "http://a.test/x?a=1&b=2")
+    (True, False)
+    """
+    return any(_one_name(reference) in _one_name(url) for reference in references)
+
+
+def contains_path_and_query(references: Sequence[str], url: str) -> bool:
+    """Say whether host and path have those of a reference in them, and the query one value of each key (webarena).
+
+    >>> contains_path_and_query(["http://a.test/x?b=2"], "http://a.test/xy?a=1&b=2")
+    True
+    >>> contains_path_and_query(["http://a.test/x?b=2", "http://a.test/y?b=3"], "http://a.test/x?b=3")
+    True
+    """
+    path, query = _parts(url)
+    bases = [_parts(reference) for reference in references]
+    wanted: dict[str, list[str]] = {}
+    for _, values in bases:
+        for key, options in values.items():
+            wanted.setdefault(key, []).extend(options)
+    return any(base in path for base, _ in bases) and all(
+        any(option in query.get(key, []) for option in options) for key, options in wanted.items()
+    )
+
+
+def _parts(url: str) -> tuple[str, dict[str, list[str]]]:
+    parts = urlsplit(url.rstrip("/"))  # before the query, a "/" counts
+    return parts.netloc + parts.path, parse_qs(parts.query)
+
+
+def _one_name(url: str) -> str:
+    return url.replace("localhost", "127.0.0.1").removesuffix("/")
+
+
+PREFIX = "func:"
+_PAGE = "__page__"
+_LAST_URL = "__last_url__"
+
+
+class Call(NamedTuple):
+    """A call of a helper function. `arguments` are texts, in which __last_url__ stands for the address of the final page."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+    def __call__(self, scene: Scene, last_url: str) -> str:
+        """Return what the helper says. Raises EvaluationError or ServerError."""
+        arguments = (argument.replace(_LAST_URL, last_url) for argument in self.arguments)
+        return HELPERS[self.name](scene, *arguments)
+
+
+def parse_call(text: str) -> Call:
+    """Read a call such as `func:reddit_get_post_url('__last_url__')`. Raises EvaluationError for anything else.
+
+    >>> parse_call("func:gitlab_get_project_memeber_role(__page__, 'ann')")
+    Call(name='gitlab_get_project_memeber_role', arguments=('ann',))
+    """
+    problem = f"{text!r} is no call of a helper function"
+    try:
+        node = ast.parse(text.removeprefix(PREFIX).strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two for what is too deep
+        raise EvaluationError(f"{problem}: {error}") from error
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+        raise EvaluationError(f"{problem}; expected name('text', ...)")
+    name = node.func.id
+    if name not in HELPERS:
+        raise EvaluationError(f"there is no helper function {name!r}; expected one of {', '.join(HELPERS)}")
+    arguments = []
+    for place, argument in enumerate(node.args):
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            arguments.append(argument.value)
+        elif not (isinstance(argument, ast.Name) and argument.id == _PAGE and place == 0):
+            raise EvaluationError(f"{problem}; its arguments must be texts, after {_PAGE} if it has that")
+    try:
+        inspect.signature(HELPERS[name]).bind(None, *arguments)
+    except TypeError as error:
+        raise EvaluationError(f"{problem}: {error}") from error
+    return Call(name, tuple(arguments))
+
 
 _LAST = "last"
 _CONTENTS = ("exact_match", "must_include", "must_exclude", "required_values", "fuzzy_match")
@@ -51,7 +163,7 @@ class Rules(NamedTuple):
     clean: comparisons.Clean
     answers: Mapping[str, Comparison]
     contents: Mapping[str, Comparison]
-    url_rules: Mapping[str, url_rules.UrlRule]
+    url_rules: Mapping[str, UrlRule]
     default_url_rule: str
     decode: Callable[[str], str]
     lambdas: bool
@@ -71,8 +183,8 @@ def _webarena() -> Rules:
             "exact_match": exact,
             "must_include": Comparison(as_texts, partial(comparisons.include_any_part_with_choices, clean)),
         },
-        url_rules={url_rules.CONTAINED: url_rules.contains_path_and_query},
-        default_url_rule=url_rules.CONTAINED,
+        url_rules={CONTAINED: contains_path_and_query},
+        default_url_rule=CONTAINED,
         decode=html.unescape,
         lambdas=False,
     )
@@ -95,8 +207,8 @@ def _lite() -> Rules:
         clean=clean,
         answers=shared | answers,
         contents=shared | {"fuzzy_match": Comparison(as_texts, partial(comparisons.mean_all, clean))},
-        url_rules={url_rules.EXACT: url_rules.is_exact, url_rules.CONTAINED: url_rules.contains},
-        default_url_rule=url_rules.EXACT,
+        url_rules={EXACT: is_exact, CONTAINED: contains},
+        default_url_rule=EXACT,
         decode=str,
         lambdas=True,
     )

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from webarena_gym.actions import Dialect, reply_of
-from webarena_gym.actions.forms import Form, Parameter
-from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.actions.action import Form, Parameter
+from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.observation.history import Message

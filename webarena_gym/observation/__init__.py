@@ -15,13 +15,11 @@ from typing import Literal, NamedTuple
 from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
-from webarena_gym.observation.accessibility_tree import AxTreeWriter
 from webarena_gym.observation.occam import HIGHLIGHT as HIGHLIGHT
 from webarena_gym.observation.occam import OccamWriter
 from webarena_gym.observation.occam import pivotal as pivotal
-from webarena_gym.observation.simplified_html import HtmlWriter
-from webarena_gym.observation.walk import Elements as Elements
-from webarena_gym.observation.walk import Node, Writer, write
+from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node, Writer, write
+from webarena_gym.observation.writers import Elements as Elements
 from webarena_gym.pages.dom import DEEPEST, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page

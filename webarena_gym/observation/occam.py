@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.accessibility_tree import described
-from webarena_gym.observation.walk import Walk
+from webarena_gym.observation.writers import Walk, described
 from webarena_gym.pages.dom import is_withheld
 from webarena_gym.pages.reading import MAX_TEXT, SPACE, clean, controls, is_control, order_of, visible_text
 from webarena_gym.texts import cut

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from webarena_gym.errors import EvaluationError, ScriptError, ServerError
-from webarena_gym.servers.accounts import Account, account_of
+from webarena_gym.servers.logins import Account, account_of
 from webarena_gym.servers.rest import request_json
 
 _SHOP = "__SHOPPING__"

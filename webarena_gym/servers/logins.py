@@ -1,6 +1,12 @@
 """Signing in to web applications through a browser, and how that is seen."""
 
-from collections.abc import Mapping
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
@@ -9,9 +15,33 @@ from webarena_gym.browsers.base import Browser
 from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page
-from webarena_gym.servers.accounts import Account
 from webarena_gym.sites.catalogue import SITE_NAME, SITES
+from webarena_gym.sites.catalogue import Account as Account
 from webarena_gym.sites.catalogue import Login as Login
+from webarena_gym.sites.world import cache_folder
+
+PUBLISHED: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
+"""What WebArena publishes for its own servers, by site."""
+
+
+def account_of(
+    site: str, given: Mapping[str, Account] | None = None, environment: Mapping[str, str] | None = None
+) -> Account | None:
+    """Return the account of a site: what is given, else $WEBARENA_GYM_<SITE>_USER and _PASSWORD, else the published one.
+
+    None means that the site has none.
+
+    >>> account_of("gitlab", environment={"WEBARENA_GYM_GITLAB_PASSWORD": "other"}).user
+    'byteblaze'
+    """
+    if given and site in given:
+        return given[site]
+    values = os.environ if environment is None else environment
+    published = PUBLISHED.get(site)
+    user = values.get(f"WEBARENA_GYM_{site.upper()}_USER", published.user if published else "")
+    password = values.get(f"WEBARENA_GYM_{site.upper()}_PASSWORD", published.password if published else "")
+    return Account(user, password) if user else None
+
 
 _SHOWN = 200  # characters of a page that a message tells
 
@@ -77,3 +107,114 @@ def _field(page: Page, selector: str, what: str, address: str) -> HtmlElement:
 def _find(page: Page, selector: str) -> HtmlElement | None:
     found: list[HtmlElement] = CSSSelector(selector, translator="html")(page.root)
     return found[0] if found else None
+
+
+Cookie = Mapping[str, Any]
+"""One cookie, as Playwright's storage states hold it."""
+
+
+class KeepingBrowser(Browser, Protocol):
+    """A browser that tells its cookies and begins with stored ones; Chromium does."""
+
+    def start(
+        self,
+        urls: Sequence[str],
+        cookies: Mapping[str, Mapping[str, str]],
+        *,
+        stored: Sequence[Cookie] = (),
+        geolocation: Mapping[str, float] | None = None,
+    ) -> None:
+        """Forget everything; open one tab for each URL, with the stored cookies, at a place that pages may ask for."""
+        ...
+
+    def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies with their paths and dates."""
+        ...
+
+
+class Sessions:
+    """The sessions on some servers, each kept in a file that only its owner may read.
+
+    Args:
+        addresses: base URLs by site.
+        accounts: whom to sign in, by site; see `accounts.account_of` for those that are left out.
+        logins: how, by site; WebArena's applications by default. A site without one needs no session.
+        folder: where the files are; by default in the cache folder. They are Playwright's storage states, without the part for
+            localStorage, which none of the applications needs.
+
+    """
+
+    def __init__(
+        self,
+        addresses: Mapping[str, str],
+        *,
+        accounts: Mapping[str, Account] | None = None,
+        logins: Mapping[str, Login] = LOGINS,
+        folder: Path | None = None,
+    ) -> None:
+        self._addresses = addresses
+        self._accounts = accounts
+        self._logins = logins
+        self._folder = folder or cache_folder() / "sessions"
+
+    def cookies(self, browser: KeepingBrowser, sites: Iterable[str]) -> list[Cookie]:
+        """Return the cookies of signed-in sessions on all these sites.
+
+        The browser is used to try each session on a page that needs it, and to sign in anew where that shows it to be over. It
+        is left in any state: `start` it after this. Raises ServerError for a login that is refused.
+        """
+        found: list[Cookie] = []
+        for site in sites:
+            if site in self._logins:
+                found += self._session(browser, site)
+        return found
+
+    def path(self, site: str) -> Path:
+        """Return the file of a site's session. Raises ServerError for a site without address or account."""
+        account = self._account(site)
+        digest = hashlib.sha256(f"{self._address(site)} {account.user}".encode()).hexdigest()[:12]
+        return self._folder / f"{site}-{digest}.json"
+
+    def _session(self, browser: KeepingBrowser, site: str) -> list[dict[str, Any]]:
+        login, address, account, path = self._logins[site], self._address(site), self._account(site), self.path(site)
+        stored = read_cookies(path)
+        browser.start([], {}, stored=stored)
+        if not stored or not is_signed_in(browser, login, address, account):
+            browser.start([], {})
+            log_in(browser, login, address, account)
+        cookies = browser.cookies()  # an application may have changed them while it was asked
+        write_cookies(path, cookies)
+        return cookies
+
+    def _address(self, site: str) -> str:
+        if site not in self._addresses:
+            raise ServerError(f"sites= names no address for {site}")
+        return self._addresses[site]
+
+    def _account(self, site: str) -> Account:
+        account = account_of(site, self._accounts)
+        if account is None:
+            name = f"WEBARENA_GYM_{site.upper()}"
+            raise ServerError(f"there is no account for {site}; give accounts=, or set {name}_USER and {name}_PASSWORD")
+        return account
+
+
+def read_cookies(path: Path) -> list[dict[str, Any]]:
+    """Return the cookies of a storage state; none when there is no such file, or no sense in it."""
+    try:
+        cookies = json.loads(path.read_text(encoding="utf-8"))["cookies"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return cookies if isinstance(cookies, list) and all(isinstance(cookie, dict) for cookie in cookies) else []
+
+
+def write_cookies(path: Path, cookies: Sequence[Cookie]) -> None:
+    """Write a storage state that only its owner may read, whole or not at all. Raises ServerError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # with mode 600
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump({"cookies": [dict(cookie) for cookie in cookies], "origins": []}, file, indent=1)
+        os.replace(name, path)
+    except OSError as error:
+        raise ServerError(f"the session cannot be kept in {path}: {error}") from error

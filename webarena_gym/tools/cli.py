@@ -11,8 +11,7 @@ from pathlib import Path
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
-from webarena_gym.console import Parser, accepted_by, decimal, status, whole, writable
-from webarena_gym.console.ending import TRACEBACK
+from webarena_gym.console import TRACEBACK, Parser, accepted_by, decimal, status, whole, writable
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
 from webarena_gym.options import add_options

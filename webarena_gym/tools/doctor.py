@@ -10,11 +10,9 @@ from webarena_gym.arguments import shown
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, ServerError
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import from_environment, hosts, read_addresses
-from webarena_gym.servers.logins import LOGINS, Login
+from webarena_gym.servers.logins import LOGINS, Account, KeepingBrowser, Login, Sessions
 from webarena_gym.servers.rest import RefusedError, request
-from webarena_gym.servers.sessions import KeepingBrowser, Sessions
 from webarena_gym.sites.world import cache_folder
 
 _ANSWER_S = 10.0

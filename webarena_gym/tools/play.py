@@ -11,7 +11,8 @@ import gymnasium
 
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.errors import TaskError
-from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.evaluators.outcome import in_words
+from webarena_gym.playing import play
 from webarena_gym.sites.world import cache_folder
 
 PLAYING = """\
@@ -61,21 +62,22 @@ def play_in_terminal(options: argparse.Namespace) -> int:
         disable_env_checker=True,  # a person's mistakes are no faults of the env
     )
     dialect = DIALECTS[options.dialect]
-    _, info = env.reset(seed=options.seed, options={"task": options.words[0]} if options.words else None)
-    title = _painted(f"Task {info['task_id']}: {info['goal']}", _BOLD)
+    first = env.reset(seed=options.seed, options={"task": options.words[0]} if options.words else None)
+    title = _painted(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
     _say(f"{PLAYING}\n\n{title}")
+
+    def person(_: str, info: Mapping[str, Any]) -> str | None:
+        _show(info)
+        left = f", {info['steps_left']} left" if "steps_left" in info else ""
+        return _next_reply(f"step {info['step'] + 1} of {options.max_steps}{left}> ", dialect)
+
     with _line_editing():
-        while True:
-            _show(info)
-            left = f", {info['steps_left']} left" if "steps_left" in info else ""
-            reply = _next_reply(f"step {info['step'] + 1} of {options.max_steps}{left}> ", dialect)
-            if reply is None:
-                return 0
-            _, reward, terminated, truncated, info = env.step(reply)
-            if terminated or truncated:
-                outcome, *reasons = in_words(info)
-                _say("\n".join((_painted(f"{outcome} (reward {reward:g})", _GREEN if info["success"] else _RED), *reasons)))
-                return 0
+        for step in play(env, person, *first):
+            if step.terminated or step.truncated:
+                outcome, *reasons = in_words(step.info)
+                colour = _GREEN if step.info["success"] else _RED
+                _say("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
+    return 0
 
 
 def spelled_out(line: str, dialect: Dialect) -> str:

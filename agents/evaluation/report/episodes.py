@@ -25,7 +25,7 @@ from agents.evaluation.report.sources import cause, mark, outcome, split_reply, 
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import ActionError
-from webarena_gym.evaluators.verdicts import in_words
+from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.pages.page import HostUnknownError, Network, Page
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import connect, load_world

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from webarena_gym.evaluators.kind import EvalKind
+from webarena_gym.evaluators.outcome import EvalKind
 
 
 @cache

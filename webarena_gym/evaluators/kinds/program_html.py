@@ -13,9 +13,8 @@ from lxml.etree import XPathError
 
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import official
-from webarena_gym.evaluators.kind import EvalKind
-from webarena_gym.evaluators.outcome import WAITING, Check, Judge, Outcome, Verdict, View, check_target, look_at
-from webarena_gym.evaluators.references import compare_text, read_references
+from webarena_gym.evaluators.kinds.string_match import compare_text, read_references
+from webarena_gym.evaluators.outcome import WAITING, Check, EvalKind, Judge, Outcome, Verdict, View, check_target, look_at
 from webarena_gym.observation import field_value, visible_text
 
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")

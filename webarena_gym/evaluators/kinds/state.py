@@ -1,7 +1,9 @@
 """The eval kind `state`: a query over the episode's own database must return the expected rows."""
 
 import re
+import signal
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +14,25 @@ from types import NoneType
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.interrupts import deferred
-from webarena_gym.evaluators.kind import EvalKind
-from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict, check_parts
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Let an interrupt that comes meanwhile take effect at the end. Other threads than the main one get none anyway."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    held: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if held:
+            usual(*held[-1])
+
 
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
 MOST_STEPS = 50_000_000

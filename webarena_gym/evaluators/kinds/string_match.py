@@ -1,15 +1,69 @@
 """The eval kind `string_match`: the answer must agree with references."""
 
+import re
 from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
-from webarena_gym.answers import read_form
+from webarena_gym.answers import Form, compare, is_not_available, read_form
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
-from webarena_gym.evaluators.kind import EvalKind
-from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict
-from webarena_gym.evaluators.references import compare_text, read_references
+from webarena_gym.evaluators.outcome import OR, TYPED, Check, EvalKind, Judge, Outcome, Verdict, as_texts, judge_name
+
+_BEFORE = r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])"  # neither inside of a word or number nor behind a minus
+_APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
+
+
+def read_references(references: Mapping[str, Any], where: str) -> dict[str, list[str]]:
+    """Return the references of each comparison as lists of texts. Raises EvaluationError for an unknown comparison."""
+    for approach in references:
+        if approach not in _APPROACHES:
+            raise EvaluationError(f"{where} has no comparison {approach!r}; expected one of {', '.join(_APPROACHES)}")
+    return {approach: as_texts(values, f"{approach} of {where}") for approach, values in references.items()}
+
+
+def compare_text(
+    approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Form | None = None
+) -> list[Verdict]:
+    """Return a verdict on a text for each reference of one comparison."""
+    verdicts = []
+    for reference in references:
+        by, why = "whole words", ""
+        match approach:
+            case "exact_match":
+                passed, by = any(_clean(choice) == _clean(text) for choice in reference.split(OR)), "equal text"
+            case "must_include":
+                passed = _contains(reference, text)
+            case "must_exclude":
+                passed = not _contains(reference, text)
+                why = "" if passed else f"{reference!r} must not be there"
+            case _:
+                passed, by, why = _fuzzy(reference, text, intent, judge, asked)
+        verdicts.append(Verdict(f"{check}/{approach}", passed, why, by, reference, text[:200]))
+    return verdicts
+
+
+def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked: Form | None) -> tuple[bool, str, str]:
+    """Whether an answer means a reference, who decided, and which claim was read."""
+    if judge is not None and not is_not_available(reference):
+        return judge(intent, reference, answer), judge_name(judge), ""
+    findings = [compare(choice, answer, intent, asked) for choice in reference.split(OR)]
+    best = next((finding for finding in findings if finding.is_right), findings[0])
+    return best.is_right, TYPED, best.why
+
+
+def _clean(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return text.strip().lower()
+
+
+def _contains(reference: str, text: str) -> bool:
+    """Whether the text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
+    choices = (_clean(choice) for choice in reference.split(OR))
+    haystack = " " + _clean(text)
+    return any(re.search(rf"{_BEFORE}{re.escape(choice)}(?!\w|[.,]\d)", haystack) is not None for choice in choices)
 
 
 def answer(**references: Any) -> dict[str, Any]:

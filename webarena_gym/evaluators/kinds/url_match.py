@@ -1,14 +1,101 @@
 """The eval kind `url_match`: the episode must end at one of the reference addresses."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
-from webarena_gym.evaluators.addresses import agree, shows
-from webarena_gym.evaluators.kind import EvalKind
-from webarena_gym.evaluators.outcome import OR, Check, Judge, Outcome, Verdict
+from webarena_gym.evaluators.outcome import OR, Check, EvalKind, Judge, Outcome, Verdict, View
+from webarena_gym.pages.page import Page
+
+_DEFAULT_PORTS = (None, 80, 443)
+
+
+class Address(NamedTuple):
+    """What an address says, without its scheme, the marks of its fragment, a last "/" and the order of its parameters."""
+
+    host: str
+    path: str
+    values: Mapping[str, frozenset[str]]
+
+    @property
+    def location(self) -> tuple[str, str]:
+        """The address without its parameters."""
+        return self.host, self.path
+
+
+class PageIdentity(NamedTuple):
+    """Which page a page says that it is: what it shows, and that with its arrangement."""
+
+    content: Address
+    arranged: Address
+
+
+def read_address(url: str) -> Address:
+    """Return what an address says; the scheme may be left out. Raises EvaluationError for what is no address.
+
+    >>> read_address("HTTP://Shop.test:80/a%20b/?x=1#top")
+    Address(host='shop.test', path='/a b', values={'x': frozenset({'1'})})
+    """
+    try:
+        parts = urlsplit(url.strip() if "://" in url else f"//{url.strip()}")
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+        pairs = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError as error:
+        raise EvaluationError(f"{url!r} is no address: {error}") from error
+    values: dict[str, frozenset[str]] = {}
+    for key, value in pairs:
+        values[key] = values.get(key, frozenset()) | {value}
+    return Address(host if port in _DEFAULT_PORTS else f"{host}:{port}", unquote(parts.path).rstrip("/"), values)
+
+
+def agree(reference: str, url: str) -> bool:
+    """Say whether an address is the reference: the same host and path, and no other values for the keys that it names.
+
+    Of several values for a key the reference takes any, but the address may have none beside them, since nobody here knows
+    which of them its server reads.
+    """
+    wanted, given = read_address(reference), read_address(url)
+    return wanted.location == given.location and all(
+        given.values.get(key, frozenset()) and given.values[key] <= options for key, options in wanted.values.items()
+    )
+
+
+def identity_of(page: Page) -> PageIdentity | None:
+    """Return which page a page says that it is; None for one that is no page of its own, such as a refusal."""
+    links = {link.get("rel"): link.get("href") for link in page.root.iterfind("head/link")}
+    content, arranged = links.get("canonical"), links.get("self")
+    return PageIdentity(read_address(content), read_address(arranged)) if content and arranged else None
+
+
+def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContextManager[View]]) -> bool:
+    """Say whether a page is the one that the reference leads to.
+
+    Both show the same, and are arranged in the same way so far as the reference says how. Raises EvaluationError for a
+    reference that cannot be opened.
+    """
+    found = identity_of(page)
+    if found is None:
+        return False
+    wanted = read_address(reference)
+    if wanted.location == found.content.location and _is_named(wanted, found):
+        return True
+    with open_page(reference) as view:  # it may be written in another way than the site's own
+        asked, reached = identity_of(view.page), read_address(view.page.url)
+    if asked is None or reached != wanted:
+        return False  # what leads elsewhere, to sign in perhaps, is no place of its own
+    named = [key for key in wanted.values if key not in asked.content.values and key in asked.arranged.values]
+    return asked.content == found.content and all(asked.arranged.values[key] == found.arranged.values.get(key) for key in named)
+
+
+def _is_named(wanted: Address, found: PageIdentity) -> bool:
+    """Say whether an address names what a page shows, and nothing that the page has not."""
+    return all(key in wanted.values for key in found.content.values) and all(
+        found.arranged.values.get(key) == values for key, values in wanted.values.items()
+    )
 
 
 def at_url(url: str) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.kind import EvalKind
-from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict, check_parts
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
 from webarena_gym.pages.page import Exchange, Traffic
 
 NAME = "webarena-verified"

@@ -11,17 +11,15 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, find, templates
-from webarena_gym.tools.audit.answers import try_answers
-from webarena_gym.tools.audit.deeds import Repertoire, repertoire
+from webarena_gym.tools.audit.answers import another as another
+from webarena_gym.tools.audit.answers import other_answers, try_answers
+from webarena_gym.tools.audit.evidence import Sightings, groundless
 from webarena_gym.tools.audit.findings import Findings as Findings
-from webarena_gym.tools.audit.others import another as another
-from webarena_gym.tools.audit.others import other_answers
 from webarena_gym.tools.audit.replays import earns, exit_with
 from webarena_gym.tools.audit.replays import imitate as imitate
 from webarena_gym.tools.audit.replays import replay as replay
 from webarena_gym.tools.audit.replays import replay_on_both as replay_on_both
-from webarena_gym.tools.audit.side_effects import try_side_effects
-from webarena_gym.tools.audit.sightings import Sightings, groundless
+from webarena_gym.tools.audit.side_effects import Repertoire, repertoire, try_side_effects
 
 MAX_STEPS = 60  # scrolling included
 _CHUNK = 8  # tasks that a process is given at a time

@@ -1,6 +1,6 @@
 """Plays solutions and cheap attempts in an env to the end of the episode."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -9,6 +9,7 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import Page
+from webarena_gym.playing import play
 from webarena_gym.tasks import Expert, Task
 
 
@@ -17,21 +18,20 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
 
     `on_page` is given every page before the next step is taken on it.
     """
-    env.reset(options={"task": task})
-    expert = Expert(task, env.dialect)
-    done = False
-    info: dict[str, Any] = {}
-    while not done:
+    expert, step = Expert(task, env.dialect), None
+
+    def reply(*_: Any) -> str:
         on_page(env.page)
-        try:
-            reply = expert.reply(env.page, env.observation)
-        except ActionError as error:
-            return f"at {env.page.url}: {error}"
-        _, reward, terminated, truncated, info = env.step(reply)
-        if info["action_error"]:
-            return f"{reply} at {env.page.url}: {info['action_error']}"
-        done = terminated or truncated
-    return "" if reward == 1.0 else f"not rewarded: {info['verdicts']}"
+        return expert.reply(env.page, env.observation)
+
+    try:
+        for step in play(env, reply, *env.reset(options={"task": task})):
+            if step.info["action_error"]:
+                return f"{step.reply} at {env.page.url}: {step.info['action_error']}"
+    except ActionError as error:
+        return f"at {env.page.url}: {error}"
+    assert step is not None
+    return "" if step.reward == 1.0 else f"not rewarded: {step.info['verdicts']}"
 
 
 def do_all(env: WebArenaLite, task: Task) -> str:
@@ -80,21 +80,18 @@ def imitate(env: WebArenaLite, task: Task, other: Task) -> bool:
 
     It begins where the other does. Where a step cannot be done, only the answer is left to give.
     """
-    env.reset(options={"task": replace(task, start_url=other.start_url)})
     expert = Expert(other, env.dialect)
     last = other.solution[-1].action
     parting = env.dialect.format(last if last.kind is Kind.EXIT else exit_with(""))
-    done = False
-    info: dict[str, Any] = {"action_error": ""}
-    reward = 0.0
-    while not done:
+
+    def reply(_: str, info: Mapping[str, Any]) -> str:
         try:
-            reply = parting if info["action_error"] else expert.reply(env.page, env.observation)
+            return parting if info["action_error"] else expert.reply(env.page, env.observation)
         except ActionError:
-            reply = parting
-        _, reward, terminated, truncated, info = env.step(reply)
-        done = terminated or truncated
-    return reward > 0
+            return parting
+
+    *_, end = play(env, reply, *env.reset(options={"task": replace(task, start_url=other.start_url)}))
+    return end.reward > 0
 
 
 def exit_with(answer: str) -> Action:

@@ -1,22 +1,244 @@
 """Whether the reward tells a solution that does more than it was asked from one that takes a detour."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from itertools import islice
 from random import Random
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from webarena_gym.backends.embedded import follow
-from webarena_gym.browsers.http import Request
+from lxml.html import HtmlElement
+
+from webarena_gym.backends.embedded import EmbeddedBackend, Place, follow
+from webarena_gym.browsers.document import parse
+from webarena_gym.browsers.forms import URLENCODED, FormEntry, default_button, encode_form, form_entries, form_request
+from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
-from webarena_gym.sites.catalogue import URLS
-from webarena_gym.sites.world import load_world
+from webarena_gym.pages import dom
+from webarena_gym.pages.page import Network
+from webarena_gym.sites.catalogue import HOSTS, URLS
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks import Task
-from webarena_gym.tools.audit.deeds import Deed, Repertoire, visitor
 from webarena_gym.tools.audit.findings import Findings
 from webarena_gym.tools.audit.replays import do_all
+
+_LOADED_A_RULE = 8  # and more where pages of another kind lead to it
+_LOADED_A_LINK = 1
+_MOST_A_RULE = 16
+_PAGES_A_RULE = 3  # that show the same forms
+_DEEDS_A_RULE = 3  # of one kind
+_TRIES_A_RULE = 16
+_VALUES: Mapping[str, str] = {
+    "email": "somebody.else@example.org", "number": "3", "date": "2030-05-05", "url": "http://example.org/", "tel": "555-0199",
+    "password": "Password.123",
+}  # fmt: skip
+_UNDOINGS = 12  # that are tried
+_LEAVES = ("logout", "sign_out", "login", "sign_in")
+
+
+class Deed(NamedTuple):
+    """Something that a person does with one form of a page, and what it changes in a world as good as new."""
+
+    site: str
+    rule: str  # what of the site answers it
+    request: Request
+    told: str  # its first change
+    touched: frozenset[tuple[Any, ...]]  # the rows that it changes: site of the database, table, key
+    undoing: Request | None  # what takes it back, where a form that follows it does
+
+    @property
+    def tables(self) -> frozenset[tuple[str, str]]:
+        """The tables that it changes, each with the site of its database."""
+        return frozenset((site, table) for site, table, _ in self.touched)
+
+    def __str__(self) -> str:
+        return f"POST {self.rule}: {self.told}"
+
+
+class Repertoire(NamedTuple):
+    """All that was found in a world: deeds, and addresses of pages."""
+
+    deeds: tuple[Deed, ...]
+    visits: tuple[str, ...]
+
+
+def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
+    """Return somebody who is signed in to all sites of a world, in the sessions that tasks begin with."""
+    client = Client(network)
+    client.cookies = CookieJar.of_hosts(load_world(world_seed, scale).cookies(HOSTS))
+    return client
+
+
+@lru_cache(maxsize=4)
+def repertoire(place: Place) -> Repertoire:
+    """Return what can be done in a world, with its sites built as the variation says."""
+    search = _Search(place)
+    visits: list[str] = []
+    deeds: list[Deed] = []
+    for site in HOSTS:
+        pages = list(search.pages(site))
+        visits += [url for url, _ in pages]
+        deeds += search.deeds(site, pages)
+    search.close()
+    return Repertoire(tuple(deeds), tuple(visits))
+
+
+class _Search:
+    """Looks through the sites of one world."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._backend = EmbeddedBackend(InProcessBrowser, variation=place.variation, scale=place.scale)
+
+    def close(self) -> None:
+        self._backend.close()
+
+    def _begin(self) -> Client:
+        """Bring the world to its beginning and return a visitor."""
+        self._backend.begin(self._place.world_seed, "__HOMEPAGE__", ())
+        return visitor(self._backend.network, self._place.world_seed, self._place.scale)
+
+    def pages(self, site: str) -> Iterator[tuple[str, HtmlElement]]:
+        """Yield addresses and trees of pages, as the links and searches of a site reach them: some of each kind."""
+        client, host = self._begin(), HOSTS[site]
+        loads, kinds = Counter[tuple[str, str]](), Counter[tuple[str, ...]]()
+        home = URLS[f"__{site.upper()}__"] + "/"
+        waiting, seen = deque([(home, "")]), {home}
+        while waiting:
+            url, source = waiting.popleft()
+            rule = _rule(site, "GET", url)
+            if not rule or any(word in url for word in _LEAVES):
+                continue
+            if loads[rule, ""] >= (_MOST_A_RULE if loads[rule, source] < _LOADED_A_LINK else _LOADED_A_RULE):
+                continue
+            loads.update([(rule, source), (rule, "")])
+            loaded = client.load(Request(url))
+            if loaded is None or urlsplit(loaded[0]).netloc != host:
+                continue
+            page = parse(loaded[1])
+            kind = (rule, *sorted({_rule(site, "POST", request.url) for request in _posts(page, loaded[0])}))
+            kinds[kind] += 1
+            if kinds[kind] <= _PAGES_A_RULE:
+                yield loaded[0], page
+            for found in (*_links(page, loaded[0]), *_searches(page, loaded[0])):
+                if urlsplit(found).netloc == host and found not in seen:
+                    seen.add(found)
+                    waiting.append((found, rule))
+
+    def deeds(self, site: str, pages: list[tuple[str, HtmlElement]]) -> Iterator[Deed]:
+        """Yield what the forms of some pages of a site change: several of each kind."""
+        found, tried, sent = Counter[tuple[str, ...]](), Counter[str](), set[Request]()
+        for url, page in pages:
+            for request in _posts(page, url):
+                rule = _rule(site, "POST", request.url)
+                if request in sent or tried[rule] >= _TRIES_A_RULE or not rule:
+                    continue
+                sent.add(request)
+                tried[rule] += 1
+                answer = self._begin().load(request)
+                changes = self._backend.changes()
+                kind = (rule, *sorted({f"{change.table} {change.columns} {change.after is None}" for change in changes}))
+                if changes and answer is not None and found[kind] < _DEEDS_A_RULE:
+                    tried[rule] -= 1
+                    found[kind] += 1
+                    touched = frozenset((change.site, change.table, change.key) for change in changes)
+                    undoing = self._undoing(request, set(_posts(page, url)), answer) if found[kind] == 1 else None
+                    yield Deed(site, rule, request, str(changes[0]), touched, undoing)
+
+    def _undoing(self, request: Request, known: set[Request], answer: tuple[str, bytes]) -> Request | None:
+        """Return what takes a deed back, of the forms that its answer shows and that were not there before it."""
+        for undoing in list(dict.fromkeys(_posts(parse(answer[1]), answer[0])))[:_UNDOINGS]:
+            if undoing not in known:
+                client = self._begin()
+                client.load(request)
+                client.load(undoing)
+                if not self._backend.changes():
+                    return undoing
+        return None
+
+
+def _rule(site: str, method: str, url: str) -> str:
+    return _rule_of_path(site, method, urlsplit(url).path)
+
+
+@lru_cache(maxsize=50_000)
+def _rule_of_path(site: str, method: str, path: str) -> str:
+    return load_site(site).rule(method, path)
+
+
+def _links(page: HtmlElement, url: str) -> Iterator[str]:
+    for link in page.iter("a"):
+        found = resolve_url(url, link.get("href") or "")
+        if is_web(found):
+            yield without_fragment(found)
+
+
+def _searches(page: HtmlElement, url: str) -> Iterator[str]:
+    """Yield where the forms for searching lead, with a letter in each empty field."""
+    for form in page.iter("form"):
+        sent = form_request(form, default_button(form), url, partial(resolve_url, url))
+        if sent is not None and sent.method == "GET":
+            filled = [entry._replace(value=entry.value or "a") for entry in form_entries(form, default_button(form))]
+            yield f"{sent.url.partition('?')[0]}?{encode_form(filled, URLENCODED)[1].decode()}"
+
+
+def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
+    """Yield what the forms of a page send when their buttons are pressed: as they are, with other texts, with other choices."""
+    for form in page.iter("form"):
+        controls = dom.controls(form)
+        buttons = [control for control in controls if dom.kind(control) in dom.SUBMIT_KINDS and not dom.is_disabled(control)]
+        pressed: list[HtmlElement | None] = [*buttons] or [None]
+        for button in pressed:
+            sent = form_request(form, button, url, partial(resolve_url, url))
+            if sent is None or sent.method != "POST":
+                continue
+            as_it_is = form_entries(form, button)
+            for altered in (as_it_is, [*_with_texts(as_it_is, controls)], [*_with_choices(as_it_is, controls)]):
+                content_type, body = encode_form(altered, sent.content_type.partition(";")[0])
+                yield sent._replace(content_type=content_type, body=body)
+
+
+def _with_texts(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
+    """Yield what a form sends when all that can be written in it reads otherwise."""
+    kinds = {control.get("name"): dom.kind(control) for control in controls}
+    for entry in sent:
+        kind = kinds.get(entry.name, "")
+        if kind not in dom.TYPEABLE_KINDS:
+            yield entry
+        elif kind in _VALUES or "mail" in entry.name:
+            yield entry._replace(value=_VALUES.get(kind, _VALUES["email"]))
+        else:
+            yield entry._replace(value=str(int(entry.value) + 1) if entry.value.isdecimal() else f"{entry.value}Else")
+
+
+def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterator[FormEntry]:
+    """Yield what a form sends with another option of each list and of each set of circles, and with the other boxes ticked."""
+    named = {control.get("name"): control for control in controls}
+    boxes = [control for control in controls if dom.kind(control) == "checkbox"]
+    for entry in sent:
+        control = named.get(entry.name)
+        kind = "" if control is None else dom.kind(control)
+        others = [] if kind == "checkbox" else [entry.value]
+        if control is not None and kind == "select":
+            others = [dom.option_value(option) for option in control.iter("option")]
+        elif control is not None and kind == "radio":
+            others = [radio.get("value", "on") for radio in dom.radio_group(control)]
+        yield from (entry._replace(value=other) for other in _other(others, entry.value))
+    yield from (
+        FormEntry(box.get("name"), box.get("value", "on")) for box in boxes if box.get("name") and "checked" not in box.attrib
+    )
+
+
+def _other(values: list[str], value: str) -> list[str]:
+    """Return the last of some values that is another one, or the last."""
+    return ([other for other in values if other != value] or values)[-1:]
+
 
 DEEDS = 10  # for a task that changes something, before and after its solution
 FEW_DEEDS = 2  # for one that changes nothing

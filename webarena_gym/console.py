@@ -1,0 +1,305 @@
+"""The edge of every command: how options are read, what their values may be, and how a command ends.
+
+A user's mistake is one line on the error output and status 2, a failure one line and status 1; neither is a traceback.
+"""
+
+import argparse
+import math
+import os
+import select
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NoReturn, TextIO
+
+from webarena_gym.arguments import nearest, shown, suggestion
+from webarena_gym.errors import BrowserError, ConformanceError, EvaluationError, WebArenaGymError, WorkerError, WorldError
+
+FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, 130, 141
+TRACEBACK = "WEBARENA_GYM_TRACEBACK"
+"""The variable that, where it is set, lets errors through with their tracebacks."""
+
+_OURS = ("agents", "benchmarks", "webarena_gym")
+_FAILURES = (BrowserError, ConformanceError, EvaluationError, WorkerError, WorldError)
+
+
+def run(program: str, main: Callable[[Sequence[str]], int | None]) -> NoReturn:
+    """Run a command with the arguments of this process, and end the process with its exit status."""
+    sys.exit(status(program, lambda: main(sys.argv[1:])))
+
+
+def status(program: str, work: Callable[[], int | None]) -> int:
+    """Do the work of a command and return its exit status; what a user may meet is told in one line.
+
+    Errors that nobody foresaw pass through.
+    """
+    try:
+        try:
+            return work() or 0
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, since a closed pipe that is noticed at the interpreter's end cannot be kept quiet
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as end:  # of a parser
+        if isinstance(end.code, str):
+            complain(program, end.code)
+            return FAILED
+        return end.code or 0
+    except (OSError, ModuleNotFoundError, ValueError, WebArenaGymError) as error:
+        if isinstance(error, OSError) and _has_lost_reader():
+            return NO_READER if isinstance(error, BrokenPipeError) else _told(program, error, FAILED)
+        code = _code(error)
+        if code is None or os.environ.get(TRACEBACK):
+            raise
+        return _told(program, error, code)
+
+
+def complain(program: str, message: object) -> None:
+    """Print a message as one line on the error output."""
+    with suppress(OSError):
+        print(f"{program}: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201
+
+
+def _code(error: BaseException) -> int | None:
+    """Return the exit status of an error, None where it is a fault of the program."""
+    if isinstance(error, WebArenaGymError):
+        return FAILED if isinstance(error, _FAILURES) else BAD_INPUT
+    if isinstance(error, ModuleNotFoundError):
+        return None if (error.name or "").partition(".")[0] in _OURS else FAILED
+    if isinstance(error, ValueError):
+        return BAD_INPUT if _is_ours(error) else None
+    return FAILED
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Say whether code of this project raised it: then it tells of what was given, and else of a fault."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in (*_OURS, "__main__")
+
+
+def _told(program: str, error: BaseException, code: int) -> int:
+    if isinstance(error, ModuleNotFoundError):
+        complain(program, f"the package {error.name} is not installed: pip install {error.name}, or the extra that has it")
+    elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+        complain(program, f"{error.filename}: {error.strerror}")
+    else:
+        complain(program, error)
+    return code
+
+
+def _has_lost_reader() -> bool:
+    """Say whether what is printed goes nowhere; from then on it goes to the null device, so that the interpreter ends quietly."""
+    is_lost = False
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # a stream without a file, or none
+            number = stream.fileno()
+            if _is_broken(stream, number):
+                is_lost = True
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    return is_lost
+
+
+def _is_broken(stream: TextIO, number: int) -> bool:
+    """Say whether nothing can be written to a stream: a flush tells it where something is left to write, the system of any pipe."""
+    try:
+        stream.flush()
+    except OSError:
+        return True
+    if not hasattr(select, "poll"):  # on Windows
+        return False
+    poll = select.poll()
+    poll.register(number, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
+
+
+LARGEST = 2**63 - 1
+"""The largest whole number of an option that has no limit of its own."""
+
+
+def whole(least: int = -LARGEST, most: int = LARGEST) -> Callable[[str], int]:
+    """Return what reads whole numbers in a range.
+
+    >>> whole(1)("12")
+    12
+    """
+    limits = f"from {least} to {most}" if most != LARGEST else f"of {least} or more" if least != -LARGEST else "of 63 bits"
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = most + 1
+        if not least <= number <= most:
+            raise _refused(text, f"a whole number {limits}")
+        return number
+
+    return read
+
+
+def decimal(least: float = -math.inf, *, above: float = -math.inf) -> Callable[[str], float]:
+    """Return what reads finite numbers of `least` or more, and above `above`.
+
+    >>> decimal(0)("1e3")
+    1000.0
+    """
+    limits = f" of {least:g} or more" if least > -math.inf else f" above {above:g}" if above > -math.inf else ""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not (math.isfinite(number) and number >= least and number > above):
+            raise _refused(text, f"a number{limits}")
+        return number
+
+    return read
+
+
+def accepted_by(look: Callable[[str], object]) -> Callable[[str], str]:
+    """Return what reads texts that a function accepts: it raises a WebArenaGymError for others, whose message is told."""
+
+    def read(text: str) -> str:
+        try:
+            look(text)
+        except WebArenaGymError as error:
+            raise ArgumentTypeError(str(error)) from error
+        return text
+
+    return read
+
+
+def present(kind: str = "file") -> Callable[[str], Path]:
+    """Return what reads the path of a file or folder that is there; `kind` is "file", "folder" or "file or folder"."""
+
+    def read(text: str) -> Path:
+        path = Path(text)
+        is_there = path.is_file() if kind == "file" else path.is_dir() if kind == "folder" else path.exists()
+        if not is_there:
+            if path.exists():
+                raise _refused(text, f"a {kind}")
+            close = nearest(path.name, [each.name for each in _listed(path.parent)])
+            hint = f"; did you mean {' or '.join(repr(str(path.parent / name)) for name in close)}?" if close else ""
+            raise ArgumentTypeError(f"is {shown(text)}, which is not there{hint}")
+        return path
+
+    return read
+
+
+def writable(kind: str = "file") -> Callable[[str], Path]:
+    """Return what reads the path of a file or folder that can be written; folders on the way may have to be made."""
+
+    def read(text: str) -> Path:
+        path = place = Path(text)
+        try:
+            if not text or (path.is_dir() if kind == "file" else path.exists() and not path.is_dir()):
+                raise _refused(text, f"the name of a {kind}")
+            while not place.exists() and place != place.parent:
+                place = place.parent
+        except OSError as error:  # such as a name that is too long
+            raise ArgumentTypeError(f"is {shown(text)}: {error.strerror}") from error
+        is_open = os.access(place, os.W_OK | os.X_OK if place.is_dir() else os.W_OK)
+        if not is_open or not (place.is_dir() or place == path):
+            raise ArgumentTypeError(f"is {shown(text)}, but nothing can be written in {place}; expected a {kind} elsewhere")
+        return path
+
+    return read
+
+
+def _refused(text: str, expected: str) -> ArgumentTypeError:
+    return ArgumentTypeError(f"is {shown(text)}; expected {expected}")
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help whose options say their defaults once, and whose required ones say that they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        is_arranged = "\n" in text
+        return super()._fill_text(text, width, indent) if is_arranged else fill(text, width, initial_indent=indent)
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        text = action.help or ""
+        if not action.option_strings or "(default" in text or action.nargs == 0:
+            return text
+        if action.required:
+            return f"{text} (required)".lstrip()
+        if action.default in (None, "", argparse.SUPPRESS) or action.default == []:
+            return text
+        default = " ".join(map(_plain, action.default)) if isinstance(action.default, list | tuple) else _plain(action.default)
+        return f"{text} (default: {default})".replace("%", "%%").replace("%%%%", "%%").lstrip() if default != "" else text
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line; its subparsers are of the same class."""
+
+    def __init__(self, *, formatter_class: Any = Help, **options: Any) -> None:
+        super().__init__(formatter_class=formatter_class, **options)
+        self.register("type", int, whole())
+        self.register("type", float, decimal())
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments, or complete them where the shell asks for that."""
+        if "_ARGCOMPLETE" in os.environ:
+            self._complete()
+        return super().parse_args(args, namespace)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse all arguments. What is unknown is refused here, where the options of a subcommand are known."""
+        given = sys.argv[1:] if args is None else list(args)
+        if self._subparsers is None:  # a misspelled option is told of first, as it may be one that is required
+            options = given[: given.index("--")] if "--" in given else given
+            for option in (each for each in options if each.startswith("--")):
+                name = option.partition("=")[0]
+                if not any(known.startswith(name) for known in self._option_string_actions):
+                    self._refuse(option)
+        namespace, rest = super().parse_known_args(given, namespace)
+        if rest:
+            self._refuse(rest[0])
+        return namespace, rest
+
+    def _refuse(self, argument: str) -> NoReturn:
+        name = argument.partition("=")[0]
+        known = [each for each in self._option_string_actions if each.startswith("--")]
+        hint = suggestion(name, known, tell_all=False) if name.startswith("-") else ""
+        self.error(f"{shown(argument)} is not understood; {hint or f'see {self.prog} --help'}")
+
+    def error(self, message: str) -> NoReturn:
+        """End with a message in one line."""
+        names, is_of_argument, rest = message.removeprefix("argument ").partition(": ")
+        if message.startswith("argument ") and is_of_argument:
+            name = next((each for each in names.split("/") if each.startswith("--")), names)
+            message = rest if rest.startswith(name) else f"{name} {rest}" if rest.startswith("is ") else f"{name}: {rest}"
+        elif "required" in message:
+            message = f"{message}; see {self.prog} --help"
+        complain(self.prog, message)
+        raise SystemExit(BAD_INPUT)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            raise argparse.ArgumentError(
+                action, f"is {shown(str(value))}; {suggestion(str(value), list(map(str, action.choices)))}"
+            )
+
+    def _complete(self) -> None:
+        try:
+            import argcomplete  # noqa: PLC0415 - an extra
+        except ImportError:
+            return
+        argcomplete.autocomplete(self)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,442 @@
+"""The walk over the tree of a page, which tells a `Writer` of texts and controls in document order, and the writers of both plain styles."""
+
+from collections import Counter
+from typing import Literal, NamedTuple, Protocol
+
+from lxml.html import HtmlElement
+
+from webarena_gym.pages.dom import BUTTON_KINDS, FIELDS, TICK_KINDS, field_value, is_closed, is_withheld, kind
+from webarena_gym.pages.reading import (
+    BLOCKS,
+    HEADINGS,
+    MAX_LABEL,
+    MAX_TEXT,
+    SKIPPED,
+    SPACE,
+    Labels,
+    clean,
+    controls,
+    is_control,
+    is_loose,
+    is_plain,
+    is_plain_link,
+    options,
+    order_of,
+    value_beside,
+    visible_text,
+    written_value,
+)
+
+Elements = Literal["id", "label"]
+
+_BLOCKS = BLOCKS | {"tr", "td", "th"}
+
+
+class Node(NamedTuple):
+    """An interactive element of an observation, and the line of the whole page that it stands on."""
+
+    element: HtmlElement
+    line: int
+
+
+class Writer(Protocol):
+    """Puts the pieces of a page down in lines. Headings and rows hold more pieces, for which it sends the walk on."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that have ended."""
+        ...
+
+    @property
+    def is_in_row(self) -> bool:
+        """Whether what comes next stands in the row of a table, or in a heading."""
+        ...
+
+    def text(self, text: str) -> None:
+        """Write plain text."""
+        ...
+
+    def image(self, alt: str) -> None:
+        """Write an image by its alternative text."""
+        ...
+
+    def reserve_line(self) -> int:
+        """Make room for a control, which comes next; return the number of its line."""
+        ...
+
+    def control(self, element: HtmlElement, name: str, number: str | None) -> None:
+        """Write an interactive element with its name, and its number where it is addressed by that."""
+        ...
+
+    def heading(self, element: HtmlElement, walk: "Walk") -> None:
+        """Write a heading and what is in it."""
+        ...
+
+    def row(self, element: HtmlElement, walk: "Walk") -> None:
+        """Write a row of a table."""
+        ...
+
+    def flush(self) -> None:
+        """End the current line."""
+        ...
+
+
+def write(root: HtmlElement, writer: Writer, elements: Elements) -> dict[str, Node]:
+    """Let a writer put down a whole document; returns the interactive elements by their addresses."""
+    walk = Walk(root, writer, elements)
+    walk.visit(root)
+    writer.flush()
+    return walk.nodes
+
+
+class Walk:
+    """Visits the elements of a document, tells a writer of what it finds, and gives controls their addresses."""
+
+    def __init__(self, root: HtmlElement, writer: Writer, elements: Elements) -> None:
+        self.nodes: dict[str, Node] = {}
+        self._writer = writer
+        self._by_label = elements == "label"
+        self._labels = Labels(root)
+        self._counts: Counter[str] = Counter()
+        self._stood_in: set[HtmlElement] = set()
+
+    def visit(self, element: HtmlElement) -> None:
+        """Write an element and all that is in it, but not what follows it."""
+        tag = element.tag
+        if tag in SKIPPED or not isinstance(tag, str):
+            return
+        if is_plain(tag, names := element.keys()):
+            self.enter(element)
+            return
+        if tag == "a" and is_plain_link(element, names):
+            self.use(element)
+            return
+        if is_withheld(element):
+            return
+        if tag == "label" and (hidden := self._labels.hidden_control_of(element)) is not None:
+            self._stand_in(element, hidden)
+        elif is_control(element):
+            self.use(element)
+            if is_loose(element) and len(visible_text(element)) > MAX_LABEL:  # more than its name tells
+                self.enter(element)
+        elif tag in HEADINGS:
+            self._writer.heading(element, self)
+        elif tag == "tr" and not self._writer.is_in_row and element.find(".//table") is None:
+            self._writer.row(element, self)
+        elif tag == "label" and self._labels.is_shown_by_its_control(element):
+            for control in controls(element):
+                self.use(control)
+        elif tag == "img":
+            if alt := clean(element.get("alt", "")):
+                self._writer.image(alt)
+        else:
+            if tag == "iframe":
+                self._writer.text("[frame] ")
+            self.enter(element)
+
+    def enter(self, element: HtmlElement) -> None:
+        """Write what is in an element, in lines of its own if it is a block."""
+        writer = self._writer
+        block = element.tag in _BLOCKS
+        if block:
+            writer.flush()
+        if is_closed(element):
+            for summary in element.findall("summary")[:1]:
+                self.visit(summary)
+        else:
+            if text := element.text:
+                writer.text(text)
+            for child in element:
+                if child.tag == "br":
+                    writer.flush()
+                else:
+                    self.visit(child)
+                if tail := child.tail:
+                    writer.text(tail)
+        if block:
+            writer.flush()
+
+    def _stand_in(self, label: HtmlElement, hidden: HtmlElement) -> None:
+        """Write a hidden control in the place of its label, by which it is used; once, if it has several."""
+        if hidden not in self._stood_in:
+            self._stood_in.add(hidden)
+            self.use(hidden)
+        for control in controls(label):
+            self.use(control)
+
+    def _free_address(self, label: str) -> str:
+        """Return the label with its number among equal ones, or the next number if another's own label reads so."""
+        while True:
+            self._counts[label] += 1
+            count = self._counts[label]
+            address = label if count == 1 else f"{label} [{count}]"
+            if address not in self.nodes:
+                return address
+
+    def use(self, element: HtmlElement) -> None:
+        """Write an interactive element under the next address."""
+        line = self._writer.reserve_line()
+        label = self._labels.of(element)
+        if self._by_label:
+            address = name = self._free_address(label)
+            number = None
+        else:
+            address = number = str(len(self.nodes))
+            name = label
+        self.nodes[address] = Node(element, line)
+        self._writer.control(element, name, number)
+
+
+_ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
+_ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")
+
+
+class AxTreeWriter:
+    """A `Writer` of one node a line: `[12] link 'My Account'`.
+
+    Args:
+        focused: the element that has the focus.
+
+    """
+
+    def __init__(self, focused: HtmlElement | None) -> None:
+        self.lines: list[str] = []
+        self._focused = focused
+        self._text: list[str] = []  # of the node to come
+        self._depth = 0  # of rows and headings, whose nodes are indented
+
+    @property
+    def is_in_row(self) -> bool:
+        return self._depth > 0
+
+    def text(self, text: str) -> None:
+        self._text.append(text)
+
+    def image(self, alt: str) -> None:
+        self.flush()
+        self.lines.append(f"{self._indent()}img '{alt}'")
+
+    def reserve_line(self) -> int:
+        self.flush()
+        return len(self.lines)
+
+    def control(self, element: HtmlElement, name: str, number: str | None) -> None:
+        role, properties = described(element)
+        if element is self._focused:
+            properties.append("focused: True")
+        mark = "" if number is None else f"[{number}] "
+        self.lines.append(" ".join([f"{self._indent()}{mark}{role} '{name}'", *properties]))
+
+    def heading(self, element: HtmlElement, walk: Walk) -> None:
+        self.flush()
+        own = clean(visible_text(element))
+        if own:
+            self.lines.append(f"{self._indent()}heading '{own}'")
+        self._depth += 1
+        for control in controls(element):
+            walk.use(control)
+        self._depth -= 1
+
+    def row(self, element: HtmlElement, walk: Walk) -> None:
+        self.flush()
+        self.lines.append(f"{self._indent()}row")
+        self._depth += 1
+        for cell in element:
+            walk.visit(cell)
+            if cell.tag == "th" and (order := order_of(cell)):
+                self.text(f" sorted: {order}")
+        self._depth -= 1
+        self.flush()
+
+    def flush(self) -> None:
+        line = clean("".join(self._text))
+        self._text.clear()
+        if line:
+            self.lines.append(f"{self._indent()}StaticText '{line}'")
+
+    def _indent(self) -> str:
+        return "\t" * (self._depth + 1)
+
+
+def described(element: HtmlElement) -> tuple[str, list[str]]:
+    """Return the role of an interactive element, and what is said of it beside its name."""
+    tag, attributes = element.tag, element.attrib
+    what = kind(element)
+    properties = []
+    if tag == "select":
+        role = "combobox"
+        properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
+    elif tag == "textarea" or (tag == "input" and what not in BUTTON_KINDS):
+        role = _ROLES.get(what, "textbox") if tag == "input" else "textbox"
+        if role in ("checkbox", "radio"):
+            properties.append(f"checked: {str('checked' in attributes).lower()}")
+        elif what != "password":
+            properties.append(f"value: '{_one_line(written_value(element))}'")
+    else:
+        role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
+        properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
+        if value := value_beside(element):
+            properties.append(f"value: '{clean(value)}'")
+    properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
+    if attributes.get("aria-disabled") == "true" and "disabled" not in attributes:
+        properties.append("disabled: True")
+    return role, properties
+
+
+def _one_line(value: str) -> str:
+    r"""Return a value on one line, as each node has one: a line break is written \n, and in such a value a backslash \\."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value
+
+
+_FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
+_NAMING = frozenset(("aria-label", "aria-labelledby"))
+_STATES = frozenset((*_FLAGS, *_ARIA, "aria-disabled"))
+
+
+class HtmlWriter:
+    """A `Writer` of one block a line, interactive elements with their ids, no wrappers.
+
+    Args:
+        focused: the element that has the focus.
+        bbox: whether to write the `data-bbox` that a browser with layout has stamped on the elements.
+
+    """
+
+    def __init__(self, focused: HtmlElement | None, *, bbox: bool) -> None:
+        self.lines: list[str] = []
+        self._focused = focused
+        self._bbox = bbox
+        self._line: list[str] = []
+        self._depth = 0  # of rows and headings, which are one line each
+
+    @property
+    def is_in_row(self) -> bool:
+        return self._depth > 0
+
+    def text(self, text: str) -> None:
+        line = self._line
+        at_start = not line or line[-1].endswith(" ")
+        if text.isspace():  # what stands between most elements
+            if not at_start:
+                line.append(" ")
+            return
+        if "  " in text or not text.isprintable():  # else the only white space in it is single spaces
+            text = SPACE.sub(" ", text)
+        text = text.replace("<", "&lt;")
+        if at_start:
+            text = text.lstrip()
+        if text:
+            line.append(text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3].rstrip() + "...")
+
+    def image(self, alt: str) -> None:
+        self._line.append(f'<img alt="{_attribute(alt)}"> ')
+
+    def reserve_line(self) -> int:
+        return len(self.lines)
+
+    def control(self, element: HtmlElement, name: str, number: str | None) -> None:
+        tag = element.tag
+        if tag == "textarea" and not self._depth:
+            self.flush()
+        attributes = [] if number is None else [f'id="{number}"']
+        if tag in FIELDS and not _is_button(element):
+            attributes.append(f'label="{_attribute(name)}"')
+            opening = " ".join([tag, *attributes, *self._state(element)])
+            if tag == "select":
+                written = f"<{opening}>" + "".join(
+                    f"<option{' selected' if chosen else ''}>{text.replace('<', '&lt;')}</option>"
+                    for text, chosen in options(element)
+                )
+                written += "</select>"
+            elif tag == "textarea":
+                written = f"<{opening}>{written_value(element).replace('<', '&lt;')}</textarea>"
+            else:
+                written = f"<{opening}>"
+        else:
+            tag = "button" if tag == "input" else tag
+            opening = " ".join([tag, *attributes, *self._state(element)])
+            written = f"<{opening}>{name.replace('<', '&lt;')}</{tag}>"
+        if self._line and not self._line[-1].endswith((" ", ">")):
+            self._line.append(" ")
+        self._line.append(written + " ")
+        if "\n" in written and not self._depth:
+            self.flush()
+
+    def heading(self, element: HtmlElement, walk: Walk) -> None:
+        self._enclose(element, walk)
+
+    def row(self, element: HtmlElement, walk: Walk) -> None:
+        self.flush()
+        self._depth += 1
+        self._line.append("<tr>")
+        for cell in element:
+            if cell.tag not in ("td", "th") or is_control(cell):
+                walk.visit(cell)
+            elif not is_withheld(cell):
+                self._enclose(cell, walk)
+        self._line.append("</tr>")
+        self._depth -= 1
+        self.flush()
+
+    def flush(self) -> None:
+        if not self._line:
+            return
+        if self._depth:
+            if not self._line[-1].endswith(" "):
+                self._line.append(" ")
+            return
+        line = "".join(self._line).strip()
+        self._line.clear()
+        if line:
+            self.lines += line.split("\n")
+
+    def _state(self, element: HtmlElement) -> list[str]:
+        written = []
+        if element.tag == "input" and not _is_button(element):
+            what = kind(element)
+            if what not in ("text", "search"):
+                written.append(f'type="{what}"')
+            if what not in TICK_KINDS | {"password", "file"} and field_value(element):
+                written.append(f'value="{_attribute(clean(field_value(element)))}"')
+            elif what == "password" and field_value(element):
+                written.append('value="(hidden)"')
+        names = element.keys()
+        if not _STATES.isdisjoint(names):
+            written += [flag for flag in _FLAGS if flag in element.attrib]
+            if element.get("aria-disabled") == "true" and "disabled" not in element.attrib:
+                written.append("disabled")
+            if element.tag not in FIELDS:
+                written += [f'{name}="{_attribute(clean(element.get(name)))}"' for name in _ARIA if element.get(name)]
+        if not _NAMING.isdisjoint(names) and (value := value_beside(element)):
+            written.append(f'value="{_attribute(clean(value))}"')
+        if element is self._focused:
+            written.append("focused")
+        if self._bbox and "data-bbox" in element.attrib:
+            written.append(f'data-bbox="{_attribute(element.get("data-bbox"))}"')
+        return written
+
+    def _enclose(self, element: HtmlElement, walk: Walk) -> None:
+        """Write the content of a heading or cell between its tags, on one line."""
+        if not self._depth:
+            self.flush()
+        start = len(self._line)
+        self._depth += 1
+        walk.enter(element)
+        self._depth -= 1
+        inner = "".join(self._line[start:]).strip()
+        del self._line[start:]
+        tag = element.tag
+        order = order_of(element) if tag == "th" else ""
+        if inner or tag in ("td", "th"):
+            opening = f'{tag} aria-sort="{_attribute(clean(order))}"' if order else tag
+            self._line.append(f"<{opening}>{inner}</{tag}>")
+        if not self._depth:
+            self.flush()
+
+
+def _is_button(element: HtmlElement) -> bool:
+    return element.tag == "input" and kind(element) in BUTTON_KINDS
+
+
+def _attribute(text: str) -> str:
+    return text.replace("<", "&lt;").replace('"', "&quot;")
