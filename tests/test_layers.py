@@ -69,7 +69,6 @@ ALLOWED = {
     "tools": {
         "actions",
         "answers",
-        "arena",
         "arguments",
         "browsers",
         "changes",
@@ -83,12 +82,13 @@ ALLOWED = {
         "pages",
         "processes",
         "progress",
+        "server",
         "servers",
         "sites",
         "tasks",
         "backends",
     },
-    "arena": {
+    "server": {
         "actions",
         "arguments",
         "browsers",
@@ -103,10 +103,9 @@ ALLOWED = {
         "texts",
     },
     "candidates": {"actions", "env", "observation", "pages"},
-    "integrations": {"actions", "browsers", "env", "options", "errors", "observation", "pages", "sites", "tasks"},
+    "integrations": {"actions", "browsers", "env", "options", "errors", "observation", "pages", "server", "sites", "tasks"},
     "evaluation": {
         "actions",
-        "arena",
         "arguments",
         "console",
         "env",
@@ -115,6 +114,7 @@ ALLOWED = {
         "evaluators",
         "observation",
         "progress",
+        "server",
         "servers",
         "sites",
         "tasks",

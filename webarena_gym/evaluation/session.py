@@ -25,7 +25,7 @@ from webarena_gym.evaluation.agents import (
     load,
 )
 from webarena_gym.evaluation.plan import Plan, sample
-from webarena_gym.evaluation.programs import TOKEN, ProgramSeat, ServedArena, parse_command
+from webarena_gym.evaluation.programs import TOKEN, EpisodeClient, ProgramSeat, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
 from webarena_gym.evaluation.runner import EnvSeat, GivenUpError, Seat, run
 from webarena_gym.options import HARD_STEPS
@@ -170,7 +170,7 @@ def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Cal
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         parse_command(command)
-        arena = ServedArena(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
+        arena = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
         return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, arena, options.timeout, hint), arena.close
     if name in _SCRIPTED:

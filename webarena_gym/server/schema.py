@@ -1,13 +1,12 @@
-"""What clients send to an arena and get from it. Plain dataclasses: the HTTP edge validates them and describes them to clients."""
+"""Requests to an episode server and its answers. Plain dataclasses: the HTTP edge validates them and describes them to clients."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from webarena_gym.actions import DIALECTS
-from webarena_gym.arguments import expect_above, expect_between, expect_one_of
+from webarena_gym.arguments import expect_between
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
-from webarena_gym.options import SideEffects
+from webarena_gym.options import EnvOptions, SideEffects, option_meanings
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
@@ -18,17 +17,32 @@ Split = Literal["train", "validation", "test", "pool", "hard"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 
-_DESCRIBED = {"use_attribute_docstrings": True}
-_STRICT = {"extra": "forbid", "strict": True, **_DESCRIBED}
 _LARGEST_DRAW = 2**63 - 1
 _MOST_STEPS = 10_000
 
 
-@dataclass(frozen=True)
-class NewEpisode:
-    """Which task is played, and how. All fields may be left out. Raises ValueError for numbers out of range."""
+class _Answer:
+    """Makes pydantic read the texts below the fields."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"use_attribute_docstrings": True}
+
+
+class _Request:
+    """Makes pydantic read the texts below the fields, and refuse what does not fit them."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True, "use_attribute_docstrings": True}
+
+
+def _option(name: str, **default: Any) -> Any:
+    """Return a field that is a keyword of the env, with its default and meaning, or a default of its own."""
+    prefix = "" if name in ("variation", "scale", "side_effects") else "Step mode: "
+    described = {"description": prefix + option_meanings()[name]}
+    return field(**(default or {"default": getattr(EnvOptions, name)}), metadata=described)
+
+
+@dataclass(frozen=True)
+class NewEpisode(_Request):
+    """A new episode: its task, and how it is played. All fields may be left out. Raises ValueError for numbers out of range."""
 
     task: str | None = None
     """The id of a task, such as "shopping.wish_list_add/1000/0". Without it, one is drawn from the split."""
@@ -38,58 +52,50 @@ class NewEpisode:
     """The seed of the draw: the task that `gymnasium.make(...).reset(seed=...)` draws. Without it, any."""
     world_seed: int | None = None
     """Draw the templates of the split in this world, instead of the suite's own."""
-    variation: Variation = "content"
-    """"content": worlds differ in what is on the sites. "layout": they also differ in how the sites are built."""
-    scale: Scale | None = None
-    """"large": worlds with some ten times as much of everything, and ranked search. Without it, that of the split or the task."""
     mode: Mode = "browse"
     """"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`."""
-    side_effects: SideEffects = "forbidden"
-    """What becomes of changes beyond the task: they fail it, are reported, or are ignored."""
-    observation: Style = "html"
-    """Step mode: pages as simplified HTML, as an accessibility tree, or as AgentOccam's outline of it."""
-    elements: Elements = "id"
-    """Step mode: actions name elements by number, or by visible label."""
-    dialect: Dialect = "webrl"
-    """Step mode: how actions are written."""
-    history: History = "compressed"
-    """Step mode: earlier pages become a placeholder ("compressed"), stay ("full") or are left out ("none")."""
-    thoughts: bool = True
-    """Step mode: past replies stay whole in the history."""
-    header: bool = True
-    """Step mode: the URL and the tabs stand above the page."""
-    window: int = 12_000
-    """Step mode: characters of a page that are shown at once."""
-    max_steps: int | None = None
-    """Step mode: steps after which the episode is truncated; where nothing is said, 15, and 60 of a hard task."""
-    step_budget: float | None = None
-    """Step mode: how many steps it may take beside that, in times those of the reference solution; scrolling is free."""
+    variation: Variation = _option("variation")
+    scale: Scale | None = _option("scale")
+    side_effects: SideEffects = _option("side_effects", default="forbidden")
+    observation: Style = _option("observation")
+    elements: Elements = _option("elements")
+    dialect: Dialect = _option("dialect")
+    history: History = _option("history")
+    thoughts: bool = _option("thoughts")
+    header: bool = _option("header")
+    window: int = _option("window")
+    max_steps: int | None = _option("max_steps")
+    step_budget: float | None = _option("step_budget")
 
     def __post_init__(self) -> None:
-        expect_one_of("dialect", self.dialect, DIALECTS)
         expect_between("seed", self.seed or 0, 0, _LARGEST_DRAW)
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
         expect_between("window", self.window, 1, MAX_PAGE)
         expect_between("max_steps", 1 if self.max_steps is None else self.max_steps, 1, _MOST_STEPS)
-        if self.step_budget is not None:
-            expect_above("step_budget", self.step_budget, 0)
+        EnvOptions(**self.env_options())
+
+    def env_options(self) -> dict[str, Any]:
+        """Return the keywords of the env."""
+        return {name: getattr(self, name) for name in ENV_SETTINGS}
+
+
+ENV_SETTINGS = tuple(
+    each.name for each in fields(NewEpisode) if each.name not in ("task", "split", "seed", "world_seed", "mode")
+)
+"""The fields of a new episode that are keywords of the env."""
 
 
 @dataclass(frozen=True)
-class NewAction:
+class NewAction(_Request):
     """One step of an episode in step mode."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     action: str
     """A model's whole reply, with one action in it. A malformed or impossible one is told in the next observation."""
 
 
 @dataclass(frozen=True)
-class NewAnswer:
+class NewAnswer(_Request):
     """The end of an episode."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     answer: str = ""
     """The answer; empty if the task asks for none."""
@@ -98,39 +104,31 @@ class NewAnswer:
 
 
 @dataclass(frozen=True)
-class Restoration:
+class Restoration(_Request):
     """Which snapshot an episode returns to."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     snapshot: str
     """The name that the snapshot was given."""
 
 
 @dataclass(frozen=True)
-class TasksWanted:
+class TasksWanted(_Request):
     """Which tasks are listed."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     split: Split = "test"
     """The split."""
     world_seed: int | None = None
     """Its templates in this world, instead of the suite's own."""
-    variation: Variation = "content"
-    """How the sites are built."""
-    scale: Scale | None = None
-    """How much there is in the worlds. Without it, as much as the split has."""
+    variation: Variation = _option("variation")
+    scale: Scale | None = _option("scale")
 
     def __post_init__(self) -> None:
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
 
 
 @dataclass(frozen=True)
-class ToolsWanted:
+class ToolsWanted(_Request):
     """Which actions are described."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
 
     dialect: Dialect = "webrl"
     """How actions are written."""
@@ -139,10 +137,8 @@ class ToolsWanted:
 
 
 @dataclass(frozen=True)
-class TaskLine:
+class TaskLine(_Answer):
     """One task of a list."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     task_id: str
     """The id of the task, for `task` of a new episode."""
@@ -153,10 +149,8 @@ class TaskLine:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(_Answer):
     """What one check found."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     check: str
     """Which check it is, such as "string_match/must_include"."""
@@ -177,10 +171,8 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(_Answer):
     """How an episode was judged."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     reward: float
     """1 or 0."""
@@ -195,12 +187,14 @@ class Result:
     truncated: bool
     """Step mode: the steps were used up, and nothing was answered."""
 
+    def in_words(self) -> str:
+        """Return the reward and what was told, one sentence a line."""
+        return "\n".join((f"reward {self.reward:g}", *self.told))
+
 
 @dataclass(frozen=True)
-class StepResult:
+class StepResult(_Answer):
     """What `env.step` returns."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     observation: str
     """What the player sees now."""
@@ -215,10 +209,8 @@ class StepResult:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(_Answer):
     """What `env.reset` returns: what a player in step mode sees."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     observation: str
     """What the player sees: the goal, the rounds so far, and the page."""
@@ -227,10 +219,8 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Exchange(_Answer):
     """One request that was made of an episode."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     at_s: float
     """Seconds since the episode began."""
@@ -243,10 +233,8 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class EpisodeState:
+class EpisodeState(_Answer):
     """An episode as it is now."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     id: str
     """Its id, for the paths of this interface."""
@@ -287,20 +275,16 @@ class EpisodeState:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Taken(_Answer):
     """A snapshot that was taken."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     snapshot: str
     """Its name, for /restore."""
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(_Answer):
     """One episode in the list of all."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     id: str
     """Its id."""
@@ -315,10 +299,8 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class ArenaState:
+class ArenaState(_Answer):
     """All episodes, and what is left of the limits."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     version: str
     """The version of the package."""
@@ -333,10 +315,8 @@ class ArenaState:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(_Answer):
     """Why a request was refused."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     error: str
     """What was wrong, in a sentence."""
