@@ -1,5 +1,6 @@
 """The arena over real HTTP: it plays and judges as the env does, keeps episodes apart, and says what is wrong with what it is sent."""
 
+import asyncio
 import json
 import random
 import socket
@@ -583,7 +584,8 @@ EPISODE = begun()
 def test_a_toolbar_is_above_the_pages_of_an_episode_for_people():
     task = known("shopping.product_price/1000/0")
     with running() as service:
-        start = service.call(service.begin(NewEpisode(task=task.task_id), has_toolbar=True)).start_urls[0]
+        begun = asyncio.run_coroutine_threadsafe(service.begin(NewEpisode(task=task.task_id), has_toolbar=True), service.loop)
+        start = begun.result().start_urls[0]
         page = request("GET", start).body.decode()
         assert task.intent in page
         assert "I am done" in page

@@ -2,15 +2,13 @@
 
 import asyncio
 import sys
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from html import escape
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 from urllib.parse import parse_qs, unquote
 
+from anyio.from_thread import start_blocking_portal
 from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,7 +37,16 @@ from webarena_gym.server.schema import (
     TasksWanted,
     ToolsWanted,
 )
-from webarena_gym.server.service import LOOPBACK, Address, EpisodeService, is_any, is_loopback, response_of, target_of
+from webarena_gym.server.service import (
+    LOOPBACK,
+    TEMPLATES,
+    Address,
+    EpisodeService,
+    is_any,
+    is_loopback,
+    response_of,
+    target_of,
+)
 
 T = TypeVar("T")
 
@@ -172,7 +179,6 @@ async def _delete(call: Call) -> Summary:
 
 _TYPES = (Problem, *(kind for operation in OPERATIONS for kind in (operation.body, operation.result)))
 _ADAPTERS = {kind: TypeAdapter(kind) for kind in _TYPES}
-"""Made on import: pydantic parses source here, which Python 3.11 cannot do in two threads at once (python/cpython#106905)."""
 
 
 async def respond(service: EpisodeService, request: Request) -> Response:
@@ -293,47 +299,24 @@ def openapi() -> dict[str, Any]:
 def _described(path: str) -> Response:
     if path == "/openapi.json":
         return as_json(openapi())
-    if path == "/docs":
-        return Response(_page(), media_type="text/html")
-    return Response(_WELCOME, media_type="text/plain")
-
-
-def _page() -> str:
-    """Return the description as a page that needs nothing from elsewhere."""
-    parts = []
-    for operation in OPERATIONS:
-        sent = "" if operation.body is _NO_BODY else _table(_ADAPTERS[operation.body].json_schema())
-        result = getattr(operation.result, "__name__", str(operation.result))
-        parts.append(
-            f"<h2><code>{operation.method} {escape(operation.path)}</code></h2><p>{escape(operation.summary)}"
-            f" Returns {escape(result)} (status {operation.status}).</p>{sent}"
-        )
-    for name, schema in sorted(openapi()["components"]["schemas"].items()):
-        if "properties" in schema:
-            parts.append(f"<h3 id={name}>{name}</h3>{_table(schema)}")
-    style = "body{font:16px sans-serif;max-width:60em;margin:2em auto}td,th{text-align:left;padding:2px 12px 2px 0;vertical-align:top}"
-    title = f"The arena of webarena-gym {__version__}"
-    return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title><style>{style}</style>"
-        f"<h1>{title}</h1><p>{escape(_WELCOME)}</p>{''.join(parts)}</html>"
+    if path == "/":
+        return Response(_WELCOME, media_type="text/plain")
+    sent = [None if each.body is _NO_BODY else _ADAPTERS[each.body].json_schema() for each in OPERATIONS]
+    page = TEMPLATES.get_template("docs.html").render(
+        version=__version__,
+        welcome=_WELCOME,
+        operations=list(zip(OPERATIONS, sent, strict=True)),
+        schemas=openapi()["components"]["schemas"],
+        kind=_kind,
+        repr=repr,
     )
+    return Response(page, media_type="text/html")
 
 
-def _table(schema: Mapping[str, Any]) -> str:
-    rows = "<tr><th>field<th>type<th>default<th>meaning</tr>"
-    for name, field in schema["properties"].items():
-        named = field.get("$ref", "").rpartition("/")[2]
-        choices = field.get("enum") or [
-            one.get("type", one.get("$ref", "").rpartition("/")[2]) for one in field.get("anyOf", ())
-        ]
-        kind = " | ".join(map(str, choices)) or field.get("type") or named
-        default = repr(field["default"]) if "default" in field else ""
-        cells = (name, str(kind), default, field.get("description", ""))
-        rows += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-    return f"<table>{rows}</table>"
-
-
-# Servers that listen.
+def _kind(field: Mapping[str, Any]) -> str:
+    """Return the type of a field in words."""
+    kinds = field.get("enum") or [one.get("type", one.get("$ref")) for one in field.get("anyOf", (field,))]
+    return " | ".join(str(kind).rpartition("/")[2] for kind in kinds)
 
 
 @asynccontextmanager
@@ -370,32 +353,8 @@ async def opened(
 @contextmanager
 def running(address: Address | None = None, limits: Limits | None = None) -> Iterator[EpisodeService]:
     """Serve episodes in a thread of its own for as long as the context lasts. Raises what `opened` does."""
-    ready: Future[tuple[EpisodeService, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-
-    async def serve() -> None:
-        end = asyncio.Event()
-        async with opened(address, limits) as service:
-            ready.set_result((service, asyncio.get_running_loop(), end))
-            await end.wait()
-
-    def work() -> None:
-        try:
-            asyncio.run(serve())
-        except BaseException as error:
-            if ready.done():
-                raise
-            ready.set_exception(error)  # whatever it is: the other thread waits for it
-
-    thread = threading.Thread(target=work, name="episode-server", daemon=True)
-    thread.start()
-    try:
-        service, loop, end = ready.result()
-        try:
-            yield service
-        finally:
-            loop.call_soon_threadsafe(end.set)
-    finally:
-        thread.join()
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(address, limits)) as service:
+        yield service
 
 
 def _beside(service: EpisodeService, sites: Network | None) -> ASGIApp:

@@ -21,39 +21,41 @@ _LARGEST_DRAW = 2**63 - 1
 _MOST_STEPS = 10_000
 
 
-class _Answer:
-    """Makes pydantic read the texts below the fields."""
-
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"use_attribute_docstrings": True}
-
-
 class _Request:
-    """Makes pydantic read the texts below the fields, and refuse what does not fit them."""
+    """Makes pydantic refuse what does not fit."""
 
-    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True, "use_attribute_docstrings": True}
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "strict": True}
+
+
+def _field(meaning: str, **default: Any) -> Any:
+    """Return a field whose meaning clients are told."""
+    return field(**default, metadata={"description": meaning})
 
 
 def _option(name: str, **default: Any) -> Any:
     """Return a field that is a keyword of the env, with its default and meaning, or a default of its own."""
-    prefix = "" if name in ("variation", "scale", "side_effects") else "Step mode: "
-    described = {"description": prefix + option_meanings()[name]}
-    return field(**(default or {"default": getattr(EnvOptions, name)}), metadata=described)
+    meaning = option_meanings()[name]
+    is_for_all = name in ("variation", "scale", "side_effects")
+    told = meaning[0].upper() + meaning[1:] if is_for_all else f"Step mode: {meaning}"
+    return _field(told, **(default or {"default": getattr(EnvOptions, name)}))
 
 
 @dataclass(frozen=True)
 class NewEpisode(_Request):
     """A new episode: its task, and how it is played. All fields may be left out. Raises ValueError for numbers out of range."""
 
-    task: str | None = None
-    """The id of a task, such as "shopping.wish_list_add/1000/0". Without it, one is drawn from the split."""
-    split: Split = "test"
-    """The split that a task is drawn from."""
-    seed: int | None = None
-    """The seed of the draw: the task that `gymnasium.make(...).reset(seed=...)` draws. Without it, any."""
-    world_seed: int | None = None
-    """Draw the templates of the split in this world, instead of the suite's own."""
-    mode: Mode = "browse"
-    """"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`."""
+    task: str | None = _field(
+        'The id of a task, such as "shopping.wish_list_add/1000/0". Without it, one is drawn from the split.', default=None
+    )
+    split: Split = _field("The split that a task is drawn from.", default="test")
+    seed: int | None = _field(
+        "The seed of the draw: the task that `gymnasium.make(...).reset(seed=...)` draws. Without it, any.", default=None
+    )
+    world_seed: int | None = _field("Draw the templates of the split in this world, instead of the suite's own.", default=None)
+    mode: Mode = _field(
+        '"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`.',
+        default="browse",
+    )
     variation: Variation = _option("variation")
     scale: Scale | None = _option("scale")
     side_effects: SideEffects = _option("side_effects", default="forbidden")
@@ -89,36 +91,35 @@ ENV_SETTINGS = tuple(
 class NewAction(_Request):
     """One step of an episode in step mode."""
 
-    action: str
-    """A model's whole reply, with one action in it. A malformed or impossible one is told in the next observation."""
+    action: str = _field(
+        "A model's whole reply, with one action in it. A malformed or impossible one is told in the next observation."
+    )
 
 
 @dataclass(frozen=True)
 class NewAnswer(_Request):
     """The end of an episode."""
 
-    answer: str = ""
-    """The answer; empty if the task asks for none."""
-    url: str | None = None
-    """Browse mode: the address of the page where you have ended. Without it, that of the page that was served last."""
+    answer: str = _field("The answer; empty if the task asks for none.", default="")
+    url: str | None = _field(
+        "Browse mode: the address of the page where you have ended. Without it, that of the page that was served last.",
+        default=None,
+    )
 
 
 @dataclass(frozen=True)
 class Restoration(_Request):
-    """Which snapshot an episode returns to."""
+    """Return of an episode to a snapshot."""
 
-    snapshot: str
-    """The name that the snapshot was given."""
+    snapshot: str = _field("The name that the snapshot was given.")
 
 
 @dataclass(frozen=True)
 class TasksWanted(_Request):
-    """Which tasks are listed."""
+    """Tasks that are listed."""
 
-    split: Split = "test"
-    """The split."""
-    world_seed: int | None = None
-    """Its templates in this world, instead of the suite's own."""
+    split: Split = _field("The split.", default="test")
+    world_seed: int | None = _field("Its templates in this world, instead of the suite's own.", default=None)
     variation: Variation = _option("variation")
     scale: Scale | None = _option("scale")
 
@@ -128,64 +129,45 @@ class TasksWanted(_Request):
 
 @dataclass(frozen=True)
 class ToolsWanted(_Request):
-    """Which actions are described."""
+    """Actions that are described."""
 
-    dialect: Dialect = "webrl"
-    """How actions are written."""
-    elements: Elements = "id"
-    """How actions name elements."""
+    dialect: Dialect = _field("How actions are written.", default="webrl")
+    elements: Elements = _field("How actions name elements.", default="id")
 
 
 @dataclass(frozen=True)
-class TaskLine(_Answer):
+class TaskLine:
     """One task of a list."""
 
-    task_id: str
-    """The id of the task, for `task` of a new episode."""
-    goal: str
-    """What is asked for."""
-    sites: list[str]
-    """The sites that it needs."""
+    task_id: str = _field("The id of the task, for `task` of a new episode.")
+    goal: str = _field("What is asked for.")
+    sites: list[str] = _field("The sites that it needs.")
 
 
 @dataclass(frozen=True)
-class Verdict(_Answer):
-    """What one check found."""
+class Verdict:
+    """Finding of one check."""
 
-    check: str
-    """Which check it is, such as "string_match/must_include"."""
-    passed: bool
-    """Whether it was met."""
-    reason: str
-    """What was expected against what was found, and why that is wrong, in one line."""
-    decided_by: str
-    """The rule that decided."""
-    why: str = ""
-    """Why the check was not met, where that can be said."""
-    expected: Any = None
-    """The text, texts or rows that were wanted; null where nothing was compared."""
-    found: Any = None
-    """The text or rows that were found."""
-    place: str = ""
-    """The page that was looked at, or the titles of the columns of rows."""
+    check: str = _field('Which check it is, such as "string_match/must_include".')
+    passed: bool = _field("Whether it was met.")
+    reason: str = _field("What was expected against what was found, and why that is wrong, in one line.")
+    decided_by: str = _field("The rule that decided.")
+    why: str = _field("Why the check was not met, where that can be said.", default="")
+    expected: Any = _field("The text, texts or rows that were wanted; null where nothing was compared.", default=None)
+    found: Any = _field("The text or rows that were found.", default=None)
+    place: str = _field("The page that was looked at, or the titles of the columns of rows.", default="")
 
 
 @dataclass(frozen=True)
-class Result(_Answer):
-    """How an episode was judged."""
+class Result:
+    """Judgement of an episode."""
 
-    reward: float
-    """1 or 0."""
-    success: bool
-    """Whether the reward is 1."""
-    verdicts: list[Verdict]
-    """What each check found, in the order in which they were made."""
-    side_effects: list[str]
-    """What was changed beyond the task, where all other checks have passed."""
-    told: list[str]
-    """The same in plain words."""
-    truncated: bool
-    """Step mode: the steps were used up, and nothing was answered."""
+    reward: float = _field("1 or 0.")
+    success: bool = _field("Whether the reward is 1.")
+    verdicts: list[Verdict] = _field("What each check found, in the order in which they were made.")
+    side_effects: list[str] = _field("What was changed beyond the task, where all other checks have passed.")
+    told: list[str] = _field("The same in plain words.")
+    truncated: bool = _field("Step mode: the steps were used up, and nothing was answered.")
 
     def in_words(self) -> str:
         """Return the reward and what was told, one sentence a line."""
@@ -193,144 +175,102 @@ class Result(_Answer):
 
 
 @dataclass(frozen=True)
-class StepResult(_Answer):
-    """What `env.step` returns."""
+class StepResult:
+    """Return value of `env.step`."""
 
-    observation: str
-    """What the player sees now."""
-    reward: float
-    """1 or 0; 0 before the end."""
-    terminated: bool
-    """The player has ended the episode, and it is judged."""
-    truncated: bool
-    """The steps are used up, and it is judged."""
-    info: dict[str, Any]
-    """The `info` of the env, such as `action_error`, `page`, `url` and, at the end, `verdicts`."""
+    observation: str = _field("What the player sees now.")
+    reward: float = _field("1 or 0; 0 before the end.")
+    terminated: bool = _field("The player has ended the episode, and it is judged.")
+    truncated: bool = _field("The steps are used up, and it is judged.")
+    info: dict[str, Any] = _field("The `info` of the env, such as `action_error`, `page`, `url` and, at the end, `verdicts`.")
 
 
 @dataclass(frozen=True)
-class Shown(_Answer):
-    """What `env.reset` returns: what a player in step mode sees."""
+class Shown:
+    """Return value of `env.reset`, as a player in step mode sees it."""
 
-    observation: str
-    """What the player sees: the goal, the rounds so far, and the page."""
-    info: dict[str, Any]
-    """The `info` of the env, such as `goal`, `page` and `url`."""
+    observation: str = _field("What the player sees: the goal, the rounds so far, and the page.")
+    info: dict[str, Any] = _field("The `info` of the env, such as `goal`, `page` and `url`.")
 
 
 @dataclass(frozen=True)
-class Exchange(_Answer):
+class Exchange:
     """One request that was made of an episode."""
 
-    at_s: float
-    """Seconds since the episode began."""
-    ms: float
-    """Milliseconds that it took."""
-    what: str
-    """A request of a browser, such as "GET shopping /cart", or what was asked of the arena, such as "step"."""
-    status: int
-    """The status of the answer."""
+    at_s: float = _field("Seconds since the episode began.")
+    ms: float = _field("Milliseconds that it took.")
+    what: str = _field('A request of a browser, such as "GET shopping /cart", or what was asked of the arena, such as "step".')
+    status: int = _field("The status of the answer.")
 
 
 @dataclass(frozen=True)
-class EpisodeState(_Answer):
+class EpisodeState:
     """An episode as it is now."""
 
-    id: str
-    """Its id, for the paths of this interface."""
-    task_id: str
-    """The task that is played."""
-    mode: Mode
-    """How it is played: "browse" or "step"."""
-    status: Status
-    """"over" has a result; "lost" has a failure and no reward."""
-    goal: str
-    """What is asked for."""
-    system_prompt: str
-    """How to act and how to answer."""
-    start_urls: list[str]
-    """Browse mode: the addresses to open, one a tab; the player is signed in as the task says."""
-    addresses: dict[str, str]
-    """Browse mode: the base address of each site."""
-    shown: Shown | None
-    """Step mode: the newest observation."""
-    age_s: float
-    """Seconds since it was begun."""
-    idle_s: float
-    """Seconds since the last request."""
-    requests: int
-    """How many requests were made; `log` holds the newest of them."""
-    log: list[Exchange]
-    """The newest requests, the oldest of them first."""
-    steps: list[dict[str, str]]
-    """Step mode: each action with the address that it was given at and what was wrong with it; undone ones are among them."""
-    judged: int
-    """How often it was judged: more than once where it was restored from beyond the end."""
-    snapshots: list[str]
-    """The names of its snapshots."""
-    result: Result | None
-    """How it was judged; none before the end."""
-    failure: str
-    """What broke down, where the episode was lost through no fault of the player."""
+    id: str = _field("Its id, for the paths of this interface.")
+    task_id: str = _field("The task that is played.")
+    mode: Mode = _field('How it is played: "browse" or "step".')
+    status: Status = _field('"over" has a result; "lost" has a failure and no reward.')
+    goal: str = _field("What is asked for.")
+    system_prompt: str = _field("How to act and how to answer.")
+    start_urls: list[str] = _field("Browse mode: the addresses to open, one a tab; the player is signed in as the task says.")
+    addresses: dict[str, str] = _field("Browse mode: the base address of each site.")
+    shown: Shown | None = _field("Step mode: the newest observation.")
+    age_s: float = _field("Seconds since it was begun.")
+    idle_s: float = _field("Seconds since the last request.")
+    requests: int = _field("How many requests were made; `log` holds the newest of them.")
+    log: list[Exchange] = _field("The newest requests, the oldest of them first.")
+    steps: list[dict[str, str]] = _field(
+        "Step mode: each action with the address that it was given at and what was wrong with it; undone ones are among them."
+    )
+    judged: int = _field("How often it was judged: more than once where it was restored from beyond the end.")
+    snapshots: list[str] = _field("The names of its snapshots.")
+    result: Result | None = _field("How it was judged; none before the end.")
+    failure: str = _field("What broke down, where the episode was lost through no fault of the player.")
 
 
 @dataclass(frozen=True)
-class Taken(_Answer):
+class Taken:
     """A snapshot that was taken."""
 
-    snapshot: str
-    """Its name, for /restore."""
+    snapshot: str = _field("Its name, for /restore.")
 
 
 @dataclass(frozen=True)
-class Summary(_Answer):
+class Summary:
     """One episode in the list of all."""
 
-    id: str
-    """Its id."""
-    task_id: str
-    """The task that is played."""
-    mode: Mode
-    """How it is played."""
-    status: Status
-    """"open", "over" or "lost"."""
-    idle_s: float
-    """Seconds since the last request."""
+    id: str = _field("Its id.")
+    task_id: str = _field("The task that is played.")
+    mode: Mode = _field("How it is played.")
+    status: Status = _field('"open", "over" or "lost".')
+    idle_s: float = _field("Seconds since the last request.")
 
 
 @dataclass(frozen=True)
-class ArenaState(_Answer):
+class ArenaState:
     """All episodes, and what is left of the limits."""
 
-    version: str
-    """The version of the package."""
-    episodes: list[Summary]
-    """All episodes that are there."""
-    most_episodes: int
-    """How many may be open at once."""
-    memory_mb: float
-    """Megabytes that the process holds."""
-    most_memory_mb: float
-    """Megabytes above which no episode is begun."""
+    version: str = _field("The version of the package.")
+    episodes: list[Summary] = _field("All episodes that are there.")
+    most_episodes: int = _field("How many may be open at once.")
+    memory_mb: float = _field("Megabytes that the process holds.")
+    most_memory_mb: float = _field("Megabytes above which no episode is begun.")
 
 
 @dataclass(frozen=True)
-class Problem(_Answer):
-    """Why a request was refused."""
+class Problem:
+    """Refusal of a request."""
 
-    error: str
-    """What was wrong, in a sentence."""
-    at: str = ""
-    """Where, such as "body.task"; empty where no value was at fault."""
-    value: Any = None
-    """What was there."""
-    expected: str = ""
-    """What should have been there."""
+    error: str = _field("What was wrong, in a sentence.")
+    at: str = _field('Where, such as "body.task"; empty where no value was at fault.', default="")
+    value: Any = _field("What was there.", default=None)
+    expected: str = _field("What should have been there.", default="")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much an arena gives to whom.
+    """Limits on what an arena gives to its clients.
 
     Args:
         episodes: how many may be open at once.

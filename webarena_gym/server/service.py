@@ -8,15 +8,16 @@ import asyncio
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from html import escape
 from ipaddress import ip_address
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from pathlib import Path
+from typing import NamedTuple, ParamSpec, TypeVar
 from urllib.parse import parse_qs
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -32,6 +33,14 @@ T = TypeVar("T")
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names under which a machine reaches itself."""
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "pages"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 _LOG = logging.getLogger(__name__)
 _SWEEP_S = 5.0
@@ -73,18 +82,14 @@ class EpisodeService:
         self._address = address
         own = [] if is_any(address.host) else [address.host.lower()]
         self._names = frozenset((*map(str.lower, address.names), *LOOPBACK, *own))
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._turn = 0  # where the search for free ports begins, so that a port rests for long before it is used again
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="episodes")
         self._served: dict[str, _Served] = {}
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do some work on episodes, when its turn comes, and return its result."""
-        return await self._loop.run_in_executor(self._thread, partial(work, *args, **kwargs))
-
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do some work of the server, asked for by another thread, and return its result."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return await self.loop.run_in_executor(self._thread, partial(work, *args, **kwargs))
 
     async def begin(self, settings: NewEpisode, name: str = LOOPBACK[0], *, has_toolbar: bool = False) -> EpisodeState:
         """Begin an episode and serve its sites under a host name. Raises ArenaError."""
@@ -256,29 +261,9 @@ def _has_key(request: Request, key: str) -> bool:
     return any(name.startswith(_COOKIE) and _same(value, key) for name, _, value in pairs)
 
 
-# The toolbar above the pages of an episode that a person plays: the goal, a box for the answer, and the verdict.
-
-_STYLE = (
-    "all:initial;display:block;position:sticky;top:0;z-index:2147483647;box-sizing:border-box;width:100%;padding:10px 16px;"
-    "background:#1d2b3a;color:#fff;font:15px/1.4 sans-serif;border-bottom:3px solid {colour}"
-)
-_INPUT = "all:revert;font:15px sans-serif;width:22em;margin:6px 8px 0 0;padding:4px"
-_BUTTON = "all:revert;font:15px sans-serif;padding:4px 12px"
-
-
 def _with_toolbar(page: bytes, goal: str, result: Result | None) -> bytes:
-    """Return a page with the toolbar at the head of its body; the page as it is, where it has none."""
-    if result is None:
-        colour = "#e0a030"
-        below = (
-            f'<form method="post" action="{_DONE}" style="all:revert;margin:0">'
-            f'<input name="answer" aria-label="Answer" placeholder="The answer, if the task asks for one" style="{_INPUT}">'
-            f'<button style="{_BUTTON}">I am done</button></form>'
-        )
-    else:
-        colour = "#3aa655" if result.success else "#c0392b"
-        below = "".join(f'<div style="all:revert">{escape(sentence)}</div>' for sentence in result.told)
-    html = f'<div id="arena-bar" style="{_STYLE.format(colour=colour)}"><b style="all:revert">{escape(goal)}</b>{below}</div>'
+    """Return a page with a person's toolbar at the head of its body: the goal, a box for the answer, the verdict. Without a body, it stays."""
+    html = TEMPLATES.get_template("toolbar.html").render(action=_DONE, goal=goal, result=result)
     begun = page.find(b"<body")
     place = page.find(b">", begun) + 1
     return page if begun < 0 or place == 0 else page[:place] + html.encode() + page[place:]
