@@ -2,12 +2,14 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
-from agents.evaluation.report.document import Watched, create_server, held, render_report, write_report
+from agents.evaluation.report.document import Watched, create_app, held, render_report, write_report
 from agents.evaluation.report.episodes import Shown
 from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources, write_table
 from webarena_gym import console
+from webarena_gym.server.http import listen, serve
 
 _DESCRIPTION = """\
 Write one HTML file about training runs and evaluations, to be opened by a double click:
@@ -85,9 +87,9 @@ def _watch(parser: ArgumentParser, options: Namespace) -> None:
             sources, title=options.title, lead=options.lead, megabytes=options.megabytes, pages=False, watched=held(sources)
         )[0]
 
-    with create_server(Watched(options.inputs, render, groups=options.groups), options.port) as server:
-        print(f"http://127.0.0.1:{server.server_address[1]}/ follows {', '.join(options.inputs)} (Ctrl-C ends it)", flush=True)
-        server.serve_forever()
+    with closing(listen("127.0.0.1", (options.port,))) as listener:
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}/ follows {', '.join(options.inputs)} (Ctrl-C ends it)", flush=True)
+        serve(create_app(Watched(options.inputs, render, groups=options.groups)), listener)
 
 
 def _write(parser: ArgumentParser, options: Namespace) -> None:

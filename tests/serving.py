@@ -54,6 +54,33 @@ def running(server):
         server.server_close()
 
 
+@contextmanager
+def serving_asgi(app):
+    """Serve an ASGI application on a free port; give its base URL, without a last slash."""
+    import uvicorn  # noqa: PLC0415 - needs an extra
+
+    from webarena_gym.server.http import configured, listen  # noqa: PLC0415
+
+    server = uvicorn.Server(configured(app))
+    with listen("127.0.0.1", (0,)) as sock:
+        thread = threading.Thread(target=server.run, args=([sock],), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(5)
+
+
+@contextmanager
+def serving_episodes(address=None, limits=None):
+    """Run an episode server; give its URL."""
+    from webarena_gym.server.app import running as running_server  # noqa: PLC0415 - needs an extra
+
+    with running_server(address, limits) as service:
+        yield service.url
+
+
 def outcome_of(browser, urls, answer="", *, scripts=True, accounts=None):
     """What an env makes of the state in which an episode ended."""
 

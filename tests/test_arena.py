@@ -1,5 +1,6 @@
 """The arena over real HTTP: it plays and judges as the env does, keeps episodes apart, and says what is wrong with what it is sent."""
 
+import asyncio
 import json
 import random
 import socket
@@ -25,17 +26,17 @@ from benchmarks.arena_players import (
     request,
     write_biography,
 )
+from tests.serving import serving_episodes
 from webarena_gym.actions import DIALECTS
-from webarena_gym.arena.application import OPERATIONS, openapi
-from webarena_gym.arena.gateway import Visit, is_target
-from webarena_gym.arena.registry import Arena
-from webarena_gym.arena.schema import Limits, NewEpisode
-from webarena_gym.arena.server import Address, arena, running
-from webarena_gym.arena.translation import Translation
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
 from webarena_gym.observation import observe
+from webarena_gym.server.app import OPERATIONS, openapi, running
+from webarena_gym.server.episodes import EpisodeStore
+from webarena_gym.server.gateway import Translation, Visit, is_target
+from webarena_gym.server.schema import Limits, NewEpisode
+from webarena_gym.server.service import Address
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Expert, load
 
@@ -47,7 +48,7 @@ PORTS = {site: 40_000 + place for place, site in enumerate(HOSTS)}
 
 @pytest.fixture(scope="module")
 def client():
-    with arena() as url:
+    with serving_episodes() as url:
         yield Client(url)
 
 
@@ -112,8 +113,8 @@ def test_whatever_keeps_an_arena_from_opening_is_raised(monkeypatch, error):
     def fail():
         raise error
 
-    monkeypatch.setattr("webarena_gym.arena.server._allow_many_files", fail)
-    with pytest.raises(type(error)), arena():
+    monkeypatch.setattr("webarena_gym.server.app._allow_many_files", fail)
+    with pytest.raises(type(error)), serving_episodes():
         pass
 
 
@@ -242,9 +243,8 @@ def test_a_world_that_was_left_is_as_new_for_the_next(client):
 
 
 def test_an_episode_that_is_lost_says_so_and_leaves_the_others():
-    with running() as found:
-        client = Client(found.url)
-        lose_one_of_two(client, found.service)
+    with running() as service:
+        lose_one_of_two(Client(service.url), service)
 
 
 def lose_one_of_two(client, service):
@@ -254,7 +254,7 @@ def lose_one_of_two(client, service):
         def request(self, *_):
             raise RuntimeError("the site has a fault")
 
-    service.arena.find(lost["id"]).gateway._network = Broken()
+    service.store.find(lost["id"]).gateway._network = Broken()
     assert request("GET", lost["start_urls"][0]).status == 500
     status, value = client.ask("POST", f"/episodes/{lost['id']}/answer", {"answer": "x"})
     assert status == 500
@@ -434,7 +434,7 @@ def test_only_names_that_were_given_out_are_answered(client, port_of_a_site):
 
 
 def test_pages_lead_to_the_name_that_the_client_has_used():
-    with arena(Address(names=("box.example",))) as url:
+    with serving_episodes(Address(names=("box.example",))) as url:
         client = Client(url.replace("box.example", "127.0.0.1"), name="box.example")
         episode = client.begin(task=WISH)
         shop = urlsplit(episode["addresses"]["shopping"])
@@ -449,7 +449,7 @@ def test_it_listens_on_an_address_of_ipv6():
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("no IPv6 here")
-    with arena(Address("::1")) as url:
+    with serving_episodes(Address("::1")) as url:
         assert url.startswith("http://[::1]:")
         client = Client(url)
         shop = client.begin(task=WISH)["addresses"]["shopping"]
@@ -459,9 +459,9 @@ def test_it_listens_on_an_address_of_ipv6():
 
 def test_an_arena_that_others_can_reach_wants_a_token():
     for address in (Address("0.0.0.0", names=("127.0.0.1",)), Address("0.0.0.0", token="secret")):
-        with pytest.raises(ArenaError, match=r"token|--name"), arena(address):
+        with pytest.raises(ArenaError, match=r"token|--name"), serving_episodes(address):
             pass
-    with arena(Address("0.0.0.0", names=("127.0.0.1",), token="secret")) as url:
+    with serving_episodes(Address("0.0.0.0", names=("127.0.0.1",), token="secret")) as url:
         assert Client(url).ask("POST", "/episodes", {})[0] == 401
         assert Client(url, "wrong").ask("GET", "/episodes")[0] == 401
         client = Client(url, "secret")
@@ -486,10 +486,10 @@ def test_an_arena_that_others_can_reach_wants_a_token():
 
 
 def begun(limits=None, clock=lambda: 0.0, memory_mb=lambda: 0.0, **settings):
-    found = Arena(limits, clock, memory_mb)
+    found = EpisodeStore(limits, clock, memory_mb)
     episode = found.begin(NewEpisode(**{"task": WISH} | settings))
-    if episode.settings.mode == "browse":
-        episode.serve_at(Translation(PORTS, "127.0.0.1", ("localhost",)))
+    if episode.gateway is not None:
+        episode.gateway.translation = Translation(PORTS, "127.0.0.1", ("localhost",))
     return found, episode
 
 
@@ -520,7 +520,7 @@ def test_limits_hold():
     found.end(episode.id, "it was idle")
     with refused(410, "it was idle"):
         found.find(episode.id)
-    second.serve_at(Translation(PORTS, "127.0.0.1", ()))
+    second.gateway.translation = Translation(PORTS, "127.0.0.1", ())
     second.snapshot(), second.snapshot()
     with refused(409, "limit"):
         second.snapshot()
@@ -532,8 +532,8 @@ def test_limits_hold():
 
 
 def test_idle_episodes_are_closed_by_the_server(monkeypatch):
-    monkeypatch.setattr("webarena_gym.arena.service._SWEEP_S", 0.01)
-    with arena(limits=Limits(idle_s=0.05)) as url:
+    monkeypatch.setattr("webarena_gym.server.service._SWEEP_S", 0.01)
+    with serving_episodes(limits=Limits(idle_s=0.05)) as url:
         client = Client(url)
         episode = client.begin(task=WISH)
         while (found := client.ask("GET", "/episodes"))[1]["episodes"]:
@@ -581,10 +581,11 @@ def test_a_target_is_a_path_of_the_site_and_nothing_else(text):
 EPISODE = begun()
 
 
-def test_a_bar_is_above_the_pages_of_an_episode_for_people():
+def test_a_toolbar_is_above_the_pages_of_an_episode_for_people():
     task = known("shopping.product_price/1000/0")
-    with running() as found:
-        start = found.run(found.service.begin(NewEpisode(task=task.task_id), has_bar=True)).start_urls[0]
+    with running() as service:
+        begun = asyncio.run_coroutine_threadsafe(service.begin(NewEpisode(task=task.task_id), has_toolbar=True), service.loop)
+        start = begun.result().start_urls[0]
         page = request("GET", start).body.decode()
         assert task.intent in page
         assert "I am done" in page
@@ -648,7 +649,7 @@ def test_all_that_is_wrong_with_a_request_is_told(client):
 
 def test_the_package_and_the_command_need_no_extra():
     code = (
-        "import sys, webarena_gym, webarena_gym.tools.arena\n"
+        "import sys, webarena_gym, webarena_gym.tools.serve, webarena_gym.tools.session\n"
         "print([name for name in ('pydantic', 'h11', 'mcp', 'uvicorn', 'starlette') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.arena_players import Client
 from tests.needs import chromium, has_chromium
-from webarena_gym.arena.server import arena
+from tests.serving import serving_episodes
 
 PLAYWRIGHT = "playwright-core@1.65.1"
 OUTCOMES = {"state": True, "answer": True, "two sites": True, "wrong answer": False, "nothing done": False}
@@ -33,7 +33,7 @@ def node_modules(tmp_path_factory):
 def test_a_node_program_plays_and_is_judged_rightly(node_modules):
     from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415 - where there is a Chromium
 
-    with arena() as url:
+    with serving_episodes() as url:
         done = subprocess.run(
             ["node", str(Path(__file__).parent / "arena_player.cjs"), url, find_executable()],
             capture_output=True,
@@ -54,7 +54,7 @@ def test_two_episodes_in_one_browser_stay_apart():
 
     from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415
 
-    with arena() as url, sync_playwright() as playwright:
+    with serving_episodes() as url, sync_playwright() as playwright:
         client = Client(url)
         episodes = [client.begin(task="shopping.newsletter_subscribe/1000/0") for _ in range(2)]
         browser = playwright.chromium.launch(executable_path=find_executable(), args=["--no-sandbox"])

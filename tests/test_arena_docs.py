@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from webarena_gym.arena.server import arena
+from tests.serving import serving_episodes
 from webarena_gym.tools.cli import main
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "arena.md").read_text(encoding="utf-8")
@@ -31,7 +31,7 @@ def run(command, url="http://127.0.0.1:8000"):
 
 def test_the_program_in_python_is_rewarded():
     (code,) = blocks("Browse", "python")
-    with arena() as url:
+    with serving_episodes() as url:
         said = run([sys.executable, "-c", code], url)
     assert "1.0 ['Solved.'" in said
 
@@ -39,7 +39,7 @@ def test_the_program_in_python_is_rewarded():
 def test_the_example_of_step_mode_is_rewarded():
     asks, _ = blocks("Browse", "python")[0].split("episode = ", 1)
     (code,) = blocks("Step", "python")
-    with arena() as url:
+    with serving_episodes() as url:
         said = run([sys.executable, "-c", asks + code], url)
     assert said.endswith("was done 0.0 False\nwas done 1.0 True\n")
 
@@ -66,7 +66,7 @@ def test_the_example_of_an_error_is_one():
     from benchmarks.arena_players import Client  # noqa: PLC0415
 
     (shown,) = blocks("Limits and errors", "json")
-    with arena() as url:
+    with serving_episodes() as url:
         assert Client(url).ask("POST", "/episodes", {"split": "tist"}) == (422, json.loads(shown))
 
 

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 import pytest
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.arena.registry import Arena
-from webarena_gym.arena.schema import Limits, NewEpisode
-from webarena_gym.arena.toolbox import Toolbox
 from webarena_gym.env import WebArenaLite
+from webarena_gym.server.episodes import EpisodeStore
+from webarena_gym.server.mcp_tools import McpTools
+from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.tasks import Expert, load
 
 TASKS = {task.task_id: task for task in load("test")}
@@ -27,7 +27,7 @@ STEPS = (
 
 
 def toolbox(names_episodes=False, limits=None, **settings):
-    return Toolbox(Arena(limits), NewEpisode(**{"elements": "label"} | settings), names_episodes=names_episodes)
+    return McpTools(EpisodeStore(limits), NewEpisode(**{"elements": "label"} | settings), names_episodes=names_episodes)
 
 
 def test_the_tools_are_the_actions_and_what_begins_and_ends():
@@ -78,13 +78,13 @@ def test_no_argument_of_any_tool_is_a_fault_of_the_machinery(value):
     played = toolbox(max_steps=1000)
     played.call("reset", {"task": WISH})
     for tool in played.tools():
-        for name in ("colour", *tool.schema["properties"]):
+        for name in ("colour", *tool.input_schema["properties"]):
             is_task = (tool.name, name) in (("reset", "task"), ("reset", "split"), ("reset", "colour"), ("observe", "colour"))
             returned = played.call(tool.name, {name: value})
             assert returned.text
             if is_task and value is not None and not (name == "task" and value == ""):
                 assert returned.is_error, (tool.name, name)
-    assert "expected train or validation or test or hard" in played.call("reset", {"split": "hard2"}).text
+    assert "expected train or validation or test or pool or hard" in played.call("reset", {"split": "hard2"}).text
 
 
 WRONG = {"string": (5, 1.5, True, [], {}), "integer": ("x", "5", 1.5, True, [], -(10**30))}
@@ -99,7 +99,7 @@ def test_every_wrong_argument_of_every_tool_is_told(dialect, names_episodes):
     for tool in played.tools():
         is_action = tool.name not in ("reset", "observe", "submit")
         calls = [{**named, "colour": "red"}] if tool.name != "reset" else [{"colour": "red"}]
-        for name, kind in tool.schema["properties"].items():
+        for name, kind in tool.input_schema["properties"].items():
             wrong = (*WRONG[{"number": "integer"}.get(kind["type"], kind["type"])], *["hard2"] * ("enum" in kind))
             calls += [{**(named if tool.name != "reset" else {}), name: value} for value in wrong]
         if named and tool.name != "reset":
@@ -110,27 +110,27 @@ def test_every_wrong_argument_of_every_tool_is_told(dialect, names_episodes):
             assert returned.is_error or (is_action and is_named), (tool.name, given)
             if not returned.is_error and "colour" in given:
                 assert returned.text.startswith("Action error:"), (tool.name, given)
-    assert "train or validation or test or hard" in played.call("reset", {"split": "hard2"}).text
+    assert "train or validation or test or pool or hard" in played.call("reset", {"split": "hard2"}).text
 
 
 def test_one_player_has_one_episode_and_several_name_theirs():
-    arena = Arena(Limits(episodes=2))
-    played = Toolbox(arena, NewEpisode(), names_episodes=False)
+    store = EpisodeStore(Limits(episodes=2))
+    played = McpTools(store, NewEpisode(), names_episodes=False)
     for seed in range(5):
         assert not played.call("reset", {"seed": seed}).is_error
-    assert len(arena.state().episodes) == 1
+    assert len(store.state().episodes) == 1
     shared = toolbox(names_episodes=True)
     names = [re.match(r"Episode (\w+)\n", shared.call("reset", {"task": WISH}).text)[1] for _ in range(2)]
     for name, arguments in STEPS:
         shared.call(name, {"episode": names[0], **arguments})
     assert [shared.call("submit", {"episode": name}).result["success"] for name in names] == [True, False]
     assert shared.call("observe", {}).is_error
-    assert all("episode" in tool.schema["required"] for tool in shared.tools()[1:])
+    assert all("episode" in tool.input_schema["required"] for tool in shared.tools()[1:])
 
 
 def test_a_fixed_task_cannot_be_chosen_anew_and_an_episode_ends_with_its_steps():
     played = toolbox(task=WISH, max_steps=2)
-    assert played.tools()[0].schema["properties"] == {}
+    assert played.tools()[0].input_schema["properties"] == {}
     assert played.call("reset", {"task": "other"}).is_error
     played.call("reset", {})
     played.call("click", {"element": "x"})

@@ -34,7 +34,7 @@ from webarena_gym.evaluation.results import (
     summarise,
     table,
 )
-from webarena_gym.evaluation.runner import GivenUpError, ProgramSeat, ServedArena, record_of, run
+from webarena_gym.evaluation.runner import EpisodeClient, GivenUpError, ProgramSeat, record_of, run
 from webarena_gym.evaluation.statistics import clustered, over_tasks, pass_all, pass_at, wilson
 from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, Usage, _usage, is_too_long, may_be_too_long
 from webarena_gym.servers.rest import retry_after_s
@@ -1016,7 +1016,7 @@ elif "price" in state["task_id"]:
     ask("/answer", {"answer": find(state["task_id"]).solution[-1].action.argument, "url": state["start_urls"][0]})
 """
 
-served = pytest.mark.skipif(not importlib.util.find_spec("webarena_gym.arena"), reason="no episode server here")
+served = pytest.mark.skipif(not importlib.util.find_spec("uvicorn"), reason="no episode server here")
 
 
 @served
@@ -1057,7 +1057,7 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
 
 
 def test_a_program_that_is_judged_until_it_is_right_has_failed(monkeypatch):
-    arena = ServedArena({}, url="http://localhost")
+    arena = EpisodeClient({}, url="http://localhost")
     result = {"reward": 1.0, "truncated": False, "verdicts": [], "side_effects": []}
     told = {"failure": "", "judged": 1, "result": result, "steps": []}
     monkeypatch.setattr(arena, "_ask", lambda *_: told)
@@ -1075,8 +1075,7 @@ def test_an_episode_server_takes_no_keyword_that_it_does_not_know(capsys, tmp_pa
 
 
 def test_without_the_episode_server_programs_are_told_what_to_install(capsys, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "webarena_gym.arena.server", None)
-    monkeypatch.setitem(sys.modules, "webarena_gym.arena", None)
+    monkeypatch.setitem(sys.modules, "webarena_gym.server.app", None)
     status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x")
     assert status == 2
     assert "webarena-gym[serve]" in said

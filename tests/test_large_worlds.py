@@ -20,11 +20,10 @@ from tests import needs
 from tests.crawl import Visitor, survey
 from tests.prose_reader import read_opinions, read_outcomes, says
 from webarena_gym import tasks as suite
-from webarena_gym.arena.choice import choose
-from webarena_gym.arena.envs import Envs
-from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError
+from webarena_gym.server.episodes import EpisodeStore
+from webarena_gym.server.schema import NewEpisode
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.geography import country
@@ -577,16 +576,16 @@ def test_an_env_draws_a_split_of_a_large_world_when_it_needs_it(monkeypatch):
         assert drawn == [("test", WORLD, "content", "large")]
 
 
-def test_an_arena_plays_in_large_worlds():
+def test_an_episode_server_plays_in_large_worlds():
+    store = EpisodeStore()
     settings = NewEpisode(task=f"map.town_population/{WORLD}/0", scale="large", mode="step")
-    task, envs = choose(settings), Envs()
-    env = envs.take(settings)
-    env.reset(options={"task": task})
+    episode = store.begin(settings)
+    task, env = episode.task, episode.env
     assert task.intent == suite.find(task.task_id, scale="large").intent != suite.find(task.task_id).intent
     assert solve(env, task) == 1.0
-    envs.give_back(env, settings)
-    assert envs.take(settings) is env
-    envs.close()
+    store.end(episode.id, "it is over")
+    assert store.begin(settings).env is env
+    store.close()
 
 
 # Composed texts: the tables hold what they say.

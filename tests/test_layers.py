@@ -70,7 +70,6 @@ ALLOWED = {
     "tools": {
         "actions",
         "answers",
-        "arena",
         "arguments",
         "browsers",
         "changes",
@@ -85,12 +84,13 @@ ALLOWED = {
         "playing",
         "processes",
         "progress",
+        "server",
         "servers",
         "sites",
         "tasks",
         "backends",
     },
-    "arena": {
+    "server": {
         "actions",
         "arguments",
         "browsers",
@@ -105,10 +105,9 @@ ALLOWED = {
         "texts",
     },
     "candidates": {"actions", "env", "observation", "pages"},
-    "integrations": {"actions", "browsers", "env", "options", "errors", "observation", "pages", "sites", "tasks"},
+    "integrations": {"actions", "browsers", "env", "options", "errors", "observation", "pages", "server", "sites", "tasks"},
     "evaluation": {
         "actions",
-        "arena",
         "arguments",
         "console",
         "env",
@@ -118,6 +117,7 @@ ALLOWED = {
         "observation",
         "playing",
         "progress",
+        "server",
         "servers",
         "sites",
         "tasks",

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from agents.evaluation.report.document import Watched, create_server, held, render_report
+from agents.evaluation.report.document import Watched, create_app, held, render_report
 from agents.report import main
 from agents.training.rollouts import write_groups
 from tests import needs
-from tests.serving import running
+from tests.serving import serving_asgi
 from tests.test_report import chromium, write_metrics  # noqa: F401 - a fixture
 from tests.test_report_groups import group_of
 
@@ -35,7 +35,7 @@ def watching(run):
     def render(sources):
         return render_report(sources, title="Title", pages=False, watched=held(sources))[0]
 
-    with running(create_server(Watched([str(run)], render, groups=5), 0)) as url:
+    with serving_asgi(create_app(Watched([str(run)], render, groups=5))) as url:
         yield url
 
 

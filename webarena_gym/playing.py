@@ -26,7 +26,8 @@ def play(
 ) -> Iterator[PlayedStep]:
     """Yield the steps of an episode from what `env.reset` returned, until it is over or the agent returns None for a reply."""
     while (reply := agent(observation, info)) is not None:
-        step = PlayedStep(info, reply, *env.step(reply))
+        seen, reward, terminated, truncated, after = env.step(reply)
+        step = PlayedStep(info, reply, seen, float(reward), terminated, truncated, after)
         yield step
         if step.terminated or step.truncated:
             return

@@ -18,7 +18,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,7 +26,6 @@ from typing import Any, Protocol
 import gymnasium
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
@@ -57,6 +55,7 @@ from webarena_gym.evaluation.results import (
 from webarena_gym.options import HARD_STEPS
 from webarena_gym.playing import PlayedStep, play
 from webarena_gym.progress import Progress
+from webarena_gym.server.schema import ENV_SETTINGS
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.servers.rest import request_json
 from webarena_gym.tasks import Task
@@ -242,10 +241,8 @@ _SAID = 500  # characters of what a program said last, in a failure
 URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
 """The environment variables that tell a program of its episode."""
 
-_SETTINGS = [field.name for field in fields(NewEpisode) if field.name not in ("task", "split", "seed", "world_seed", "mode")]
 
-
-class ServedArena:
+class EpisodeClient:
     """Episodes on a server, for the programs of a run.
 
     Args:
@@ -258,14 +255,14 @@ class ServedArena:
 
     def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
         unknown = {
-            name: value for name, value in env.items() if name not in _SETTINGS and (name, value) != ("browser", "inprocess")
+            name: value for name, value in env.items() if name not in ENV_SETTINGS and (name, value) != ("browser", "inprocess")
         }
         if unknown:
-            raise AgentError(f"the episode server takes no {next(iter(unknown))}; expected some of {', '.join(_SETTINGS)}")
-        self._settings = {"mode": mode, **{name: value for name, value in env.items() if name in _SETTINGS}}
+            raise AgentError(f"the episode server takes no {next(iter(unknown))}; expected some of {', '.join(ENV_SETTINGS)}")
+        self._settings = {"mode": mode, **{name: value for name, value in env.items() if name in ENV_SETTINGS}}
         self._token = token
         self._cleanup = ExitStack()
-        self._url = (url or self._cleanup.enter_context(_begun())).rstrip("/")
+        self._url = (url or self._cleanup.enter_context(_begun()).url).rstrip("/")
 
     def begin(self, trial: Trial) -> Mapping[str, str]:
         """Begin an episode of a trial's task, which the server must know by its id. Raises ServerError."""
@@ -313,15 +310,15 @@ class ProgramSeat:
 
     Args:
         command: the program and its arguments, as on a command line; no shell reads it.
-        arena: the server; may be shared by seats.
+        client: the server; may be shared by seats.
         timeout_s: how long the program may take for an episode.
         hint: what to say when a program breaks.
 
     """
 
-    def __init__(self, command: str, arena: ServedArena, timeout_s: float, hint: str = "") -> None:
+    def __init__(self, command: str, client: EpisodeClient, timeout_s: float, hint: str = "") -> None:
         self._command = parse_command(command)
-        self._arena = arena
+        self._client = client
         self._timeout_s = timeout_s
         self._hint = hint
 
@@ -329,27 +326,27 @@ class ProgramSeat:
         """Play a trial."""
         start = time.perf_counter()
         try:
-            episode = self._arena.begin(trial)
+            episode = self._client.begin(trial)
             try:
                 outcome = self._outcome(episode)
             finally:
-                self._arena.end(episode)
+                self._client.end(episode)
         except WebArenaGymError as error:
             failure = f"{type(error).__name__}: {error}"
             return record_of(trial, ending="failed", reward=None, failure=failure, seconds=time.perf_counter() - start)
         return record_of(trial, **outcome, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
-        """Nothing to free: the arena is shared."""
+        """Nothing to free: the client is shared."""
 
     def _outcome(self, episode: Mapping[str, str]) -> dict[str, Any]:
         wrong = self._run(episode)
-        if outcome := self._arena.outcome(episode):
+        if outcome := self._client.outcome(episode):
             return outcome
         if wrong:
             raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
-        self._arena.answer(episode)
-        return self._arena.outcome(episode) or {}
+        self._client.answer(episode)
+        return self._client.outcome(episode) or {}
 
     def _run(self, episode: Mapping[str, str]) -> str:
         """Run the program to its end, and return what went wrong; nothing where it ended well."""
@@ -384,12 +381,12 @@ def parse_command(command: str) -> list[str]:
 
 
 def _begun() -> Any:
-    """Return a context in which a server listens, which gives its URL. Raises AgentError."""
+    """Return a context in which a server listens. Raises AgentError."""
     try:
-        from webarena_gym.arena.server import arena  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
+        from webarena_gym.server.app import running  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
-    return arena()
+    return running()
 
 
 _FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
@@ -529,9 +526,9 @@ def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Cal
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         parse_command(command)
-        arena = ServedArena(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
+        client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
-        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, arena, options.timeout, hint), arena.close
+        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, client, options.timeout, hint), client.close
     if name in _SCRIPTED:
         return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
     make = load(name)

@@ -20,25 +20,9 @@ from pydantic import Field
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WebArenaGymError
 from webarena_gym.integrations.session import choose
+from webarena_gym.server.schema import ENV_SETTINGS
 
-SETTINGS = frozenset(
-    {
-        "split",
-        "world_seed",
-        "variation",
-        "scale",
-        "history",
-        "observation",
-        "dialect",
-        "elements",
-        "max_steps",
-        "step_budget",
-        "thoughts",
-        "header",
-        "window",
-        "side_effects",
-    }
-)
+SETTINGS = frozenset({"split", "world_seed", *ENV_SETTINGS})
 """The keywords of `WebArenaLite` that a client may set; what reaches files, servers or browsers is the server's own."""
 
 

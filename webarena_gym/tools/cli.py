@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from webarena_gym import __version__
@@ -17,12 +17,12 @@ from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_
 from webarena_gym.options import add_options
 from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
-from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
-from webarena_gym.tools import arena
-from webarena_gym.tools.play import PLAYING
+from webarena_gym.tools.play import PLAYING, play_in_terminal
+from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites
+from webarena_gym.tools.session import play_session
 
 _FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
 _MOST_DRAWN = 100_000  # tasks of one world
@@ -135,7 +135,7 @@ def make_parser() -> Parser:
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
     add_options(play, "elements", "observation", "dialect", "variation")
     add_options(play, "scale")
-    play.set_defaults(run=arena.play)
+    play.set_defaults(run=lambda options: play_session(options) if options.session else play_in_terminal(options))
 
     serve = commands.add_parser(
         "serve",
@@ -146,18 +146,18 @@ def make_parser() -> Parser:
         "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
     )
     serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
-    arena.add_serve_options(serve)
+    add_serve_options(serve)
     add_options(serve, "variation", "scale", scale="standard")
-    serve.set_defaults(run=_serve)
+    serve.set_defaults(run=serve_sites)
 
     mcp = commands.add_parser(
         "mcp",
         help="serve tasks as tools over MCP (needs the extra mcp)",
         description="Serves tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP.",
     )
-    arena.add_mcp_options(mcp)
+    add_mcp_options(mcp)
     add_options(mcp, "elements", "observation", "dialect", "variation")
-    mcp.set_defaults(run=arena.mcp)
+    mcp.set_defaults(run=serve_mcp)
 
     world = commands.add_parser(
         "world",
@@ -340,19 +340,6 @@ def _fuzz(options: argparse.Namespace) -> int:
         setting = {"seed": options.seed, "variation": options.variation, "seconds": seconds}
         print(json.dumps({**counts, **setting}))
     return 1 if found.faults else 0
-
-
-def _serve(options: argparse.Namespace) -> int:
-    if arena.is_wanted(options):
-        return arena.serve(options)
-    from webarena_gym.tools.serve import serve  # noqa: PLC0415 - needs a server that the other commands do not
-
-    def tell(urls: Mapping[str, str]) -> None:
-        for name, url in urls.items():
-            print(f"{name:<15} {url}", flush=True)
-
-    serve(options.world_seed, options.port, layout_of(options.world_seed, options.variation), tell, options.scale)
-    return 0
 
 
 def _world(options: argparse.Namespace) -> int:

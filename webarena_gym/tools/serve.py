@@ -1,25 +1,36 @@
-"""The sites of one world over HTTP, for a person's own browser.
+"""Commands `serve` and `mcp`: the sites of a world for a person's own browser, beside an episode server, and episodes as tools.
 
 People get what agents do not see: a link that leads past the menus, and maps that can be dragged.
 """
 
+import argparse
+import asyncio
 import os
 import re
-import socket
+import secrets
+import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from typing import Any, get_args
+from urllib.parse import urlsplit
 
-from werkzeug.serving import WSGIRequestHandler, make_server
-
+from webarena_gym import tasks as task_suite
+from webarena_gym.arguments import shown
+from webarena_gym.console import decimal, whole
 from webarena_gym.errors import ArenaError
+from webarena_gym.pages.page import Network
+from webarena_gym.server.schema import Limits, NewEpisode, Split
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.sessions import COOKIE
-from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.world import load_site, load_world
+from webarena_gym.tools.session import settings_of
 
-_HOST = "127.0.0.1"
+_SESSION_STEPS = 100
+_LOOPBACK = "127.0.0.1"
+_TOKEN = "WEBARENA_GYM_TOKEN"  # noqa: S105 - the name of a variable
 _BODY = re.compile(rb"<body[^<>]*>")
 _SKIP_LINK = b'<a class="skip" href="#main">Skip to the content</a>'
 _MAIN = (b"<main>", b'<main id="main">')
@@ -75,33 +86,116 @@ def addresses(port: int | None) -> dict[str, str]:
     return {name: f"http://{_label(host)}.localhost" + (f":{port}" if port else "") + "/" for name, host in HOSTS.items()}
 
 
-class _Quiet(WSGIRequestHandler):
-    """Logs no request."""
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Say nothing."""
-
-
-def serve(
-    world_seed: int, port: int, layout: Layout, on_open: Callable[[Mapping[str, str]], None], scale: Scale = "standard"
-) -> None:
-    """Serve a world's sites on the loopback interface until interrupted. Changes last as long as the server.
-
-    `on_open` is told the addresses once it listens. Raises ArenaError for a port in use.
-    """
-    try:
-        listener = socket.create_server((_HOST, port))
-    except OSError as error:
-        raise ArenaError(
-            f"cannot listen at port {port} of {_HOST}: {os.strerror(error.errno or 0)}; choose another", status=503
-        ) from error
-    with listener:
-        port = listener.getsockname()[1]
-        front = Front(world_seed, layout, scale)
-        server = make_server(_HOST, port, front, threaded=True, request_handler=_Quiet, fd=listener.fileno())
-        on_open(addresses(port))
-        server.serve_forever()
-
-
 def _label(host: str) -> str:
     return host.partition(".")[0]
+
+
+def add_serve_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `serve` that are those of its arena."""
+    limits = Limits()
+    parser.add_argument(
+        "--task", metavar="ID", help="play this task yourself: a bar above the sites has the goal and a box to answer"
+    )
+    parser.add_argument("--host", default=_LOOPBACK, help="the address to listen on; 0.0.0.0 is all")
+    parser.add_argument(
+        "--name", action="append", default=[], help="a host name under which clients reach the arena (may be repeated)"
+    )
+    parser.add_argument(
+        "--ports",
+        type=_ports,
+        default=(),
+        metavar="FIRST-LAST",
+        help="the ports of the episodes' sites (default: any that are free)",
+    )
+    parser.add_argument(
+        "--token", help=f"what clients must send; needed, and drawn if not given, with other hosts (default: ${_TOKEN})"
+    )
+    parser.add_argument("--episodes", type=whole(1), default=limits.episodes, metavar="N", help="open at once")
+    parser.add_argument(
+        "--idle",
+        type=decimal(above=0),
+        default=limits.idle_s,
+        metavar="S",
+        help="seconds until one is closed",
+    )
+    parser.add_argument(
+        "--memory",
+        type=decimal(above=0),
+        default=limits.memory_mb,
+        metavar="MB",
+        help="of the process, beyond which none is begun",
+    )
+
+
+def serve_sites(options: argparse.Namespace) -> int:
+    """Serve the sites of one world and an arena, until interrupted."""
+    if find_spec("pydantic") is None or find_spec("uvicorn") is None:
+        raise ArenaError("serve needs more packages: pip install 'webarena-gym[serve]'", status=500)
+    asyncio.run(_serve(options))
+    return 0
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    from webarena_gym.server.app import opened  # noqa: PLC0415 - needs an extra
+    from webarena_gym.server.service import Address, is_loopback  # noqa: PLC0415
+
+    is_own = is_loopback(options.host)
+    token = options.token or os.environ.get(_TOKEN, "") or ("" if is_own else secrets.token_urlsafe(16))
+    address = Address(options.host, options.port, tuple(options.name), options.ports, token)
+    try:
+        limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
+    except ValueError as error:
+        raise ArenaError(str(error), status=422) from error
+    front = Front(options.world_seed, layout_of(options.world_seed, options.variation), options.scale)
+    places = addresses(options.port)
+    sites = Network({url.removeprefix("http://").rstrip("/"): front for url in places.values()}) if is_own else None
+    async with opened(address, limits, sites) as service:
+        if options.task is None:
+            for name, url in addresses(urlsplit(service.url).port).items() if is_own else ():
+                print(f"{name:<15} {url}", flush=True)
+            print(f"{'arena':<15} {service.url}/docs", flush=True)
+            if token:
+                print(f"{'token':<15} {token}", flush=True)
+        else:
+            settings = NewEpisode(task=options.task, variation=options.variation)
+            name = next(iter(options.name), options.host)
+            state = await service.begin(settings, name, has_toolbar=True)
+            print(state.goal, flush=True)
+            for url in state.start_urls:
+                print(f"open {url}", flush=True)
+        await asyncio.Event().wait()
+
+
+def add_mcp_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `mcp`."""
+    parser.add_argument("--task", metavar="ID", help="always begin this task")
+    parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
+    parser.add_argument(
+        "--http", type=whole(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
+    )
+    parser.add_argument("--max-steps", type=whole(1), default=_SESSION_STEPS, metavar="N", help="of an episode")
+
+
+def serve_mcp(options: argparse.Namespace) -> int:
+    """Serve the tools over the Model Context Protocol."""
+    if find_spec("mcp") is None:
+        raise ArenaError("MCP needs its SDK: pip install 'webarena-gym[mcp]'", status=500)
+    from webarena_gym.server.mcp_tools import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
+
+    settings = settings_of(options)
+    if options.task is not None:
+        task_suite.find(options.task, options.variation)  # its error is for whoever starts the server, not for its first client
+    if options.http is None:
+        serve_stdio(settings)
+    else:
+        serve_http(settings, options.http, lambda url: print(url, file=sys.stderr, flush=True))
+    return 0
+
+
+def _ports(text: str) -> tuple[int, ...]:
+    """Return the ports of a range."""
+    first, dash, last = text.partition("-")
+    ports = range(int(first), int(last) + 1) if dash and first.isdecimal() and last.isdecimal() else range(0)
+    if not ports or not 0 < ports[0] <= ports[-1] < 65_536:
+        raise argparse.ArgumentTypeError(f"is {shown(text)}; expected FIRST-LAST, such as 20000-20999")
+    return tuple(ports)

@@ -1,22 +1,25 @@
 """The report's HTML file, and the server of a report that follows runs which go on."""
 
+import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp
 
 from agents.evaluation.report.curves import known_metrics, rollouts_by_policy, successes, thin, trees
 from agents.evaluation.report.episodes import Shown, pack_episodes
 from agents.evaluation.report.sources import Sources, read_sources, summarise_all
+from webarena_gym.server.http import answering, name_of
 
 _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (
@@ -25,6 +28,7 @@ _SCRIPTS = (
 
 
 _OWN_NAMES = ("127.0.0.1", "localhost")
+_NEVER_STORED = {"Cache-Control": "no-store"}
 
 
 def write_report(path: Path, sources: Sources, **options: Any) -> tuple[int, dict[str, Shown]]:
@@ -146,40 +150,21 @@ def _files(inputs: Sequence[str]) -> list[tuple[str, int, int]]:
     return found
 
 
-def create_server(watched: Watched, port: int) -> ThreadingHTTPServer:
-    """Return a server of the page, at / , and of the news, at /news, which only this machine reaches. Port 0 is any that is free."""
+def create_app(watched: Watched) -> ASGIApp:
+    """Return a server of the page, at /, and of the news, at /news, which only this machine reaches."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            # A page of elsewhere whose name was made to lead here is not to read what is on this machine.
-            if self.headers.get("Host", "").partition(":")[0] not in _OWN_NAMES:
-                self._answer(HTTPStatus.FORBIDDEN, "text/plain", "expected the name 127.0.0.1 or localhost")
-                return
-            try:
-                if self.path == "/":
-                    self._answer(HTTPStatus.OK, "text/html", watched.page())
-                elif self.path == "/news":
-                    self._answer(HTTPStatus.OK, "application/json", json.dumps(watched.news()))
-                else:
-                    self._answer(HTTPStatus.NOT_FOUND, "text/plain", "expected / or /news")
-            except (OSError, ValueError) as error:
-                self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", str(error))
+    async def respond(request: Request) -> Response:
+        # A page of elsewhere whose name was made to lead here is not to read what is on this machine.
+        if name_of(request.headers.get("host", "")) not in _OWN_NAMES:
+            return PlainTextResponse("expected the name 127.0.0.1 or localhost", 403)
+        try:
+            if request.url.path == "/":
+                return HTMLResponse(await asyncio.to_thread(watched.page), headers=_NEVER_STORED)
+            if request.url.path == "/news":
+                news = json.dumps(await asyncio.to_thread(watched.news))
+                return Response(news, media_type="application/json", headers=_NEVER_STORED)
+        except (OSError, ValueError) as error:
+            return PlainTextResponse(str(error), 500)
+        return PlainTextResponse("expected / or /news", 404)
 
-        def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:
-            body = text.encode()
-            try:
-                self.send_response(status)
-                self.send_header("Content-Type", f"{kind}; charset=utf-8")
-                self.send_header("Content-Length", str(len(body)))
-                self.send_header("Cache-Control", "no-store")
-                self.end_headers()
-                self.wfile.write(body)
-            except ConnectionError:  # whoever asked has gone
-                self.close_connection = True
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing of requests."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    return server
+    return answering(respond, in_json=False)

@@ -1,15 +1,37 @@
-"""An arena as tools for a model: `reset`, `observe`, one for each action, and `submit`. What MCP carries, without MCP."""
+"""Episodes as tools over the Model Context Protocol: `reset`, `observe`, one for each action, and `submit`; on stdin and stdout, or over HTTP."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple, get_args
 
+import anyio
+from anyio import to_thread
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    CallToolRequestParams,
+    CallToolResult,
+    ErrorData,
+    JSONRPCError,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
+from pydantic import ValidationError
+
+from webarena_gym import __version__
 from webarena_gym.actions import DIALECTS, reply_of, tools
 from webarena_gym.actions.dialect import ANSWERS
-from webarena_gym.arena.episodes import Episode
-from webarena_gym.arena.registry import Arena
-from webarena_gym.arena.schema import NewEpisode, Result, Split
 from webarena_gym.errors import ArenaError
+from webarena_gym.server.episodes import Episode, EpisodeStore
+from webarena_gym.server.http import listen, serve
+from webarena_gym.server.schema import NewEpisode, Result, Split
 
 INSTRUCTIONS = f"""\
 You use websites for a person who has given you a task. `reset` begins a task and tells the goal. Each action is a tool of its own; it
@@ -28,34 +50,26 @@ _MEANINGS: Mapping[str, dict[str, Any]] = {
 _EPISODE = {"type": "string", "description": "the id of the episode, as reset has told it"}
 
 
-class Tool(NamedTuple):
-    """A tool, as models are told of it; the schema is JSON Schema."""
-
-    name: str
-    description: str
-    schema: dict[str, Any]
-
-
 class Returned(NamedTuple):
-    """What a call returns."""
+    """Result of a call."""
 
     text: str
     is_error: bool = False
     result: dict[str, Any] | None = None  # how the episode was judged, when it is over
 
 
-class Toolbox:
-    """Episodes of an arena, played by calls of tools. Its calls must not overlap.
+class McpTools:
+    """Tools that play episodes. Its calls must not overlap.
 
     Args:
-        arena: where the episodes are.
-        settings: what `reset` begins where nothing else is said. One that names a task always begins that.
-        names_episodes: whether calls say which episode they mean, as several players must. Else there is one at a time.
+        store: the episodes.
+        settings: those of an episode where `reset` says nothing else. One that names a task always begins that.
+        names_episodes: calls name their episode, as several players must. Else there is one at a time.
 
     """
 
-    def __init__(self, arena: Arena, settings: NewEpisode, *, names_episodes: bool) -> None:
-        self._arena = arena
+    def __init__(self, store: EpisodeStore, settings: NewEpisode, *, names_episodes: bool) -> None:
+        self._store = store
         self._settings = replace(settings, mode="step")
         self._names_episodes = names_episodes
         self._newest = ""
@@ -68,7 +82,11 @@ class Toolbox:
         wanted = {} if self._settings.task else {name: _MEANINGS[name] for name in _TASK_FIELDS}
         answer = {"answer": {"type": "string", "description": "the answer; empty if the task asks for none"}}
         return [
-            Tool("reset", "Begin a task in a world of its own; returns the goal and the first page.", _schema(wanted)),
+            Tool(
+                name="reset",
+                description="Begin a task in a world of its own; returns the goal and the first page.",
+                input_schema=_schema(wanted),
+            ),
             self._tool("observe", "Return the newest page again.", _schema({})),
             *(self._tool(action["name"], action["description"], action["parameters"]) for action in self._actions),
             self._tool("submit", "End the task with an answer; returns the verdict.", _schema(answer)),
@@ -83,7 +101,7 @@ class Toolbox:
             return Returned(f"{error}{expected}", is_error=True)
 
     def _call(self, name: str, given: dict[str, Any]) -> Returned:
-        episode = self._arena.find(self._named(given))
+        episode = self._store.find(self._named(given))
         with episode.logged(name) as tell:
             returned = self._play(episode, name, given)
             tell(200)
@@ -100,13 +118,13 @@ class Toolbox:
                 raise ArenaError("submit: answer is no text", status=422, at="answer", value=answer, expected="a text")
             return _judged(episode.conclude(answer))
         if name == "observe":
-            return Returned(_page(episode))
+            return Returned(episode.page)
         if all(name != action["name"] for action in self._actions):
             raise ArenaError(
                 f"there is no tool {name!r}", status=404, expected="one of " + ", ".join(tool.name for tool in self.tools())
             )
         episode.step(reply_of(self._dialect, name, given))
-        return Returned(_page(episode)) if episode.result is None else _judged(episode.result)
+        return Returned(episode.page) if episode.result is None else _judged(episode.result)
 
     def _reset(self, arguments: Mapping[str, Any]) -> Returned:
         allowed = () if self._settings.task else _TASK_FIELDS
@@ -117,19 +135,19 @@ class Toolbox:
                 meant = " or ".join(choices) if choices else _MEANINGS[key]["type"] if key in allowed else ", ".join(allowed)
                 expected = str(meant) or "no arguments"
                 raise ArenaError(f"reset: {key} is {value!r}", status=422, at=key, value=value, expected=expected)
-        for name in self._arena.idle():
-            self._arena.end(name, "nobody asked it for anything for too long")
+        for name in self._store.idle():
+            self._store.end(name, "nobody asked it for anything for too long")
         try:
             settings = replace(self._settings, **{key: value for key, value in arguments.items() if value is not None})
         except ValueError as error:
             raise ArenaError(f"reset: {error}", status=422) from error
         if not self._names_episodes and self._newest:
-            self._arena.end(self._newest, "another was begun")
+            self._store.end(self._newest, "another was begun")
             self._newest = ""
-        episode = self._arena.begin(settings)
+        episode = self._store.begin(settings)
         self._newest = episode.id
         named = f"Episode {episode.id}\n" if self._names_episodes else ""
-        return Returned(f"{named}Task {episode.task_id}: {episode.goal}\n\n{_page(episode)}")
+        return Returned(f"{named}Task {episode.task.task_id}: {episode.goal}\n\n{episode.page}")
 
     def _named(self, given: dict[str, Any]) -> str:
         """Return which episode a call means, and take its name out of the arguments."""
@@ -143,24 +161,81 @@ class Toolbox:
         return self._newest
 
     def _tool(self, name: str, description: str, schema: dict[str, Any]) -> Tool:
-        if not self._names_episodes:
-            return Tool(name, description, schema)
-        named = {
-            "properties": {"episode": _EPISODE, **schema["properties"]},
-            "required": ["episode", *schema.get("required", ())],
-        }
-        return Tool(name, description, schema | named)
+        if self._names_episodes:
+            named = {"episode": _EPISODE, **schema["properties"]}
+            schema = schema | {"properties": named, "required": ["episode", *schema.get("required", ())]}
+        return Tool(name=name, description=description, input_schema=schema)
 
 
 def _schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": dict(properties), "required": [], "additionalProperties": False}
 
 
-def _page(episode: Episode) -> str:
-    shown = episode.state().shown
-    assert shown is not None
-    return str(shown.info["page"])
-
-
 def _judged(result: Result) -> Returned:
-    return Returned("\n".join((f"reward {result.reward:g}", *result.told)), result=asdict(result))
+    return Returned(result.in_words(), result=asdict(result))
+
+
+def server(played: McpTools) -> "Server[object]":
+    """Return a server of MCP that has these tools."""
+    one_at_a_time = anyio.CapacityLimiter(1)
+
+    async def list_tools(_: object, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=played.tools())
+
+    async def call_tool(_: object, call: CallToolRequestParams) -> CallToolResult:
+        returned = await to_thread.run_sync(played.call, call.name, call.arguments or {}, limiter=one_at_a_time)
+        return CallToolResult(
+            content=[TextContent(type="text", text=returned.text)],
+            is_error=returned.is_error,
+            structured_content=returned.result,
+        )
+
+    return Server(
+        "webarena-gym", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+def serve_stdio(settings: NewEpisode) -> None:
+    """Serve one player on stdin and stdout, until it goes away."""
+
+    async def run() -> None:
+        played = server(McpTools(EpisodeStore(), settings, names_episodes=False))
+        async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
+            into, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def answer_what_is_no_message() -> None:
+                """Pass messages on; the SDK drops all other lines without a word."""
+                async with into:
+                    async for item in incoming:
+                        if isinstance(item, Exception):
+                            faults = item.errors(include_url=False) if isinstance(item, ValidationError) else []
+                            is_json = bool(faults) and faults[0]["type"] != "json_invalid"
+                            error = (
+                                ErrorData(code=INVALID_REQUEST, message="Invalid Request: expected a message of JSON-RPC 2.0")
+                                if is_json
+                                else ErrorData(code=PARSE_ERROR, message="Parse error: expected one JSON object a line")
+                            )
+                            await outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+                        else:
+                            await into.send(item)
+
+            tasks.start_soon(answer_what_is_no_message)
+            await played.run(read, outgoing, played.create_initialization_options())
+
+    anyio.run(run)
+
+
+def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None]) -> None:
+    """Serve any number of players of this machine over HTTP, at /mcp, until interrupted; `on_open` is told the address.
+
+    Raises ArenaError for a port in use.
+    """
+    names = ["127.0.0.1", "localhost", "[::1]"]
+    app = server(McpTools(EpisodeStore(), settings, names_episodes=True)).streamable_http_app(
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[f"{name}:*" for name in names], allowed_origins=[f"http://{name}:*" for name in names]
+        )
+    )
+    with closing(listen(names[0], (port,))) as listener:
+        on_open(f"http://{names[0]}:{listener.getsockname()[1]}/mcp")
+        serve(app, listener, has_lifespan=True)

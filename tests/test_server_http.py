@@ -1,4 +1,4 @@
-"""Doors: what one leaves behind when it closes, and that nobody holds it open with half a request."""
+"""Listeners: what one leaves behind when it closes, and that nobody holds it open with half a request."""
 
 import asyncio
 import gc
@@ -9,62 +9,61 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from webarena_gym.arena import doors
-from webarena_gym.arena.doors import Answer, Asked, Door, listen
-from webarena_gym.arena.server import Address, arena
+from tests.serving import serving_episodes
+from webarena_gym.server import http
+from webarena_gym.server.http import Listener, answering, listen
+from webarena_gym.server.service import Address
 
 
-async def _never(_: Asked) -> Answer:
+async def _wait_for_ever(_):
     await asyncio.Event().wait()
-    raise AssertionError("nothing sets it")
 
 
-def _sockets_left_by(connections: int, turns: int) -> int:
-    """Close a door that has connections whose tasks have had that many turns of the event loop; return how many of its sockets stay open."""
-    clients: list[socket.socket] = []
-    accepted: list[asyncio.StreamWriter] = []
+NEVER = answering(_wait_for_ever, in_json=False)
 
-    class Watched(Door):
-        def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            accepted.append(writer)
-            super()._accept(reader, writer)
 
-    async def visit() -> None:
-        door = Watched(listen("127.0.0.1", (0,)), _never)
-        await door.open()
+def sockets_left_by(connections, turns):
+    """Close a listener with connections whose tasks have had that many turns of the event loop; return how many of its sockets stay open."""
+    clients, accepted = [], []
+
+    async def visit():
+        listener = Listener(listen("127.0.0.1", (0,)), NEVER)
+        await listener.open()
         for _ in range(connections):
-            clients.append(socket.create_connection(("127.0.0.1", door.port)))
+            clients.append(socket.create_connection(("127.0.0.1", listener.port)))
             clients[-1].sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        while len(accepted) < connections:
+        while len(listener._state.connections) < connections:
             await asyncio.sleep(0)
+        accepted.extend(connection.transport for connection in listener._state.connections)
         for _ in range(turns):
             await asyncio.sleep(0)
-        await door.close()
+        await listener.close()
 
     try:
         asyncio.run(visit())
     finally:
         for client in clients:
             client.close()
-    return sum(writer.get_extra_info("socket").fileno() >= 0 for writer in accepted)
+    return sum(transport.get_extra_info("socket").fileno() >= 0 for transport in accepted)
 
 
-def test_a_closed_door_leaves_no_connection_open():
+def test_a_closed_listener_leaves_no_connection_open(caplog):
     for turns in (0, 1, 2, 5):
-        assert _sockets_left_by(4, turns) == 0, turns
+        assert sockets_left_by(4, turns) == 0, turns
     gc.collect()  # pytest makes an error of a transport that was never closed
+    assert not caplog.records
 
 
-def test_a_door_that_closes_while_clients_arrive_leaves_no_connection_open():
-    clients: list[socket.socket] = []
+def test_a_listener_that_closes_while_clients_arrive_leaves_no_connection_open():
+    clients = []
 
-    async def visit(turns: int) -> None:
-        door = Door(listen("127.0.0.1", (0,)), _never)
-        await door.open()
-        clients.extend(socket.create_connection(("127.0.0.1", door.port)) for _ in range(4))
+    async def visit(turns):
+        listener = Listener(listen("127.0.0.1", (0,)), NEVER)
+        await listener.open()
+        clients.extend(socket.create_connection(("127.0.0.1", listener.port)) for _ in range(4))
         for _ in range(turns):  # of the event loop: nobody has accepted them, some have been, all have been
             await asyncio.sleep(0)
-        await door.close()
+        await listener.close()
 
     try:
         for turns in range(6):
@@ -82,7 +81,7 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
 @pytest.fixture(scope="module")
 def address():
-    with arena(Address(token="secret")) as url:
+    with serving_episodes(Address(token="secret")) as url:
         yield "127.0.0.1", urlsplit(url).port
 
 
@@ -120,7 +119,7 @@ def test_what_the_headers_refuse_is_refused_before_the_body_has_come(address, se
     "head", [HEAD + LETTER + CHUNKED, HEAD + LETTER + b"Content-Length: 2000000\r\n\r\n", b"GET / HTTP/1.1\r\nX: "]
 )
 def test_the_parts_of_a_request_share_one_deadline(address, monkeypatch, head):
-    monkeypatch.setattr(doors, "_SENDING_S", 0.3)
+    monkeypatch.setattr(http, "_SENDING_S", 0.3)
     part = b"1\r\n \r\n" if b"chunked" in head else b"x"
     with socket.create_connection(address) as client:
         client.sendall(head)
@@ -130,7 +129,7 @@ def test_the_parts_of_a_request_share_one_deadline(address, monkeypatch, head):
 
 
 def test_half_sent_bodies_hold_little_memory_and_nobody_else_up(address, monkeypatch):
-    monkeypatch.setattr(doors, "_MOST_UNDER_WAY", 1_000_000)
+    monkeypatch.setattr(http, "_MOST_UNDER_WAY", 1_000_000)
     with ExitStack() as stack:
         clients = [stack.enter_context(socket.create_connection(address)) for _ in range(20)]
         for client in clients:
@@ -141,7 +140,7 @@ def test_half_sent_bodies_hold_little_memory_and_nobody_else_up(address, monkeyp
             assert found
             refused.update(found)
         assert {status_of(client) for client in refused} == {503}
-        assert sum(doors._under_way.values()) <= 1_000_000
+        assert sum(http._long_bodies.values()) <= 1_000_000
         with socket.create_connection(address) as client:
             client.sendall(HEAD + LETTER + b"Content-Length: 15\r\n\r\n" + b'{"tusk": "sun"}')
             assert status_of(client) == 422

@@ -1,0 +1,459 @@
+"""Episodes of a server: which task is played, the episode itself, step by step or by a browser of the player's, and all that are open."""
+
+import mmap
+import secrets
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gymnasium.utils.seeding import np_random
+
+from webarena_gym import __version__
+from webarena_gym.actions import Action, Kind
+from webarena_gym.actions.dialect import ANSWERS
+from webarena_gym.browsers.http import Cookie, CookieJar
+from webarena_gym.env import Snapshot, WebArenaLite
+from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
+from webarena_gym.evaluators.outcome import in_words
+from webarena_gym.pages.page import Response
+from webarena_gym.server.gateway import Gateway, Visit, is_target
+from webarena_gym.server.schema import (
+    ArenaState,
+    EpisodeState,
+    Exchange,
+    Limits,
+    NewEpisode,
+    Result,
+    Shown,
+    Status,
+    StepResult,
+    Summary,
+    Verdict,
+)
+from webarena_gym.sites.catalogue import DATABASES
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.world import is_seed, load_world
+from webarena_gym.tasks import SPLITS, Task, find, load, scale_of, templates
+from webarena_gym.texts import MAX_REPLY
+
+BROWSE_INSTRUCTIONS = f"""\
+You use websites for a person who has given you a task. You have a browser of your own. The task begins at the start addresses, and
+you are signed in where it needs that. Use these sites and no others.
+Do what the task says and change nothing else. When it is done, stay on the page that shows the result, and give your answer.
+
+{ANSWERS}"""
+
+_REMEMBERED = 10_000  # episodes that are closed, and why
+_SPARE_ENVS = 16  # each holds a copy of the databases that its last episode has visited, some megabytes
+
+Clock = Callable[[], float]
+"""Returns seconds that only ever grow."""
+
+
+def pick_task(settings: NewEpisode) -> Task:
+    """Return the task of an episode: the one that is named, or one that is drawn as the env draws it. Raises ArenaError."""
+    tasks = tasks_of(settings)
+    random, _ = np_random(settings.seed)
+    return tasks[int(random.integers(len(tasks)))]
+
+
+def tasks_of(settings: NewEpisode) -> tuple[Task, ...]:
+    """Return the tasks that an episode is drawn from. New worlds are built and drawn from, a second or two for each.
+
+    May be called while episodes are played. Raises ArenaError for a task that there is not.
+    """
+    if settings.task is None:
+        for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
+            _build(seed, settings.scale or SPLITS[settings.split].scale)
+        return _drawn(settings.split, settings.world_seed, settings.variation, settings.scale)
+    template, *rest = settings.task.split("/")
+    with suppress(IndexError, ValueError):  # it is refused when it is looked for
+        if template in templates() and is_seed(int(rest[0])):
+            _build(int(rest[0]), settings.scale or scale_of(template))
+    try:
+        return (_found(settings.task, settings.variation, settings.scale),)
+    except TaskError as error:
+        raise ArenaError(str(error), status=422, at="body.task", value=settings.task, expected="the id of a task") from error
+
+
+def _build(world_seed: int, scale: Scale) -> None:
+    for name in DATABASES:
+        load_world(world_seed, scale).prepare(name)
+
+
+_drawn = lru_cache(maxsize=32)(load)
+_found = lru_cache(maxsize=1024)(find)
+
+
+class _Saved(NamedTuple):
+    """State that an episode returns to when it is restored."""
+
+    env: Snapshot
+    session: tuple[tuple[Cookie, ...], str] | None  # the cookies and the last page of a browser
+    shown: Shown
+    is_over: bool
+    result: Result | None
+
+
+class Episode:
+    """A task under way. Its calls must not overlap.
+
+    A call that fails through no fault of the player loses the episode: from then on it says so, and it has no reward.
+    """
+
+    def __init__(
+        self, name: str, settings: NewEpisode, env: WebArenaLite, limits: Limits, clock: Clock = time.monotonic
+    ) -> None:
+        self.id = name
+        self.settings = settings
+        self.env = env
+        self.task = pick_task(settings)
+        self.result: Result | None = None
+        self.failure = ""
+        self.gateway: Gateway | None = None
+        """The way to its sites, in browse mode."""
+        self._limits = limits
+        self._clock = clock
+        self._begun_s = self._last_s = clock()
+        self._is_over = False
+        self._uploaded = 0
+        self._requests = 0
+        self._log: deque[Exchange] = deque(maxlen=limits.log)
+        self._steps: list[dict[str, str]] = []
+        self._judged = 0
+        self._snapshots: dict[str, _Saved] = {}
+        self._taken = 0
+        with self._working():
+            text, info = env.reset(options={"task": self.task})
+        self._shown = Shown(text, info)
+        self._starts = [tab.url for tab in env.page.tabs]
+        if settings.mode == "browse":
+            assert self.task.world_seed is not None
+            world = load_world(self.task.world_seed, self.task.scale)
+            self.gateway = Gateway(env.network, world.cookies(self.task.sites if self.task.require_login else ()), info["url"])
+
+    # Its state.
+
+    @property
+    def goal(self) -> str:
+        """The task in words, in the addresses that the player was given."""
+        goal = str(self._shown.info["goal"])
+        return goal if self.gateway is None else self.gateway.translation.outward_text(goal)
+
+    @property
+    def page(self) -> str:
+        """The newest page, as it is shown in step mode."""
+        return str(self._shown.info["page"])
+
+    @property
+    def status(self) -> Status:
+        """Return if it is under way."""
+        return "lost" if self.failure else "over" if self._is_over else "open"
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since somebody asked it for something."""
+        return self._clock() - self._last_s
+
+    def summary(self) -> Summary:
+        """Return it in one line."""
+        return Summary(self.id, self.task.task_id, self.settings.mode, self.status, round(self.idle_s, 3))
+
+    def state(self) -> EpisodeState:
+        """Return all that there is to say of it."""
+        addresses = self.gateway.translation.addresses if self.gateway else {}
+        return EpisodeState(
+            id=self.id,
+            task_id=self.task.task_id,
+            mode=self.settings.mode,
+            status=self.status,
+            goal=self.goal,
+            system_prompt=BROWSE_INSTRUCTIONS if self.gateway else self.env.system_prompt,
+            start_urls=[self.gateway.translation.outward_text(url) for url in self._starts]
+            if self.gateway and addresses
+            else [],
+            addresses=dict(addresses),
+            shown=None if self.gateway else self._shown,
+            age_s=round(self._clock() - self._begun_s, 3),
+            idle_s=round(self.idle_s, 3),
+            requests=self._requests,
+            log=list(self._log),
+            steps=list(self._steps),
+            judged=self._judged,
+            snapshots=list(self._snapshots),
+            result=self.result,
+            failure=self.failure,
+        )
+
+    # Its player.
+
+    def step(self, action: str) -> StepResult:
+        """Do what a reply says. Raises ArenaError in browse mode, and when the episode is not open."""
+        if self.gateway is not None:
+            raise ArenaError(
+                f"the episode {self.id} is played in browse mode, not in step mode",
+                status=409,
+                expected='an episode that was begun with {"mode": "step"}',
+            )
+        self._expect_open()
+        with self._working():
+            text, reward, terminated, truncated, info = self.env.step(action)
+        self._note(action, info["action_error"])
+        self._shown = Shown(text, info)
+        if terminated or truncated:
+            self._end(reward, info, truncated=truncated)
+        return StepResult(text, reward, terminated, truncated, info)
+
+    def browse(self, visit: Visit) -> Response:
+        """Pass a request of the player's browser on to a site. Raises ArenaError for what no site should see."""
+        if self.gateway is None:
+            raise ArenaError(f"the episode {self.id} is played in step mode: it has no addresses", status=409)
+        if self.failure:
+            raise self._lost()
+        if not is_target(visit.target):
+            raise ArenaError(
+                "the target of the request is no path", status=400, at="target", value=visit.target, expected="/path?query"
+            )
+        self._uploaded += len(visit.target) + len(visit.body)
+        if self._uploaded > self._limits.upload_mb * 1e6:
+            raise ArenaError(f"the episode was sent more than {self._limits.upload_mb:g} MB", status=413)
+        with self._working():
+            return self.gateway.send(visit)
+
+    def conclude(self, answer: str, url: str | None = None) -> Result:
+        """Judge the episode as it stands. Raises ArenaError for a URL that no browser can open, and when it is not open."""
+        self._expect_open()
+        if self.gateway is None and url is not None:
+            raise ArenaError(
+                "the page of an episode in step mode is that of its own browser",
+                status=422,
+                at="body.url",
+                value=url,
+                expected="null",
+            )
+        if len(answer) > MAX_REPLY:
+            raise ArenaError(
+                "the answer is too long",
+                status=422,
+                at="body.answer",
+                value=f"{len(answer):,} characters",
+                expected=f"at most {MAX_REPLY:,}",
+            )
+        with self._working():
+            if self.gateway is None:
+                text, reward, _, _, info = self.env.conclude(answer)
+                self._note(self.env.dialect.format(Action(Kind.EXIT, argument=answer)), "")
+            else:
+                inward = self.gateway.translation.inward_text
+                own = self.gateway.last_page if url is None else inward(url)
+                try:
+                    text, reward, _, _, info = self.env.conclude(inward(answer), own, self.gateway.cookies)
+                except ActionError as error:
+                    raise ArenaError(
+                        f"no browser can open the address: {error}",
+                        status=422,
+                        at="body.url",
+                        value=url,
+                        expected="the address of the page where you have ended",
+                    ) from error
+        self._shown = Shown(text, info)
+        return self._end(reward, info)
+
+    def snapshot(self) -> str:
+        """Keep the state of the sites and of the player's session, and return its name. Raises ArenaError."""
+        if self.failure:
+            raise self._lost()
+        if len(self._snapshots) >= self._limits.snapshots:
+            raise ArenaError(f"the episode keeps {self._limits.snapshots} snapshots, which is the limit", status=409)
+        with self._working():
+            env = self.env.snapshot()
+        self._taken += 1
+        name = f"s{self._taken}"
+        session = None if self.gateway is None else (self.gateway.jar.contents(), self.gateway.last_page)
+        self._snapshots[name] = _Saved(env, session, self._shown, self._is_over, self.result)
+        return name
+
+    def restore(self, name: str) -> None:
+        """Return to a snapshot, also from beyond the end. Raises ArenaError for one that there is not."""
+        saved = self._snapshots.get(name)
+        if saved is None:
+            known = ", ".join(self._snapshots) or "none, since no snapshot was taken"
+            raise ArenaError(
+                f"the episode has no snapshot {name!r}", status=404, at="body.snapshot", value=name, expected=known
+            )
+        if self.failure:
+            raise self._lost()
+        with self._working():
+            self.env.restore(saved.env)
+        if self.gateway is not None and saved.session is not None:
+            self.gateway.jar, self.gateway.last_page = CookieJar(saved.session[0]), saved.session[1]
+        self._shown, self._is_over, self.result = saved.shown, saved.is_over, saved.result
+
+    @contextmanager
+    def logged(self, what: str) -> Iterator[Callable[[int], None]]:
+        """Log a request, with the status that the caller tells; 500 where it tells none."""
+        begun = self._last_s = self._clock()
+        status = 500
+
+        def tell(found: int) -> None:
+            nonlocal status
+            status = found
+
+        try:
+            yield tell
+        finally:
+            self._last_s = self._clock()
+            self._requests += 1
+            self._log.append(Exchange(round(begun - self._begun_s, 4), round(1000 * (self._last_s - begun), 2), what, status))
+
+    # Inside.
+
+    def _note(self, reply: str, action_error: str) -> None:
+        self._steps.append({"url": self._shown.info["url"], "reply": reply, "action_error": action_error})
+
+    def _end(self, reward: float, info: Mapping[str, Any], *, truncated: bool = False) -> Result:
+        if "failure" in info:
+            self.failure = str(info["failure"])
+            self.env.close()
+            raise self._lost()
+        self._is_over = True
+        self._judged += 1
+        verdicts = [Verdict(**verdict) for verdict in info["verdicts"]]
+        side_effects = list(info.get("side_effects", ()))
+        self.result = Result(reward, bool(info["success"]), verdicts, side_effects, in_words(info), truncated)
+        return self.result
+
+    def _expect_open(self) -> None:
+        if self.failure:
+            raise self._lost()
+        if self._is_over:
+            raise ArenaError(f"the episode {self.id} is over and was judged; its state has the result", status=409)
+
+    def _lost(self) -> ArenaError:
+        return ArenaError(
+            f"the episode {self.id} is lost through no fault of the player, and has no reward: {self.failure}", status=500
+        )
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Lose the episode when what is done here fails, unless that is the player's doing."""
+        try:
+            yield
+        except ArenaError:
+            raise
+        except EvaluationError as error:
+            self.failure = f"it cannot be judged: {error}"
+            self.env.close()
+            raise self._lost() from error
+        except BaseException as error:
+            self.failure = f"{type(error).__name__}: {error}"
+            self.env.close()
+            raise
+
+
+def resident_mb() -> float:
+    """Return the megabytes of memory that this process holds; 0 where the system does not tell, and memory has no limit then."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * mmap.PAGESIZE / 1e6
+    except OSError:
+        return 0.0
+
+
+class EpisodeStore:
+    """Open episodes by id. Begins them, finds them, and closes those that nobody asks for any more. Its calls must not overlap.
+
+    Args:
+        limits: how much is given to whom.
+        clock: tells how long episodes are idle.
+        memory_mb: tells how much memory is held.
+
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, clock: Clock = time.monotonic, memory_mb: Callable[[], float] = resident_mb
+    ) -> None:
+        self.limits = limits or Limits()
+        self._clock = clock
+        self._memory_mb = memory_mb
+        self._spare: list[
+            tuple[object, WebArenaLite]
+        ] = []  # envs that episodes have left, a world that is open begins anew in no time
+        self._episodes: dict[str, Episode] = {}
+        self._closed: OrderedDict[str, str] = OrderedDict()  # why, by id
+
+    def expect_room(self) -> None:
+        """Raise ArenaError when the limits allow no episode more."""
+        if len(self._episodes) >= self.limits.episodes:
+            raise ArenaError(
+                f"{len(self._episodes)} episodes are open, which is the limit; delete one, or wait for one to be closed",
+                status=503,
+            )
+        held = self._memory_mb()
+        if held > self.limits.memory_mb:
+            raise ArenaError(
+                f"the arena holds {held:.0f} MB of memory, and begins no episode above {self.limits.memory_mb:g}; delete one,"
+                " or wait for one to be closed",
+                status=503,
+            )
+
+    def begin(self, settings: NewEpisode) -> Episode:
+        """Begin an episode. Raises ArenaError when the limits allow none, or there is no such task."""
+        self.expect_room()
+        # An id is what keeps clients from each other's episodes, so it must not be guessed: the one use of the system's randomness.
+        episode = Episode(secrets.token_hex(8), settings, self._take_env(settings), self.limits, self._clock)
+        self._episodes[episode.id] = episode
+        return episode
+
+    def find(self, name: str) -> Episode:
+        """Return an episode. Raises ArenaError for one that there is not, and says what became of one that there was."""
+        episode = self._episodes.get(name)
+        if episode is not None:
+            return episode
+        if name in self._closed:
+            raise ArenaError(f"the episode {name} is closed: {self._closed[name]}", status=410)
+        raise ArenaError(
+            "there is no such episode", status=404, at="path.id", value=name[:100], expected="an id that POST /episodes gave"
+        )
+
+    def end(self, name: str, why: str) -> None:
+        """Close an episode and free its world. Raises ArenaError for one that there is not."""
+        episode = self.find(name)
+        del self._episodes[name]
+        self._closed[name] = why
+        while len(self._closed) > _REMEMBERED:
+            self._closed.popitem(last=False)
+        if not episode.failure:
+            self._spare.append((episode.settings.env_options(), episode.env))
+            if len(self._spare) > _SPARE_ENVS:
+                self._spare.pop(0)[1].close()
+
+    def _take_env(self, settings: NewEpisode) -> WebArenaLite:
+        """Return an env that nobody uses, to be reset to any task."""
+        place = next((place for place, (kind, _) in enumerate(self._spare) if kind == settings.env_options()), None)
+        return WebArenaLite(**settings.env_options()) if place is None else self._spare.pop(place)[1]
+
+    def idle(self) -> list[str]:
+        """Return the ids of the episodes that nobody has asked for anything for too long."""
+        return [name for name, episode in self._episodes.items() if episode.idle_s > self.limits.idle_s]
+
+    def state(self) -> ArenaState:
+        """Return all episodes in one line each, and what the limits are."""
+        return ArenaState(
+            __version__,
+            [episode.summary() for episode in self._episodes.values()],
+            self.limits.episodes,
+            round(self._memory_mb(), 1),
+            self.limits.memory_mb,
+        )
+
+    def close(self) -> None:
+        """Close all episodes."""
+        for name in list(self._episodes):
+            self.end(name, "the arena was closed")
+        for _, env in self._spare:
+            env.close()
+        self._spare.clear()
