@@ -28,8 +28,6 @@ OWN_TESTS = {
     "docs/guides/use-it-from.md": "tests/integrations/test_guide.py",
 }
 """Documents whose blocks need more than a process, and the tests that run them."""
-LOGS = ("docs/experiments.md", "docs/training.md")
-"""Long records of measurements: their sentences are not counted, and their fragments of code are only parsed."""
 WORDS_OF_A_SENTENCE = 35
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name)
@@ -43,8 +41,6 @@ def test_the_readme_is_short():
 
 @documents
 def test_sentences_are_short(document):
-    if name(document) in LOGS:
-        pytest.skip("a log")
     too_long = [sentence for sentence in sentences(document) if len(sentence.split()) > WORDS_OF_A_SENTENCE]
     assert too_long == []
 
@@ -76,7 +72,7 @@ def test_code_can_be_read(document):
 
 
 def runnable(document):
-    if name(document) in (*OWN_TESTS, *LOGS):
+    if name(document) in OWN_TESTS:
         return []
     return [block for block in blocks(document, "python") if not block.excuse]
 
