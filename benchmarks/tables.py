@@ -78,7 +78,8 @@ def learning(name: str) -> str:
     last = {"": "then M-GRPO", "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift_of(result, "lift")}
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
     rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
-    note = f"n = {result['n']}; {result.get('clones', 1)} x {result['seeds']} clones x seeds"
+    clones = result.get("clones", 1)
+    note = f"n = {result['n']}, {clones} {'clone' if clones == 1 else 'clones'} x {result['seeds']} seeds"
     heads = ("", "success", "lift over the clone", "CPU minutes", "the paper, 3B")
     return _table(rows, heads) + _origin(note, result)
 
