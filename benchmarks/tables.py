@@ -75,7 +75,7 @@ def learning(name: str) -> str:
         {"": "then M-GRPO", "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"}
         for mark in result.get("by_minutes", [])[:-1]
     ]
-    last = {"": "then M-GRPO", "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift_of(result, "lift")}
+    last = {"": "then M-GRPO", "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift(result)}
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
     rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
@@ -92,7 +92,7 @@ def generalisation() -> str:
         part = _read("learning")["by_training"][name]
         scores = {"clone, trained twice as long": "clone_converged_pooled", "then M-GRPO": "mgrpo_pooled"}
         cells = {head: _score(part[key]) for head, key in scores.items()}
-        lift = _lift_of(part, "lift_over_converged")
+        lift = _lift(part, "lift_over_converged")
         rows.append({"templates": f"{part['templates']} {title}", "n": part["n"], **cells, "lift": lift})
     return _table(rows)
 
@@ -125,7 +125,7 @@ def methods(*names: str, columns: Iterable[str] = ("success", "lift", "CPU minut
     for method, row in scored.items():
         before, after = _score(row["greedy"]["clone"]), _score(row["greedy"]["after"])
         paper = {"the paper, 3B": PAPER_3B.get(method, ""), "the paper, 8B": PAPER_8B.get(method, "")}
-        cells = {"before": before, "success": after, "lift": _interval(row["greedy"]["lift"])}
+        cells = {"before": before, "success": after, "lift": _lift(row["greedy"]["lift"])}
         rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}", **paper})
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
 
@@ -136,7 +136,7 @@ def others() -> str:
     for title, (name, place) in OTHERS.items():
         result = _read(name)
         row = result["rows"][place]
-        cells = {"success": _score(row), "lift": _interval(row["lift"])}
+        cells = {"success": _score(row), "lift": _lift(row["lift"])}
         rows.append({"": title, **cells, "n": row.get("tasks", row["n"]), "seeds": row.get("seeds", 1), "result": f"`{name}`"})
     return _table(rows) + _origin("", *(_read(name) for name in dict.fromkeys(name for name, _ in OTHERS.values())))
 
@@ -278,16 +278,9 @@ def _score(score: dict[str, float]) -> str:
     return f"{_percent(score['success'])} ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
 
 
-def _lift(lift: float, low: float, high: float) -> str:
-    return f"{100 * lift:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
-
-
-def _lift_of(result: Result, name: str) -> str:
-    return _lift(result[name], *result[f"{name}_ci95"])
-
-
-def _interval(lift: dict[str, Any]) -> str:
-    return _lift(lift["lift"], lift["low"], lift["high"])
+def _lift(result: Result, name: str = "lift") -> str:
+    low, high = result.get(f"{name}_ci95") or (result["low"], result["high"])
+    return f"{100 * result[name]:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
 if __name__ == "__main__":
