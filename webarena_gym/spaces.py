@@ -49,7 +49,7 @@ class ReplySpace(TextSpace):
         if probability is not None:
             return str(super().sample(probability=probability))
         form = self.dialect.forms[self.np_random.integers(len(self.dialect.forms))]
-        return self.dialect.syntax.spell(form.name, {each.name: self._value(each) for each in form.parameters})
+        return self.dialect.spell(form.name, {each.name: self._value(each) for each in form.parameters})
 
     def _value(self, parameter: Parameter) -> str:
         """Return a value of a parameter; what it names need not be on a page."""

@@ -18,6 +18,4 @@ from webarena_gym.actions.dialect import tools as tools
 from webarena_gym.actions.webarena import WebArena
 from webarena_gym.actions.webrl import WebRL
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {syntax.name: Dialect(syntax) for syntax in (WebRL(), WebArena(), BrowserGym())}
-)
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in (WebRL(), WebArena(), BrowserGym())})
