@@ -12,7 +12,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.texts import MAX_REPLY, cut
 
 Naming = Literal["id", "label"]
-"""How actions name elements: by the number that the observation gives them, or by their visible label."""
+"""The names of elements in actions: the number that the observation gives them, or by their visible label."""
 
 MAX_REASON = 300  # characters of what an error says before it lists the forms
 _NUMBER, _LABEL = "12", "Add to Cart"

@@ -23,7 +23,7 @@ class Backend:
     """Sites and a browser, brought to the beginning of one task after the other. The base of all backends: without databases or snapshots."""
 
     is_embedded = False
-    """Whether the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
+    """True if the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
     site_errors: Sequence[str] = ()
     """The errors that sites of this process have raised in the current episode."""
     urls: Mapping[str, str] = {}

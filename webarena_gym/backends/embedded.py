@@ -43,7 +43,7 @@ class EmbeddedSnapshot(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a task is done: the world, and how its sites are built."""
+    """The world in which a task is done, and the layout of its sites."""
 
     world_seed: int
     variation: Variation
