@@ -216,7 +216,7 @@ def forms(name: str) -> str:
     dialect = DIALECTS[name]
     return _table(
         {
-            "action": f"`{dialect.syntax.signature(form)}`",
+            "action": f"`{dialect.signature(form)}`",
             "what it does": form.meaning,
         }
         for form in dialect.forms

@@ -311,14 +311,14 @@ def misspelt(dialect):
         for each in form.parameters:
             others = {other.name: values[other.name] for other in form.parameters if other not in (each, *optional)}
             if each.default is None:
-                yield dialect.syntax.spell(form.name, others)
+                yield dialect.spell(form.name, others)
             if dialect.name != "webarena":
-                yield dialect.syntax.spell(form.name, others | {"wrong": "x"})
+                yield dialect.spell(form.name, others | {"wrong": "x"})
             if each.type == "number" or each.choices:
-                yield dialect.syntax.spell(form.name, values | {each.name: "soon"})
+                yield dialect.spell(form.name, values | {each.name: "soon"})
         if form.kind is not Kind.EXIT or dialect.name != "webarena":  # where all that follows is the answer
-            yield dialect.syntax.spell(form.name, values | {"more": "x"})
-        yield dialect.syntax.spell(f"un{form.name}", values)
+            yield dialect.spell(form.name, values | {"more": "x"})
+        yield dialect.spell(f"un{form.name}", values)
 
 
 @EVERY
@@ -390,6 +390,6 @@ def test_replies_of_any_pieces_are_read_in_linear_time(dialect):
 def test_the_reader_itself_is_linear_far_beyond_the_longest_reply(opening, piece):
     def read(text):
         with pytest.raises(ActionError):
-            WEBRL.syntax.read(text)
+            WEBRL.read(text)
 
     assert not grows_too_fast(read, lambda length: opening + piece * (length // len(piece)), length=50_000)

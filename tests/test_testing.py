@@ -181,13 +181,13 @@ def test_a_browser_that_breaks_the_contract_is_found(fault, told):
         check_browser(make)
 
 
-def test_the_embedded_sites_are_a_venue():
+def test_the_embedded_sites_are_a_backend():
     backend = EmbeddedBackend(InProcessBrowser)
     check_backend(backend, TASKS[0])
     backend.close()
 
 
-def test_a_venue_that_breaks_the_contract_is_found(monkeypatch):
+def test_a_backend_that_breaks_the_contract_is_found(monkeypatch):
     backend = EmbeddedBackend(InProcessBrowser)
     monkeypatch.setattr(EmbeddedBackend, "restore", lambda self, snapshot: None)
     with pytest.raises(ConformanceError, match="restored snapshot"):

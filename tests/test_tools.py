@@ -138,7 +138,7 @@ def test_the_instructions_hold_every_action_and_the_rule_for_answers(dialect, ob
     told = instructions(dialect, observation)
     lines = told.splitlines()
     for form in dialect.forms:
-        (line,) = [line for line in lines if line.startswith(f"{dialect.syntax.signature(form)}: ")]
+        (line,) = [line for line in lines if line.startswith(f"{dialect.signature(form)}: ")]
         assert line.endswith(f" Example: {dialect.example(form)}")
     for words in ("N/A", "bare value", "semicolons", "JSON list", "Answer: ", "unit", "change nothing else"):
         assert words in told

@@ -58,37 +58,12 @@ _LAZY = {
     "read_tasks": "tasks",
     "reply_of": "actions",
 }
-"""Where each name that is imported at its first use comes from."""
+"""The module of each name that is imported at its first use."""
 
-__all__ = [
-    "Account",
-    "ActionError",
-    "BrowserError",
-    "ChatJudge",
-    "ConformanceError",
-    "EvaluationError",
-    "Info",
-    "Login",
-    "MiniWobText",
-    "RecordGif",
-    "RenderModeError",
-    "ServerError",
-    "Snapshot",
-    "SnapshotError",
-    "Task",
-    "TaskError",
-    "WebArenaGymError",
-    "WebArenaLite",
-    "WebArenaLiteVector",
-    "WorkerError",
-    "WorldError",
-    "draw",
-    "find",
-    "load",
-    "parse_task",
-    "read_tasks",
-    "reply_of",
-]
+__all__ = [  # noqa: PLE0604 - strings all, of two lists
+    "ActionError", "BrowserError", "ConformanceError", "EvaluationError", "RenderModeError", "ServerError", "SnapshotError", "TaskError",
+    "WebArenaGymError", "WorkerError", "WorldError", *_LAZY,
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

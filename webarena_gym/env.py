@@ -186,7 +186,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     @property
     def observation(self) -> Observation:
-        """What the agent sees of the page, with the elements that its actions may name."""
+        """The page as the agent sees it, with the elements that its actions may name."""
         return self._look(self._started()).observation
 
     def database(self, site: str) -> sqlite3.Connection:

@@ -162,7 +162,7 @@ class EnvOptions:
 
     @property
     def sees_changes(self) -> bool:
-        """Whether changes of databases can be compared with those of the reference solution."""
+        """True if changes of databases can be compared with those of the reference solution."""
         return self.sites is None and self.rules == "native"
 
     def written_dialect(self) -> Dialect:

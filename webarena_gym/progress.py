@@ -8,7 +8,7 @@ _EVERY_S = 15.0  # between two lines where the error output is no terminal
 
 
 class Progress:
-    """How much of some work is done.
+    """A progress bar.
 
     Args:
         total: how many parts the work has.

@@ -1,4 +1,4 @@
-"""What people see of an episode outside the report: a GIF that a wrapper writes, and HTML for notebooks."""
+"""Episodes for people, outside the report: a GIF that a wrapper writes, and HTML for notebooks."""
 
 from collections.abc import Sequence
 from html import escape

@@ -16,7 +16,7 @@ _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _RANGES = ((" ", "~"), ("\xa0", "\ud7ff"), ("\ue000", "\ufffd"), ("\U0001f000", "\U0001faff"))
 CHARSET = frozenset(chr(code) for first, last in _RANGES for code in range(ord(first), ord(last) + 1)) | {"\n", "\t", "\r"}
-"""What observations and actions are made of; any other character of a page is shown as U+FFFD."""
+"""The characters of observations and actions; any other character of a page is shown as U+FFFD."""
 
 _OUTSIDE_CHARSET = re.compile(f"[^{''.join(f'{first}-{last}' for first, last in _RANGES)}\n\t\r]")
 _WORDS = ("red", "shoes", "lamp", "12", "order", "My Account")
@@ -49,7 +49,7 @@ class ReplySpace(TextSpace):
         if probability is not None:
             return str(super().sample(probability=probability))
         form = self.dialect.forms[self.np_random.integers(len(self.dialect.forms))]
-        return self.dialect.syntax.spell(form.name, {each.name: self._value(each) for each in form.parameters})
+        return self.dialect.spell(form.name, {each.name: self._value(each) for each in form.parameters})
 
     def _value(self, parameter: Parameter) -> str:
         """Return a value of a parameter; what it names need not be on a page."""

@@ -279,7 +279,7 @@ def _addresses(elements: Sequence[Element]) -> Choice:
 def _around(kind: Kind) -> tuple[str, ...]:
     """Return what is written around the values of a kind of action."""
     form = next(form for form in _DIALECT.forms if form.kind is kind)
-    return tuple(_DIALECT.syntax.spell(form.name, {parameter.name: _GAP for parameter in form.parameters}).split(_GAP))
+    return tuple(_DIALECT.spell(form.name, {parameter.name: _GAP for parameter in form.parameters}).split(_GAP))
 
 
 def _filled(kind: Kind, value: Node) -> Language:

@@ -1,4 +1,4 @@
-"""What a policy can do, and the dialects in which it may say so.
+"""The actions of a policy, and the dialects in which it writes them.
 
 An `Action` is the same whatever the dialect; a `Dialect` reads it out of a model's reply, writes it, and explains its own
 grammar for a prompt. `instructions` is what an agent is told before it begins, `tools` are the actions for models that call
@@ -18,6 +18,4 @@ from webarena_gym.actions.dialect import tools as tools
 from webarena_gym.actions.webarena import WebArena
 from webarena_gym.actions.webrl import WebRL
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {syntax.name: Dialect(syntax) for syntax in (WebRL(), WebArena(), BrowserGym())}
-)
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in (WebRL(), WebArena(), BrowserGym())})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 
 from webarena_gym.actions.action import Action, Form, Kind, Parameter, answer, element, key, option, tab_index, text, url
+from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
@@ -18,7 +19,7 @@ _WAITED = Parameter("wait_ms", "wait_ms", "milliseconds", type="integer", defaul
 _REASON = Parameter("reason", "reason", "why the task cannot be done", "there is no such product", default="")
 
 
-class BrowserGym:
+class BrowserGym(Dialect):
     """The functions of BrowserGym's WebArena action set."""
 
     name = "browsergym"

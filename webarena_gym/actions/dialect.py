@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Self
 
 from webarena_gym.actions.action import Action, Form, Kind, Parameter
 from webarena_gym.actions.replies import answer_part
@@ -12,7 +12,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.texts import MAX_REPLY, cut
 
 Naming = Literal["id", "label"]
-"""How actions name elements: by the number that the observation gives them, or by their visible label."""
+"""The names of elements in actions: the number that the observation gives them, or by their visible label."""
 
 MAX_REASON = 300  # characters of what an error says before it lists the forms
 _NUMBER, _LABEL = "12", "Add to Cart"
@@ -20,57 +20,34 @@ _LABELS: Mapping[Kind, str] = {Kind.TYPE: "Search entire store", Kind.SEARCH: "S
 """Examples of elements: by number, by label, and those that are no buttons."""
 
 
-class Syntax(Protocol):
-    """What is particular to one dialect."""
-
-    @property
-    def name(self) -> str:
-        """The dialect's name among DIALECTS."""
-        ...
-
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        """All actions of the dialect."""
-        ...
-
-    def read(self, text: str) -> Action:
-        """Return the one action in a text without thoughts. Raises ActionError when there is none, several, or a malformed one."""
-        ...
-
-    def write(self, action: Action) -> str:
-        """Write an action; `read` gives it back. Raises ValueError for a kind that the dialect cannot express."""
-        ...
-
-    def spell(self, name: str, values: Mapping[str, str]) -> str:
-        """Write a form by its name with the values of its parameters, also one that is not there, or with other values."""
-        ...
-
-    def signature(self, form: Form) -> str:
-        """Return a form with the names of its parameters in the places of their values."""
-        ...
-
-
 @dataclass(frozen=True)
 class Dialect:
-    """Reads, writes and explains actions. `naming` is how its examples name elements; it reads both ways."""
+    """Reads, writes and explains actions; the base of all dialects. `naming` is how its examples name elements; it reads both ways."""
 
-    syntax: Syntax
     naming: Naming = "id"
+    name: ClassVar[str]
+    forms: ClassVar[tuple[Form, ...]]
 
     def __str__(self) -> str:
         return f"{self.name} by {self.naming}"
 
-    @property
-    def name(self) -> str:
-        """The dialect's name among DIALECTS."""
-        return self.syntax.name
+    def read(self, text: str) -> Action:
+        """Return the one action in a text without thoughts. Raises ActionError when there is none, several, or a malformed one."""
+        raise NotImplementedError
 
-    @property
-    def forms(self) -> tuple[Form, ...]:
-        """All actions of the dialect."""
-        return self.syntax.forms
+    def write(self, action: Action) -> str:
+        """Write an action; `read` gives it back. Raises ValueError for a kind that the dialect cannot express."""
+        raise NotImplementedError
 
-    def naming_by(self, naming: Naming) -> "Dialect":
+    def spell(self, name: str, values: Mapping[str, str]) -> str:
+        """Write a form by its name with the values of its parameters, also one that is not there, or with other values."""
+        raise NotImplementedError
+
+    def signature(self, form: Form) -> str:
+        """Return a form with the names of its parameters in the places of their values."""
+        raise NotImplementedError
+
+    def naming_by(self, naming: Naming) -> Self:
         """Return the dialect with examples that name elements so."""
         return replace(self, naming=naming)
 
@@ -86,7 +63,7 @@ class Dialect:
         try:
             if len(reply) > MAX_REPLY:
                 raise ActionError(f"the reply has {len(reply):,} characters; expected at most {MAX_REPLY:,}")  # noqa: TRY301 - the examples follow it as well
-            return self.syntax.read(answer_part(reply))
+            return self.read(answer_part(reply))
         except ActionError as error:
             examples = "\n".join(map(self.example, self.forms))
             raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
@@ -98,11 +75,11 @@ class Dialect:
         >>> DIALECTS["browsergym"].format(Action(Kind.TYPE, element="5", argument="red shoes"))
         'fill("5", "red shoes")'
         """
-        return self.syntax.write(action)
+        return self.write(action)
 
     def grammar(self) -> str:
         """Return the list of actions with what they do, one a line, for a prompt."""
-        return "\n".join(f"{self.syntax.signature(form)}: {form.meaning}" for form in self.forms)
+        return "\n".join(f"{self.signature(form)}: {form.meaning}" for form in self.forms)
 
     def example(self, form: Form) -> str:
         """Return a form with an example for each parameter that must be given.
@@ -112,7 +89,7 @@ class Dialect:
         'type [12] [red shoes] [1]'
         """
         shown = (parameter for parameter in form.parameters if parameter.default is None or parameter.example)
-        return self.syntax.spell(form.name, {parameter.name: self.example_of(parameter, form.kind) for parameter in shown})
+        return self.spell(form.name, {parameter.name: self.example_of(parameter, form.kind) for parameter in shown})
 
     def example_of(self, parameter: Parameter, kind: Kind) -> str:
         """Return an example of the value of a parameter of this kind of action."""
@@ -158,9 +135,7 @@ def instructions(dialect: Dialect, observation: Literal["html", "axtree", "occam
     """
     end = next(form for form in dialect.forms if form.kind == "Exit")
     named = _BY_LABEL if dialect.naming == "label" else _NAMES[observation, dialect.naming]
-    actions = "\n".join(
-        f"{dialect.syntax.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms
-    )
+    actions = "\n".join(f"{dialect.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms)
     return f"""\
 You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \
 may be left out.{_LEFT.get(observation, "")} Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
@@ -220,7 +195,7 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
     if not isinstance(arguments, Mapping):
         return f"{name}: its arguments are no object"
     values = {str(key): _text(value) for key, value in arguments.items() if value is not None}
-    return dialect.syntax.spell(name, values)
+    return dialect.spell(name, values)
 
 
 def _schema(form: Form, dialect: Dialect) -> dict[str, Any]:

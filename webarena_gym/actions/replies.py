@@ -1,4 +1,4 @@
-"""What a model's reply holds besides its action: thoughts, answer tags, code fences, calls with quoted arguments."""
+"""Scanning of a model's reply: thoughts, answer tags, code fences, calls with quoted arguments."""
 
 import re
 import sys

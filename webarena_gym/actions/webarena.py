@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from webarena_gym.actions.action import Action, Form, Kind, Parameter, answer, element, key, option, tab_index, text, url
+from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import only
 from webarena_gym.errors import ActionError
 
@@ -20,7 +21,7 @@ _BETWEEN = re.compile(r"\][ \t]*\[")
 _ENTERED = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
 
 
-class WebArena:
+class WebArena(Dialect):
     """Reads an action in a code fence or on a line of its own. `select` is ours; there, drop-down lists cannot be used."""
 
     name = "webarena"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from webarena_gym.actions.action import Action, Form, Kind, answer, element, option, tab_index, text
+from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import Call, find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
@@ -24,7 +25,7 @@ def _do(kind: Kind, meaning: str, *parameters: str) -> Form:
     return Form(kind, _TITLES[kind].lower().replace(" ", "_"), tuple(make[name] for name in parameters), meaning)
 
 
-class WebRL:
+class WebRL(Dialect):
     """Reads leniently: fences, answer tags, int ids, single quotes, blanks and newlines."""
 
     name = "webrl"

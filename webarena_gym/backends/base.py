@@ -1,16 +1,16 @@
 """A backend brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
 
-The embedded sites are one backend (`backends.embedded`); real servers are another (`backends.servers`).
+There are three: the embedded sites (`backends.embedded`), real servers (`backends.servers`) and MiniWoB's pages (`backends.miniwob`).
 """
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, TaskError
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, SnapshotError, TaskError
 from webarena_gym.evaluators import Outcome, View, no_scripts
 from webarena_gym.servers.addresses import resolve
 from webarena_gym.servers.logins import Account
@@ -19,52 +19,51 @@ from webarena_gym.tasks import Task
 _MOMENT = "new Promise((done) => setTimeout(done, 100))"
 
 
-class Backend(Protocol):
-    """Sites and a browser, brought to the beginning of one task after the other."""
+class Backend:
+    """Sites and a browser, brought to the beginning of one task after the other. The base of all backends: without databases or snapshots."""
 
-    @property
-    def urls(self) -> Mapping[str, str]:
-        """Placeholders such as __SHOPPING__, and the base URLs that they stand for."""
-        ...
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
-        ...
+    is_embedded = False
+    """True if the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
+    site_errors: Sequence[str] = ()
+    """The errors that sites of this process have raised in the current episode."""
+    urls: Mapping[str, str] = {}
+    """Placeholders such as __SHOPPING__, and the base URLs that they stand for."""
+    not_saved = "the episodes of this backend cannot be saved"
+    """The message to one who wants a snapshot of what cannot be saved."""
+    _browser: Browser | None = None
 
     @property
     def browser(self) -> Browser:
         """The browser of the current episode. Raises LookupError before the first."""
-        ...
-
-    @property
-    def site_errors(self) -> Sequence[str]:
-        """What sites of this process have raised in the current episode."""
-        ...
+        if self._browser is None:
+            raise LookupError("no task has been entered")
+        return self._browser
 
     def enter(self, task: Task) -> str:
         """Bring everything to the beginning of a task, open its pages, and return the goal that the agent is told."""
-        ...
+        raise NotImplementedError
 
     def database(self, site: str) -> sqlite3.Connection:
         """Return the database behind a site. Raises KeyError when it cannot be read."""
-        ...
+        raise KeyError(site)
 
     def snapshot(self) -> Any:
         """Return a small picklable value that holds the state of sites and browser. Raises SnapshotError if that cannot be."""
-        ...
+        raise SnapshotError(self.not_saved)
 
     def restore(self, snapshot: Any) -> None:
         """Bring sites and browser to the state of a snapshot of this kind of backend. Raises SnapshotError."""
-        ...
+        raise SnapshotError(f"{self.not_saved}, so a {type(snapshot).__name__} cannot be restored either")
 
     def abandon(self) -> None:
         """Give up a browser that has failed; `enter` makes a new one."""
-        ...
+        if self._browser is not None:
+            self._browser.close()
+        self._browser = None
 
     def close(self) -> None:
         """Free everything; `enter` opens it again."""
-        ...
+        self.abandon()
 
 
 def first_pages(start_url: str, urls: Mapping[str, str]) -> list[str]:

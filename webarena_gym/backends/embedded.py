@@ -5,12 +5,12 @@ solution, which is replayed in the same world when first asked for.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from webarena_gym.actions import Kind
-from webarena_gym.backends.base import first_pages, opening
+from webarena_gym.backends.base import Backend, first_pages, opening
 from webarena_gym.browsers.base import Browser, do
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
@@ -43,14 +43,14 @@ class EmbeddedSnapshot(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a task is done: the world, and how its sites are built."""
+    """The world in which a task is done, and the layout of its sites."""
 
     world_seed: int
     variation: Variation
     scale: Scale
 
 
-class EmbeddedBackend:
+class EmbeddedBackend(Backend):
     """The sites that ship with the package, in a world of one's own.
 
     Args:
@@ -62,6 +62,7 @@ class EmbeddedBackend:
     """
 
     is_embedded = True
+    urls = URLS
 
     def __init__(
         self,
@@ -70,7 +71,6 @@ class EmbeddedBackend:
         variation: Variation = "content",
         scale: Scale = "standard",
     ) -> None:
-        self.urls: Mapping[str, str] = URLS
         self._make_browser = make_browser
         self._world_seed = world_seed
         self._variation: Variation = variation
@@ -80,13 +80,6 @@ class EmbeddedBackend:
         self._databases: Databases | None = None
         self._planted: tuple[Planted, ...] = ()
         self._network: Network | None = None
-        self._browser: Browser | None = None
-
-    @property
-    def browser(self) -> Browser:
-        if self._browser is None:
-            raise LookupError("no task has been entered")
-        return self._browser
 
     def enter(self, task: Task) -> str:
         seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
@@ -130,10 +123,6 @@ class EmbeddedBackend:
             raise LookupError("no task has been entered")
         return self._network
 
-    @property
-    def site_errors(self) -> Sequence[str]:
-        return self._network.errors if self._network else ()
-
     def changes(self) -> list[Change]:
         """Return what differs from the beginning of the current task by its meaning, row by row."""
         if self._databases is None:
@@ -170,16 +159,11 @@ class EmbeddedBackend:
         self.network.errors[:] = snapshot.site_errors
         self.browser.restore(snapshot.browser)
 
-    def abandon(self) -> None:
-        if self._browser is not None:
-            self._browser.close()
-        self._browser = None
-
     def close(self) -> None:
         self.abandon()
         if self._databases is not None:
             self._databases.close()
-        self._world, self._databases, self._network = None, None, None
+        self._world, self._databases, self._network, self.site_errors = None, None, None, ()
 
     def _open(self, seed: int, variation: Variation, scale: Scale) -> tuple[World, Databases]:
         """Open a world, good as new, its sites built as the variation says, and a browser on it."""
@@ -189,6 +173,7 @@ class EmbeddedBackend:
             self._databases = self._world.open()
             self._built = variation
             self._network = connect(self._databases, layout_of(seed, variation))
+            self.site_errors = self._network.errors
         else:
             self._databases.reset()
         assert self._network is not None

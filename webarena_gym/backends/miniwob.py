@@ -6,8 +6,7 @@ They are unchanged; a script of ours runs before theirs (`miniwob.js`).
 import json
 import mimetypes
 import re
-import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -17,8 +16,9 @@ from typing import Any, Literal
 from gymnasium.error import DependencyNotInstalled
 from werkzeug.security import safe_join
 
+from webarena_gym.backends.base import Backend
 from webarena_gym.browsers.base import Browser
-from webarena_gym.errors import ScriptError, SnapshotError
+from webarena_gym.errors import ScriptError
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 
@@ -80,7 +80,7 @@ DataMode = Literal["train", "test"]
 _IS_OVER = "window.WOB_DONE_GLOBAL === true || !window.core?.ept0"
 
 
-class MiniWobBackend:
+class MiniWobBackend(Backend):
     """The pages as the only site, and a browser on them.
 
     Args:
@@ -89,21 +89,11 @@ class MiniWobBackend:
 
     """
 
-    is_embedded = False
-    site_errors = ()
+    not_saved = "the pages of MiniWoB++ cannot be saved, as their state is in their scripts; reset by task id instead"
 
     def __init__(self, make_browser: Callable[[Network], Browser], data_mode: DataMode) -> None:
-        self.urls: Mapping[str, str] = {}
         self._make_browser = make_browser
         self._data_mode = data_mode
-        self._browser: Browser | None = None
-
-    @property
-    def browser(self) -> Browser:
-        """The browser of the current episode. Raises LookupError before the first."""
-        if self._browser is None:
-            raise LookupError("no task has been entered")
-        return self._browser
 
     def enter(self, task: Task) -> str:
         """Open a task's page anew, start the episode that its seed draws, and return the goal that the page tells."""
@@ -129,30 +119,6 @@ class MiniWobBackend:
             return float(self.browser.run_script("window.WOB_RAW_REWARD_GLOBAL ?? 0"))
         except ScriptError:
             return 0.0
-
-    def database(self, site: str) -> sqlite3.Connection:
-        """Raise KeyError: the pages have no databases."""
-        raise KeyError(site)
-
-    def snapshot(self) -> Any:
-        """Raise SnapshotError: what the scripts of a page hold cannot be saved."""
-        raise SnapshotError(
-            "the pages of MiniWoB++ cannot be saved, as their state is in their scripts; reset by task id instead"
-        )
-
-    def restore(self, snapshot: Any) -> None:
-        """Raise SnapshotError, as there are no snapshots."""
-        raise SnapshotError(f"the pages of MiniWoB++ cannot be restored, not from a {type(snapshot).__name__} either")
-
-    def abandon(self) -> None:
-        """Give up a browser that has failed; `enter` makes a new one."""
-        if self._browser is not None:
-            self._browser.close()
-        self._browser = None
-
-    def close(self) -> None:
-        """Free everything; `enter` opens it again."""
-        self.abandon()
 
     def _rest(self) -> None:
         """Wait until the page has done what it has put off for a moment only."""

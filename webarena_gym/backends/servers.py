@@ -3,14 +3,11 @@
 What an episode changes there stays changed: resetting is the servers' own business. So there are no databases, and no snapshots.
 """
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
-from webarena_gym.backends.base import first_pages, opening
-from webarena_gym.browsers.base import Browser
-from webarena_gym.errors import ServerError, SnapshotError
+from webarena_gym.backends.base import Backend, first_pages, opening
+from webarena_gym.errors import ServerError
 from webarena_gym.servers.addresses import hosts, placeholders, resolve
 from webarena_gym.servers.logins import LOGINS, Account, KeepingBrowser, Login, Sessions
 from webarena_gym.sites.catalogue import SITES
@@ -29,7 +26,7 @@ def login_sites(task: Task) -> tuple[str, ...]:
     return sites if sites and all(site in SITES for site in sites) else task.sites
 
 
-class ServerBackend:
+class ServerBackend(Backend):
     """Servers by their addresses, and a browser that can reach them and nothing else.
 
     Args:
@@ -39,8 +36,8 @@ class ServerBackend:
 
     """
 
-    is_embedded = False
-    site_errors = ()
+    not_saved = "real servers cannot be saved; snapshots need the embedded sites (sites=None)"
+    _browser: KeepingBrowser | None = None
 
     def __init__(
         self,
@@ -51,19 +48,11 @@ class ServerBackend:
         logins: Mapping[str, Login] = LOGINS,
         folder: Path | None = None,
     ) -> None:
-        self.urls: Mapping[str, str] = placeholders(addresses)
+        self.urls = placeholders(addresses)
         self._make_browser = make_browser
         self._hosts = hosts(addresses)
         self._addresses = addresses
         self._sessions = Sessions(addresses, accounts=accounts, logins=logins, folder=folder)
-        self._browser: KeepingBrowser | None = None
-
-    @property
-    def browser(self) -> Browser:
-        """The browser of the current episode. Raises LookupError before the first."""
-        if self._browser is None:
-            raise LookupError("no task has been entered")
-        return self._browser
 
     def enter(self, task: Task) -> str:
         """Sign in where the task wants it, open its first pages, and return its goal. Raises ServerError."""
@@ -76,25 +65,3 @@ class ServerBackend:
         with opening(task):
             self._browser.start(first_pages(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)
-
-    def database(self, site: str) -> sqlite3.Connection:
-        """Raise KeyError: the databases of real servers cannot be read from here."""
-        raise KeyError(site)
-
-    def snapshot(self) -> Any:
-        """Raise SnapshotError: real servers cannot be brought back."""
-        raise SnapshotError("real servers cannot be saved; snapshots need the embedded sites (sites=None)")
-
-    def restore(self, snapshot: Any) -> None:
-        """Raise SnapshotError: real servers cannot be brought back."""
-        raise SnapshotError(f"real servers cannot be restored, not from a {type(snapshot).__name__} either")
-
-    def abandon(self) -> None:
-        """Give up a browser that has failed; `enter` makes a new one."""
-        if self._browser is not None:
-            self._browser.close()
-        self._browser = None
-
-    def close(self) -> None:
-        """Free everything; `enter` opens it again."""
-        self.abandon()

@@ -30,7 +30,7 @@ class Browser(Protocol):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the active tab only says that an address could not be reached."""
+        """True if the active tab only says that an address could not be reached."""
         ...
 
     @property

@@ -18,7 +18,7 @@ from lxml.html import HtmlComment, HtmlElement
 from webarena_gym.pages import dom
 
 Path = tuple[int, ...]
-"""Where an element stands in its tree: its index in each parent, from the root down."""
+"""The path of an element in its tree: its index in each parent, from the root down."""
 
 TEXT = "#text"
 """The name under which a change of an element's text is kept; all others are attributes."""
@@ -52,7 +52,7 @@ class Source:
     def __init__(self, root: HtmlElement) -> None:
         self.root = root
         self.readings: dict[Hashable, Any] = {}
-        """What readers of the page have made of it, for those who read it after them."""
+        """A cache of what readers of the page have made of it."""
 
     @cached_property
     def title(self) -> str:
@@ -61,12 +61,12 @@ class Source:
 
     @cached_property
     def base(self) -> str:
-        """What `<base href>` says, or ""."""
+        """The value of `<base href>`, or ""."""
         return next((base.get("href") for base in self.root.iter("base") if "href" in base.attrib), "")
 
     @cached_property
     def target(self) -> str:
-        """What `<base target>` says, or ""."""
+        """The value of `<base target>`, or ""."""
         return next((base.get("target") for base in self.root.iter("base") if "target" in base.attrib), "")
 
     @cached_property
@@ -77,7 +77,7 @@ class Source:
 
     @cached_property
     def is_too_deep(self) -> bool:
-        """Whether what goes down by recursion must not read the page."""
+        """True if what goes down by recursion must not read the page."""
         return bool(dom.is_too_deep(self.root))
 
 
@@ -137,7 +137,7 @@ class Document:
 
     @property
     def readings(self) -> dict[Hashable, Any]:
-        """What readers have made of the tree as it is now; they may add to it."""
+        """A cache of what readers have made of the tree as it is now; they may add to it."""
         return self._source.readings
 
     @property
@@ -152,12 +152,12 @@ class Document:
 
     @property
     def base(self) -> str:
-        """What `<base href>` says, or ""."""
+        """The value of `<base href>`, or ""."""
         return self._source.base
 
     @property
     def target(self) -> str:
-        """What `<base target>` says, or ""."""
+        """The value of `<base target>`, or ""."""
         return self._source.target
 
     @property
@@ -172,12 +172,12 @@ class Document:
 
     @property
     def is_selected(self) -> bool:
-        """Whether what is typed replaces all of the focused element's text, and does not go to its end."""
+        """True if what is typed replaces all of the focused element's text, and does not go to its end."""
         return self.focused is not None and self._is_selected
 
     @property
     def start(self) -> HtmlElement | None:
-        """Where the Tab key goes on from: the focused element, else that which was, or a place that was gone to."""
+        """The element from which the Tab key goes on: the focused element, else that which was, or a place that was gone to."""
         return self.focused if self.focused is not None else self._start
 
     def focus(self, element: HtmlElement | None, *, selected: bool = False, start: HtmlElement | None = None) -> None:

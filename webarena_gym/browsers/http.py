@@ -279,7 +279,7 @@ _REDIRECT_LIMIT = 20
 
 
 class Request(NamedTuple):
-    """What a navigation asks for. `referrer` is sent as it stands; "" sends none."""
+    """The request of a navigation. `referrer` is sent as it stands; "" sends none."""
 
     url: str
     method: str = "GET"

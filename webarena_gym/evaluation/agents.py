@@ -35,7 +35,7 @@ _NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "image")  # inputs
 
 
 class Reply(NamedTuple):
-    """What an agent says, and what that has used, as far as it is known."""
+    """The reply of an agent, and its usage, as far as it is known."""
 
     text: str
     prompt_tokens: int | None = None
@@ -45,7 +45,7 @@ class Reply(NamedTuple):
 
 
 class Agent(Protocol):
-    """What an agent of one's own has to be."""
+    """The signature of an agent of one's own."""
 
     def __call__(self, observation: str, info: Mapping[str, Any], /) -> str | Reply:
         """Return the reply to the newest page."""

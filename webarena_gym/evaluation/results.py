@@ -1,4 +1,4 @@
-"""What came of a run: one record an episode in one file, and the figures that follow from them in another. No clock, no network.
+"""The results of a run: one record an episode in one file, and the figures that follow from them in another. No clock, no network.
 
 The episodes file holds one JSON object a line; the first is the header of the run. Figures are a function of both, so whoever has the
 episodes can check them.
@@ -35,7 +35,7 @@ class Trial(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from all other trials of a run."""
+        """The key that is unique among the trials of a run."""
         return self.task.task_id, self.repeat
 
     def seed_of(self, what: str | int) -> int:
@@ -140,17 +140,17 @@ class Record:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from all other episodes of a run."""
+        """The key that is unique among the episodes of a run."""
         return self.task_id, self.repeat
 
     @property
     def is_judged(self) -> bool:
-        """Whether it has a reward."""
+        """True if it has a reward."""
         return self.reward is not None
 
     @property
     def has_steps(self) -> bool:
-        """Whether its steps are known."""
+        """True if its steps are known."""
         return bool(self.steps) or self.ending == "too_long"
 
 

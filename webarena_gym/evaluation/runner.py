@@ -66,7 +66,7 @@ _ENDING_S = 5.0
 
 
 class Seat(Protocol):
-    """Where one job plays one trial after the other."""
+    """A worker that plays one trial after the other."""
 
     def play(self, trial: Trial) -> Record:
         """Play a trial. What breaks through no fault of the agent's choices is a record that failed."""
@@ -128,7 +128,7 @@ class EnvSeat:
 
 
 class _Talk:
-    """What an agent said in an episode, and what it has used."""
+    """The replies of an agent in an episode, and its usage."""
 
     def __init__(self) -> None:
         self.steps: list[dict[str, str]] = []

@@ -14,7 +14,7 @@ from webarena_gym.evaluators.outcome import OR, Judge, as_texts, judged
 
 Clean = Callable[[str], str]
 Finding = tuple[bool, str]
-"""Whether a text is as wanted, and who decided."""
+"""True if a text is as wanted, and who decided."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NUMBER_OR_INITIAL = re.compile(r"(?:^|\s)(?:-?[.,]?\d[\d,.-]*|[^\W\d_])\.$")
@@ -26,7 +26,7 @@ _NOT_AVAILABLE = "N/A"
 
 
 class Said(NamedTuple):
-    """What a comparison looks at: a text, the task that it belongs to, why that cannot be done if so, and the judge."""
+    """The input of a comparison: a text, the task that it belongs to, why that cannot be done if so, and the judge."""
 
     text: str
     intent: str
@@ -169,7 +169,7 @@ def be_one_of(clean: Clean, choices: list[str], said: Said) -> Finding:
 
 
 def lie_within(bounds: list[list[tuple[str, float]]], said: Said) -> Finding:
-    """What was said is a whole number within all bounds; "<" and ">" let the bound itself pass, as in the public code."""
+    """Return True if the text is a whole number within all bounds; "<" and ">" let the bound itself pass, as in the public code."""
     try:
         number = int(said.text.strip().replace(",", ""))
     except ValueError:

@@ -154,7 +154,7 @@ _WHOLE_PAGE = (
 
 
 class Rules(NamedTuple):
-    """How one code base reads a task file.
+    """The reading of a task file by one code base.
 
     `answers` and `contents` are the comparisons of string_match and of program_html by name, `url_rules` those of url_match by
     url_note, and `decode` is done to what a locator found. `lambdas` says whether a locator may be a JavaScript function.

@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """What was compared and why it failed, in one line."""
+        """The values that were compared and why they failed, in one line."""
         compared = "" if self.expected is None else f"{self.expected!r} against {self.found!r}"
         return ": ".join(part for part in (self.place, compared, self.why) if part)
 
@@ -64,7 +64,7 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an episode ended.
+    """The end of an episode.
 
     `answer` is the message of the exit, empty without one. `final` is the page where the episode ended. `open_page` opens a URL
     in a tab of its own for as long as it is looked at. `database` opens the database of a site, and raises KeyError for one that
@@ -84,7 +84,7 @@ class Outcome:
 
 
 MOMENTS = 30
-"""How many moments a page is given to come to what is wanted: the public evaluators wait 3 s before they look."""
+"""The number of moments for which a check waits for a page: the public evaluators wait 3 s before they look."""
 
 
 def look_at(view: View, look: Callable[[View], Verdict], *, waits: bool) -> Verdict:
@@ -207,7 +207,7 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "side_effects": ("Nothing else was changed", "Something was changed that the task does not ask for"),
 }
 _SAID_BEFORE = ("beyond the task: ", "a page was followed: ")
-"""What a reason may begin with that its sentence says already."""
+"""Prefixes of a reason that its sentence says already."""
 
 _EMPTY = (None, "", "{}")
 

@@ -1,4 +1,4 @@
-"""What an episode changed beyond its task: its net changes, held against those that a reference solution makes.
+"""Changes of an episode beyond its task: its net changes, held against those that a reference solution makes.
 
 The other checks have said by now that what the task asks for is there. So this one looks for more of it, or other things, and
 never demands the reference's own values: of rows that were added there may be as many of each table as the solution adds,
@@ -17,7 +17,7 @@ _BY = "net changes"
 
 
 class Difference(NamedTuple):
-    """What was changed and is no part of a solution, and what a solution changes and was not."""
+    """The changes that are no part of a solution, and the changes of a solution that are missing."""
 
     beyond: list[Change]
     missing: list[Change]

@@ -33,7 +33,7 @@ class WebArenaGymAction(Action):  # type: ignore[misc]
 
 
 class WebArenaGymObservation(Observation):  # type: ignore[misc]
-    """What the agent is told, and at the end how it was judged."""
+    """The observation of the agent, and at the end the verdict."""
 
     text: str = Field(description="the task, the history and the newest page")
     messages: list[dict[str, str]] = Field(default_factory=list, description="the same as a chat, with the system prompt")
@@ -93,7 +93,7 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
 
     @property
     def state(self) -> State:
-        """How far the episode is."""
+        """The progress of the episode."""
         return self._state
 
     def close(self) -> None:

@@ -78,12 +78,12 @@ class Session:
 
     @property
     def dialect(self) -> Dialect:
-        """How its actions are written, and called as tools."""
+        """The dialect in which its actions are written, and called as tools."""
         return self.env.dialect
 
     @property
     def system_prompt(self) -> str:
-        """What an agent is told that writes its actions as text."""
+        """The system prompt of an agent that writes its actions as text."""
         return self.env.system_prompt
 
     @property
@@ -94,7 +94,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was judged."""
+        """True if it was judged."""
         return self.reward is not None
 
     def begin(self, task: str | Task | None = None, seed: int | None = None) -> str:

@@ -40,7 +40,7 @@ def environment(env: Mapping[str, Any] | None = None) -> type:
 
 
 class _Environment:
-    """What all such classes have. TRL takes every other public method for a tool."""
+    """The base of all such classes. TRL takes every other public method for a tool."""
 
     _session: Session
 

@@ -23,7 +23,7 @@ __all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 
 
 class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """Which tasks there are, and how they are shown: keywords of `WebArenaLite`."""
+    """The tasks, and the keywords of `WebArenaLite` with which they are shown."""
 
     split: Literal["train", "validation", "test", "pool", "hard"] = "train"
     sites: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ _SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an agent sees of a page.
+    """A page as an agent sees it.
 
     `text` is what a window of the page shows; `nodes` maps every address of the whole page, id or label, to its element.
     `top` is the first line of the window, `shown` the number of lines in it, `total` that of the whole page.

@@ -49,7 +49,7 @@ class Writer(Protocol):
 
     @property
     def is_in_row(self) -> bool:
-        """Whether what comes next stands in the row of a table, or in a heading."""
+        """True if what comes next stands in the row of a table, or in a heading."""
         ...
 
     def text(self, text: str) -> None:

@@ -1,1 +1,1 @@
-"""What a browser shows, and the network that it is connected to: the contract between browsers, sites and readers of pages."""
+"""Pages, and the network of a browser: the contract between browsers, sites and readers of pages."""

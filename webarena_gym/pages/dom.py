@@ -1,4 +1,4 @@
-"""What HTML says of the elements of a page: their kinds, what they hold, whether they are shown, and whether they take the focus.
+"""Facts of HTML about the elements of a page: their kinds, their values, their visibility and their focus.
 
 Browsers and observations both read pages by these functions. All are pure. Live state stands in the attributes, as
 `webarena_gym.pages.page` says. Style sheets are a matter of browsers with layout; of styles, the attribute alone is read.
@@ -30,7 +30,7 @@ CONTROL_TAGS = ("input", "select", "textarea", "button")
 _INPUT_KINDS = SINGLE_LINE_KINDS | BUTTON_KINDS | TICK_KINDS | {"range", "color", "file", "hidden"}
 _LABELABLE_TAGS = (*CONTROL_TAGS, "meter", "output", "progress")
 DEEPEST = 200
-"""How many elements in each other are read by what goes down by recursion."""
+"""The depth of nested elements to which recursive readers go."""
 EDITABLE = ("", "true", "plaintext-only")
 """The values of `contenteditable` that let a person write."""
 

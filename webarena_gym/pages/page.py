@@ -47,7 +47,7 @@ class Traffic:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing had to be left out."""
+        """True if nothing had to be left out."""
         return self._size <= LIMIT
 
     def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Exchange:
@@ -74,7 +74,7 @@ WSGIApplication = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]
 
 
 class Response(NamedTuple):
-    """What a site answered. `headers` keeps order and duplicates, as several Set-Cookie lines need."""
+    """The response of a site. `headers` keeps order and duplicates, as several Set-Cookie lines need."""
 
     status: int
     headers: list[tuple[str, str]]

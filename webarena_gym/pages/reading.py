@@ -39,7 +39,7 @@ HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _APART = BLOCKS | HEADINGS | {"br", "tr", "td", "th", "option", "button"}
 _USABLE = FIELDS | {"button", "summary"}
 LISTENS = "data-listens"
-"""What a browser with scripts stamps on elements that react to the mouse, of which their markup says nothing."""
+"""The attribute with which a browser with scripts marks elements that react to the mouse, of which their markup says nothing."""
 _ENABLING = frozenset({"onclick", "role", "contenteditable", "tabindex", "draggable", LISTENS})
 _TELLING = WITHHOLDING | _ENABLING
 _MORE_THAN_TEXT = _USABLE | HEADINGS | {"a", "dialog", "iframe", "img", "label", "tr"}

@@ -1,4 +1,4 @@
-"""Where real servers are: their URLs by site, and what follows from them."""
+"""The addresses of real servers: their URLs by site, the placeholders and the hosts that follow from them."""
 
 import os
 from collections.abc import Mapping, Sequence

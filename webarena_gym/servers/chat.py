@@ -47,7 +47,7 @@ class ToolCall(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What a reply has used, as far as the server tells: tokens, and what it costs in the server's own currency."""
+    """The usage of a reply, as far as the server tells: tokens, and the cost in the server's own currency."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -55,7 +55,7 @@ class Usage(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a model says next: a text, calls of tools, or both; `reasoning` are the fields of the message that hold its thoughts."""
+    """The reply of a model: a text, calls of tools, or both; `reasoning` are the fields of the message that hold its thoughts."""
 
     text: str
     calls: tuple[ToolCall, ...]

@@ -22,7 +22,7 @@ _ROLE = """(() => {
 
 
 class Scene(NamedTuple):
-    """What a helper may look at: the page, through scripts; the base URLs by placeholder; the accounts by site."""
+    """The input of a helper: the page, through scripts; the base URLs by placeholder; the accounts by site."""
 
     run: Callable[[str], Any]
     urls: Mapping[str, str]
@@ -84,7 +84,7 @@ HELPERS: Mapping[str, Callable[..., str]] = {
         gitlab_get_project_memeber_role,
     )
 }
-"""What a task file may call, by name: (scene, arguments...) -> text."""
+"""The functions that a task file may call, by name: (scene, arguments...) -> text."""
 
 
 def _shop(scene: Scene) -> str:

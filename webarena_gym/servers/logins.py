@@ -21,7 +21,7 @@ from webarena_gym.sites.catalogue import Login as Login
 from webarena_gym.sites.world import cache_folder
 
 PUBLISHED: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
-"""What WebArena publishes for its own servers, by site."""
+"""The log-in forms of WebArena's own servers, by site."""
 
 
 def account_of(

@@ -289,7 +289,7 @@ def _parted(task_id: str) -> tuple[str, int, int]:
 
 
 def _is_id(text: str) -> bool:
-    """Whether a text has the form of a task id; the template need not exist."""
+    """True if a text has the form of a task id; the template need not exist."""
     try:
         return "." in _parted(text)[0]
     except ValueError:

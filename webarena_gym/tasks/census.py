@@ -1,4 +1,4 @@
-"""What a set of tasks is made of, in tables beside the published WebArena-Lite."""
+"""Statistics of a set of tasks, in tables beside the published WebArena-Lite."""
 
 from bisect import bisect_left
 from collections import Counter

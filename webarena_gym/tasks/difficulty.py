@@ -35,7 +35,7 @@ KINDS: Mapping[Difficulty, str] = {
     "restraint": "Some of what is near must stay as it is: the task says what not to do, send or show.",
     "hostile": "A page carries an instruction to whoever reads it. Following it fails the task.",
 }
-"""What each kind of difficulty is, in the order in which they are reported."""
+"""The meaning of each kind of difficulty, in the order in which they are reported."""
 
 
 def parse_difficulty(record: object, where: str) -> tuple[Difficulty, ...]:

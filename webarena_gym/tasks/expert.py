@@ -11,7 +11,7 @@ from webarena_gym.tasks.task import Task
 
 
 class Choice(NamedTuple):
-    """What the expert does next, and what it means by it."""
+    """The next action of the expert, and the reason for it."""
 
     action: Action  # elements as the env names them
     named: Action  # the same with its element's label

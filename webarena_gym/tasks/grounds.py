@@ -1,4 +1,4 @@
-"""What an answer follows from where no page states it: declared by its template, and proved by the audit."""
+"""Derivations of answers that no page states: declared by its template, and proved by the audit."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from webarena_gym.errors import TaskError
 
 Operation = Literal["sum", "difference", "count", "joined", "says", "lacks"]
-"""How an answer follows from what pages state.
+"""The derivation of an answer from what pages state.
 
 - "sum": of amounts, numbers or durations;
 - "difference": between the sum of the operands and that of what is taken `away`;

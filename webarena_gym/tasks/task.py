@@ -30,7 +30,7 @@ it), "DATA_VALIDATION_ERROR" (something to enter is missing, or is refused) or "
 - "retrieved_data": for "RETRIEVE" the list of what was found, all of one kind, with numbers, true and false as such and not as \
 texts; else null.
 - "error_details": null after "SUCCESS", else one sentence that says what went wrong."""
-"""How such a task is answered; it is told behind the intent."""
+"""The instruction for answers to such a task, which follows the intent."""
 
 _VERIFIED_KEYS = {
     "sites", "task_id", "intent_template_id", "start_urls", "intent", "intent_template", "instantiation_dict", "eval", "revision",
@@ -149,13 +149,13 @@ class Task:
 
     @property
     def is_achievable(self) -> bool:
-        """Whether the task can be done; the right answer to one that cannot is N/A."""
+        """True if the task can be done; the right answer to one that cannot is N/A."""
         answers = self.eval.get("reference_answers") or {}
         return not any(value in ("N/A", ["N/A"]) for value in answers.values())
 
     @property
     def answer_form(self) -> str:
-        """How the answer is to be given, as a sentence for an agent; empty where the task does not state its type."""
+        """The form of the answer, as a sentence for an agent; empty where the task does not state its type."""
         try:
             form = read_form(self.eval["asked"])
         except (KeyError, TypeError, ValueError):  # whoever judges the task says what is wrong with it
@@ -312,7 +312,7 @@ def _parse_step(record: Any, where: str) -> Step:
 
 
 OnUnreadable = Literal["raise", "skip"]
-"""What is done about tasks of a file that cannot be read or judged: all of them in one error, or left out with a warning each."""
+"""The treatment of tasks of a file that cannot be read or judged: all of them in one error, or left out with a warning each."""
 
 
 def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple[Task, ...]:

@@ -19,7 +19,7 @@ _ANSWER_S = 10.0
 
 
 class Finding(NamedTuple):
-    """What was looked at, whether it is well, what was seen, and, if it is not well, what to do."""
+    """A check of the installation: its subject, its result, its finding and, if it is not well, the remedy."""
 
     what: str
     is_well: bool

@@ -24,7 +24,7 @@ _JUDGEMENT = ("success", "verdicts")  # what an info says of an episode that was
 
 
 class Result(NamedTuple):
-    """What a step, or a reset, of one env came to."""
+    """The result of a step, or a reset, of one env."""
 
     observation: str
     reward: float
@@ -35,7 +35,7 @@ class Result(NamedTuple):
 
 @dataclass
 class EnvState:
-    """What this side knows of the episode of one env."""
+    """The episode of one env, as far as the parent process knows it."""
 
     observation: str = ""
     info: dict[str, Any] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class EnvStates(Sequence[EnvState]):
 
     @property
     def are_idle(self) -> bool:
-        """Whether there is nothing to wait for and nothing to take."""
+        """True if there is nothing to wait for and nothing to take."""
         return not self._ready and not self._under_way
 
     def expect_free(self, envs: Iterable[int]) -> None:

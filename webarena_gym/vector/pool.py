@@ -34,7 +34,7 @@ _GRACE_S = 10.0
 
 
 class Command(NamedTuple):
-    """What one env is to do."""
+    """A command to one env."""
 
     env: int
     what: Literal["reset", "step", "restore", "call", "set"]
@@ -42,7 +42,7 @@ class Command(NamedTuple):
 
 
 class CommandResult(NamedTuple):
-    """What came of a command: a value, an exception, or for "lost" the text that says what broke down."""
+    """The result of a command: a value, an exception, or for "lost" the text that says what broke down."""
 
     env: int
     outcome: Literal["done", "raised", "lost"]
@@ -146,7 +146,7 @@ def _portable(error: Exception) -> Exception:
 
 
 CONTEXTS = tuple(name for name in ("forkserver", "spawn") if name in multiprocessing.get_all_start_methods())
-"""How workers may be started, the best first. A plain fork would copy threads and the pipes of other workers."""
+"""The start methods of workers, the best first. A plain fork would copy threads and the pipes of other workers."""
 
 _AHEAD = 16_384  # bytes of commands that may wait in a worker's pipe; all systems' pipes hold as much, so sending never blocks
 _ROOM = 1 << 20  # bytes of answers that a pipe may hold, where the system lets us choose, while the caller is busy

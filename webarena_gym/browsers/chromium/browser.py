@@ -308,7 +308,7 @@ class ChromiumBrowser:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the active tab shows that its address could not be reached."""
+        """True if the active tab shows that its address could not be reached."""
         return self._tab.has_failed
 
     @property

@@ -23,7 +23,7 @@ _EVENTS = "text/event-stream"
 
 
 class HttpResponse(NamedTuple):
-    """What the gate gives back for one request."""
+    """The response of the gate to one request."""
 
     status: int
     headers: Sequence[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""What Chromium tells of a page without being asked: how far a navigation is, what is requested, dialogs, downloads, a crash."""
+"""Events of a page that Chromium reports: how far a navigation is, what is requested, dialogs, downloads, a crash."""
 
 import asyncio
 from collections import Counter

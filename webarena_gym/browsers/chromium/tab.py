@@ -36,7 +36,7 @@ _PARSER = _parser()
 
 
 NodeLocation = tuple[Any, int]
-"""Where an element is found again: its frame, and its index among the elements that the frame keeps."""
+"""The location of an element: its frame, and its index among the elements that the frame keeps."""
 
 
 def tree_of(
@@ -87,7 +87,7 @@ _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,8
 
 
 class History(NamedTuple):
-    """What a tab went through, without the blank page that it may have begun with, and where it is; -1 is on that page."""
+    """The history of a tab, without the blank page that it may have begun with, and where it is; -1 is on that page."""
 
     urls: list[str]
     ids: list[int]
@@ -121,7 +121,7 @@ class Tab:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the tab shows that an address could not be shown, instead of a page."""
+        """True if the tab shows that an address could not be shown, instead of a page."""
         return bool(self.signals.failed_url) and str(self.page.url).startswith("chrome-error:")
 
     def failure_root(self) -> HtmlElement:

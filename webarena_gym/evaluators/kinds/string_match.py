@@ -44,7 +44,7 @@ def compare_text(
 
 
 def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked: Form | None) -> tuple[bool, str, str]:
-    """Whether an answer means a reference, who decided, and which claim was read."""
+    """Return True if an answer means a reference, who decided, and which claim was read."""
     if judge is not None and not is_not_available(reference):
         return judge(intent, reference, answer), judge_name(judge), ""
     findings = [compare(choice, answer, intent, asked) for choice in reference.split(OR)]
@@ -60,7 +60,7 @@ def _clean(text: str) -> str:
 
 
 def _contains(reference: str, text: str) -> bool:
-    """Whether the text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
+    """Return True if the text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
     choices = (_clean(choice) for choice in reference.split(OR))
     haystack = " " + _clean(text)
     return any(re.search(rf"{_BEFORE}{re.escape(choice)}(?!\w|[.,]\d)", haystack) is not None for choice in choices)

@@ -15,7 +15,7 @@ _DEFAULT_PORTS = (None, 80, 443)
 
 
 class Address(NamedTuple):
-    """What an address says, without its scheme, the marks of its fragment, a last "/" and the order of its parameters."""
+    """An address in parts, without its scheme, the marks of its fragment, a last "/" and the order of its parameters."""
 
     host: str
     path: str
@@ -28,7 +28,7 @@ class Address(NamedTuple):
 
 
 class PageIdentity(NamedTuple):
-    """Which page a page says that it is: what it shows, and that with its arrangement."""
+    """The identity that a page of the sites declares: its content, and its content with its arrangement."""
 
     content: Address
     arranged: Address

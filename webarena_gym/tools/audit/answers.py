@@ -43,7 +43,7 @@ def _draws(template: str, world_seed: int, count: int, variation: Variation, sca
 
 
 def _truth(task: Task) -> dict[str, Any]:
-    """What a task checks, without what its answer may mention."""
+    """The checks of a task, without what its answer may mention."""
     return {key: value for key, value in task.eval.items() if key != "asked"}
 
 

@@ -34,7 +34,7 @@ Value = tuple[str, float]
 
 
 class Sightings:
-    """What was seen along a solution."""
+    """The texts that were seen along a solution."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []

@@ -1,4 +1,4 @@
-"""What an audit finds, and how the findings of several processes come together."""
+"""The findings of an audit, and their union over processes."""
 
 from dataclasses import dataclass, field, fields
 from statistics import median, quantiles
@@ -9,7 +9,7 @@ _COUNTED = ("steps", "pages")
 
 @dataclass
 class Findings:
-    """What an audit found; each list holds `task id: reason` lines.
+    """The findings of an audit; each list holds `task id: reason` lines.
 
     `steps` and `pages` are those of the solutions, scrolling included, and the different pages that they were shown. `unseen` are facts from
     which a truth was computed and which the solution was not shown. `groundless` are answers that stand on no page and follow from nothing. `drawn_differently` are tasks that
@@ -50,13 +50,13 @@ class Findings:
 
     @property
     def faults(self) -> dict[str, list[str]]:
-        """What must be mended, by kind."""
+        """The findings that must be mended, by kind."""
         lists = (item.name for item in fields(self) if item.type == list[str])
         return {name: getattr(self, name) for name in lists if name not in _NO_FAULTS}
 
     @property
     def is_clean(self) -> bool:
-        """Whether every task is solved by its solution and by nothing else."""
+        """True if every task is solved by its solution and by nothing else."""
         return not any(self.faults.values())
 
     def totals(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Whether the reward tells a solution that does more than it was asked from one that takes a detour."""
+"""Side-effect probes: solutions with further actions must not be rewarded, solutions with detours must."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping

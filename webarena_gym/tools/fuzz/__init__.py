@@ -40,7 +40,7 @@ PRESENTATIONS: Sequence[Mapping[str, Any]] = (
     MappingProxyType({"observation": "html", "elements": "label", "dialect": "webarena", "window": 300_000}),
     MappingProxyType({"observation": "occam", "elements": "id", "dialect": "webarena", "window": 300_000}),
 )
-"""How walks see pages and write actions, one after the other; a large window shows all of a page."""
+"""The observations and dialects of walks, one after the other; a large window shows all of a page."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Fault(NamedTuple):
 
 @dataclass
 class Findings:
-    """What walks came to: the states that they have seen, the rows that they have changed by table, and the faults."""
+    """The results of walks: the states that they have seen, the rows that they have changed by table, and the faults."""
 
     walks: int = 0
     states: int = 0

@@ -23,7 +23,7 @@ ODD_TEXTS = (
     "15:07", "2023-05-05T15:07", "1/2/2023", "someone@example.com", "a@b", "a@b.c, d@e.f", "http://example.com/?a=b#c", "javascript:alert(1)",
     "//elsewhere.test/", "../../etc/passwd", "[x](http://elsewhere.test) `y` **z**", "# h\n\n* a\n* b", "]", ")", '")', "\\n \\", "[4] [x]",
 )  # fmt: skip
-"""What people and programs type into fields that were meant for something else."""
+"""Texts that people and programs type into fields that were meant for something else."""
 
 _PLAUSIBLE = {
     "email": "someone@example.com",
@@ -60,7 +60,7 @@ class Account(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What is there to choose from: the page, what is seen of it, the sites' addresses, and who can sign in."""
+    """The choices of a walk: the page, its observation, the sites' addresses, and who can sign in."""
 
     page: Page
     seen: Observation
