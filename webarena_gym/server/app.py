@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 from urllib.parse import parse_qs, unquote
 
@@ -249,6 +249,7 @@ def _malformed(error: ValidationError, where: str) -> ArenaError:
     return ArenaError(f"{at}: {message}{others}", status=422, at=at, value=shown, expected=expected)
 
 
+@cache
 def openapi() -> dict[str, Any]:
     """Return the description of the arena's interface, as OpenAPI 3.1."""
     schemas: dict[str, Any] = {}
