@@ -5,20 +5,21 @@ each site: on a screen, and the home pages on a phone, too.
 """
 
 import sys
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
-from werkzeug.serving import WSGIRequestHandler, make_server
 
 from webarena_gym import console
 from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable
+from webarena_gym.server.app import running
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import LARGEST_SEED, Databases, load_world
-from webarena_gym.tools.serve import Front, addresses
+from webarena_gym.tools.serve import WorldSites, addresses
 
 PAGES = {
     "shopping": {
@@ -51,13 +52,6 @@ TOGETHER = ("shop", "admin", "forum", "code", "map", "wiki")
 SCREEN, PHONE = (1280, 900), (390, 844)  # CSS pixels
 
 
-class _Quiet(WSGIRequestHandler):
-    """A server without log messages."""
-
-    def log(self, *_: object) -> None:
-        """Log nothing."""
-
-
 def main() -> None:
     """Take the screenshots."""
     parser = console.Parser(prog="python -m benchmarks.screenshots", description=__doc__)
@@ -72,12 +66,10 @@ def main() -> None:
     if executable is None:
         sys.exit("there is no Chromium on this machine, which takes the pictures; install the package chromium")
     options.folder.mkdir(parents=True, exist_ok=True)
-    front = Front(options.world_seed, layout_of(options.world_seed, options.variation))
-    server = make_server("127.0.0.1", 0, front, threaded=True, request_handler=_Quiet)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     databases = load_world(options.world_seed).open()
-    bases = addresses(server.port)
-    with sync_playwright() as playwright:
+    sites = partial(WorldSites, world_seed=options.world_seed, layout=layout_of(options.world_seed, options.variation))
+    with running(sites=sites) as service, sync_playwright() as playwright:
+        bases = addresses(urlsplit(service.url).port or 0)
         chromium = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         for site in options.site or PAGES:
             for place, (name, query) in enumerate(PAGES[site].items()):
@@ -87,7 +79,6 @@ def main() -> None:
                     take(chromium, url, size, file)
                     print(f"{file}  {url}")
         chromium.close()
-    server.shutdown()
     if not options.site:
         put_together(options.folder)
 

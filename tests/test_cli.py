@@ -11,7 +11,7 @@ from webarena_gym.tasks import load, read_tasks, templates
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import Findings
 from webarena_gym.tools.cli import main
-from webarena_gym.tools.serve import Front
+from webarena_gym.tools.serve import WorldSites
 
 
 def run(capsys, *arguments):
@@ -164,29 +164,11 @@ def test_worlds_are_described(capsys, monkeypatch, tmp_path):
     assert str(tmp_path) in out
 
 
-def ask(front, host, path="/", cookie=""):
-    answer = []
-    body = front(
-        {
-            "HTTP_HOST": host,
-            "PATH_INFO": path,
-            "REQUEST_METHOD": "GET",
-            "HTTP_COOKIE": cookie,
-            "SERVER_NAME": "x",
-            "SERVER_PORT": "80",
-            "wsgi.url_scheme": "http",
-        },
-        lambda *start: answer.extend(start),
-    )
-    return answer[0], dict(answer[1]), b"".join(body).decode()
-
-
-def test_the_server_tells_sites_by_host_and_signs_visitors_in():
-    front = Front(0)
-    status, headers, page = ask(front, "shop.localhost:8000", "/customer/account/")
-    assert status == "200 OK"
-    assert "My Account" in page
-    cookie = headers["Set-Cookie"].partition(";")[0]
-    assert "Set-Cookie" not in ask(front, "shop.localhost:8000", cookie=cookie)[1]
-    assert ask(front, "shop-admin.localhost:8000", "/admin/sales/order/")[0] == "200 OK"
-    assert ask(front, "localhost:8000")[0].startswith("404")
+def test_sites_are_told_by_host_and_sign_visitors_in():
+    sites = WorldSites(8000, 0)
+    answer = sites.request("GET", "http://shop.localhost:8000/customer/account/")
+    assert answer.status == 200
+    assert b"My Account" in answer.body
+    cookie = answer.header("Set-Cookie").partition(";")[0]
+    assert not sites.request("GET", "http://shop.localhost:8000/", {"cookie": cookie}).header("Set-Cookie")
+    assert sites.request("GET", "http://shop-admin.localhost:8000/admin/sales/order/").status == 200

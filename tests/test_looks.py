@@ -1,17 +1,17 @@
 """A person can read every page, reach everything on it by keys, and drag the map; that nothing of it is there for agents."""
 
 import re
-import threading
+from urllib.parse import urlsplit
 
 import pytest
-from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests import needs
 from tests.crawl import Page, Visitor, home
 from tests.looks import WIDTHS, Looker, faults_of, look, opened_chromium
+from webarena_gym.server.app import running
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.world import load_world
-from webarena_gym.tools.serve import Front, addresses, for_people
+from webarena_gym.tools.serve import WorldSites, addresses, for_people
 
 SEED = 5
 SAMPLE = ((1000, "content"), (3, "layout"))
@@ -99,18 +99,10 @@ def test_the_tab_key_reaches_whatever_can_be_used(looker, site):
     assert reached == wanted
 
 
-class _Quiet(WSGIRequestHandler):
-    def log(self, *_):
-        pass
-
-
 @pytest.fixture(scope="module")
 def served():
-    server = make_server("127.0.0.1", 0, Front(0), threaded=True, request_handler=_Quiet)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield addresses(server.port)
-    server.shutdown()
-    server.server_close()
+    with running(sites=lambda port: WorldSites(port, 0)) as service:
+        yield addresses(urlsplit(service.url).port)
 
 
 @pytest.fixture(scope="module")

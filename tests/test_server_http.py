@@ -4,7 +4,7 @@ import asyncio
 import gc
 import select
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -144,3 +144,61 @@ def test_half_sent_bodies_hold_little_memory_and_nobody_else_up(address, monkeyp
         with socket.create_connection(address) as client:
             client.sendall(HEAD + LETTER + b"Content-Length: 15\r\n\r\n" + b'{"tusk": "sun"}')
             assert status_of(client) == 422
+
+
+def end_of(client):
+    """What is sent to a client until its connection ends."""
+    client.settimeout(60)
+    with suppress(ConnectionResetError), client.makefile("rb") as answer:
+        return answer.read()
+    return b""
+
+
+def send_until_it_is_dropped(client, part):
+    client.settimeout(60)
+    with suppress(ConnectionResetError, BrokenPipeError):
+        while True:
+            client.sendall(part)
+
+
+def test_a_client_that_does_nothing_is_dropped(address, monkeypatch):
+    monkeypatch.setattr(http, "_IDLE_S", 0.2)
+    for sent in (b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+        with socket.create_connection(address) as client:
+            client.sendall(sent)
+            assert end_of(client).startswith(b"HTTP/1.1 200" if sent else b"")
+
+
+def test_a_client_that_does_not_read_its_answers_is_dropped(address, monkeypatch):
+    monkeypatch.setattr(http, "_SENDING_S", 0.3)
+    asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection(address) as client:
+        send_until_it_is_dropped(client, asked * 100)
+
+
+def test_a_client_whose_request_is_its_last_is_answered(address):
+    with socket.create_connection(address) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
+        client.shutdown(socket.SHUT_WR)
+        assert end_of(client).count(b"HTTP/1.1 200") == 2
+
+
+def test_a_refused_body_that_never_ends_is_not_read_for_ever(address, monkeypatch):
+    monkeypatch.setattr(http, "_LEAVING_S", 0.2)
+    with socket.create_connection(address) as client:
+        client.sendall(HEAD + CHUNKED)
+        send_until_it_is_dropped(client, b"1000\r\n" + b" " * 4096 + b"\r\n")
+
+
+def test_clients_beyond_the_limit_are_dropped():
+    async def visit():
+        listener = Listener(listen("127.0.0.1", (0,)), NEVER, connections=2)
+        await listener.open()
+        streams = [await asyncio.open_connection("127.0.0.1", listener.port) for _ in range(3)]
+        assert await streams[2][0].read() == b""
+        assert not streams[1][0].at_eof()
+        await listener.close()
+        for _, writer in streams:
+            writer.close()
+
+    asyncio.run(visit())

@@ -3,8 +3,8 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 from urllib.parse import parse_qs, unquote
 
@@ -249,6 +249,7 @@ def _malformed(error: ValidationError, where: str) -> ArenaError:
     return ArenaError(f"{at}: {message}{others}", status=422, at=at, value=shown, expected=expected)
 
 
+@cache
 def openapi() -> dict[str, Any]:
     """Return the description of the arena's interface, as OpenAPI 3.1."""
     schemas: dict[str, Any] = {}
@@ -321,9 +322,9 @@ def _kind(field: Mapping[str, Any]) -> str:
 
 @asynccontextmanager
 async def opened(
-    address: Address | None = None, limits: Limits | None = None, sites: Network | None = None
+    address: Address | None = None, limits: Limits | None = None, sites: Callable[[int], Network] | None = None
 ) -> AsyncIterator[EpisodeService]:
-    """Serve episodes for as long as the context lasts. `sites` are served beside them, under their own host names.
+    """Serve episodes for as long as the context lasts. `sites`, made for the port, are served beside them under host names of their own.
 
     Raises ArenaError for an address that cannot be listened on, or is open to others and has no token or no name.
     """
@@ -337,8 +338,11 @@ async def opened(
         raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", status=400)
     _allow_many_files()
     service = EpisodeService(EpisodeStore(limits), address)
-    listener = Listener(listen(address.host, (address.port,)), _beside(service, sites), MANY)
-    await listener.open()
+    with ExitStack() as opening:
+        sock = opening.enter_context(listen(address.host, (address.port,)))
+        listener = Listener(sock, _beside(service, sites and sites(sock.getsockname()[1])), MANY)
+        await listener.open()
+        opening.pop_all()
     name = next(iter(address.names), LOOPBACK[0] if is_any(address.host) else address.host)
     service.url = f"http://{f'[{name}]' if ':' in name else name}:{listener.port}"
     sweeping = asyncio.create_task(service.sweep())
@@ -351,9 +355,11 @@ async def opened(
 
 
 @contextmanager
-def running(address: Address | None = None, limits: Limits | None = None) -> Iterator[EpisodeService]:
+def running(
+    address: Address | None = None, limits: Limits | None = None, sites: Callable[[int], Network] | None = None
+) -> Iterator[EpisodeService]:
     """Serve episodes in a thread of its own for as long as the context lasts. Raises what `opened` does."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(address, limits)) as service:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(address, limits, sites)) as service:
         yield service
 
 

@@ -55,8 +55,10 @@ class Connection(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.logger, self.access_log, self.limit_concurrency = _LOG, False, None
-        self._phase, self._until = "", 0.0  # what the client does now, and when it must have done it
+        self._phase = ""  # of what the client does now
         self._is_refused = self._is_half_closed = False
+        # The timer is one of our own, since uvicorn begins its timer anew with whatever is sent.
+        self._timer: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -96,7 +98,14 @@ class Connection(H11Protocol):
         if self._stalled is not None:
             self._stalled.cancel()
 
-    def timeout_keep_alive_handler(self) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the client."""
+        super().connection_lost(exc)
+        for timer in (self._timer, self._stalled):
+            if timer is not None:
+                timer.cancel()
+
+    def _expire(self) -> None:
         """Refuse a request that was not sent in time; drop a client that does nothing."""
         if self._phase == "sending":
             self._refuse(408, f"the request was not sent within {_SENDING_S:g} s")
@@ -130,7 +139,7 @@ class Connection(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _set_timer(self) -> None:
-        """Let uvicorn's timer run until the client must have done what it does now; no time while the application is at work."""
+        """Begin the time that a client has for what it does now, where it did something else before; none runs while the application is at work."""
         sent = self.conn.their_state
         if self.transport.is_closing():
             phase, allowed = "closing", _SENDING_S
@@ -141,10 +150,10 @@ class Connection(H11Protocol):
         else:
             phase, allowed = ("working", 0.0) if self._is_at_work() else ("idle", _IDLE_S)
         if phase != self._phase:
-            self._phase, self._until = phase, self.loop.time() + allowed
-        self._unset_keepalive_if_required()
-        if phase != "working":
-            self.timeout_keep_alive_task = self.loop.call_at(self._until, self.timeout_keep_alive_handler)
+            self._phase = phase
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None if phase == "working" else self.loop.call_later(allowed, self._expire)
 
 
 def configured(app: ASGIApp, connections: int = _CONNECTIONS, *, has_lifespan: bool = False) -> uvicorn.Config:
@@ -157,6 +166,7 @@ def configured(app: ASGIApp, connections: int = _CONNECTIONS, *, has_lifespan: b
         interface="asgi3",
         log_config=None,
         proxy_headers=False,
+        timeout_keep_alive=int(2 * _IDLE_S),  # ours comes first
         limit_concurrency=connections,
         timeout_graceful_shutdown=_ENDING_S,
         h11_max_incomplete_event_size=_HEAD,
@@ -202,9 +212,8 @@ class Listener:
         server, self._server = self._server, None
         if server is not None:
             server.get_loop().remove_reader(self._socket)
-            await asyncio.sleep(
-                0
-            )  # what was accepted just now gets its transport, which a closed server would lose (CPython 3.11)
+            # What was accepted just now gets its transport, which a closed server would lose (CPython 3.11).
+            await asyncio.sleep(0)
             server.close()
         self._socket.close()
         for connection in list(self._state.connections):

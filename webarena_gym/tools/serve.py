@@ -9,17 +9,17 @@ import os
 import re
 import secrets
 import sys
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.arguments import shown
 from webarena_gym.console import decimal, whole
 from webarena_gym.errors import ArenaError
-from webarena_gym.pages.page import Network
+from webarena_gym.pages.page import Network, Response
 from webarena_gym.server.schema import Limits, NewEpisode, Split
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.scales import Scale
@@ -38,41 +38,28 @@ _MAP = b'<p class="map">'
 _MAP_SCRIPT = b'<script src="/static/map.js" defer></script>'
 
 
-class Front:
-    """One WSGI application for all sites of a world: the first part of the host name chooses the site.
+class WorldSites(Network):
+    """Sites of one world as a person's browser finds them at a port.
 
     Whoever comes without a session gets the one that tasks start with, so that a person is logged in as an agent would be.
     """
 
-    def __init__(self, world_seed: int, layout: Layout = PLAIN, scale: Scale = "standard") -> None:
+    def __init__(self, port: int, world_seed: int, layout: Layout = PLAIN, scale: Scale = "standard") -> None:
         world = load_world(world_seed, scale)
         databases = world.open()
-        self._sites = {_label(host): load_site(name).app(databases[name], layout) for name, host in HOSTS.items()}
-        self._sessions = {_label(host): cookies[COOKIE] for host, cookies in world.cookies(HOSTS).items()}
-        self._lock = threading.Lock()
+        names = {name: urlsplit(url).netloc for name, url in addresses(port).items()}
+        super().__init__({names[name]: load_site(name).app(databases[name], layout) for name in HOSTS})
+        cookies = world.cookies(HOSTS)
+        self._sessions = {names[name]: cookies[host][COOKIE] for name, host in HOSTS.items() if host in cookies}
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        label = _label(environ.get("HTTP_HOST", ""))
-        if label not in self._sites:
-            start_response("404 Not Found", [("Content-Type", "text/plain")])
-            return [f"Open one of {', '.join(addresses(None).values())}, with this port.\n".encode()]
-        answer = start_response
-        if label in self._sessions and f"{COOKIE}=" not in environ.get("HTTP_COOKIE", ""):
-            session = f"{COOKIE}={self._sessions[label]}"
-            environ["HTTP_COOKIE"] = session
-
-            def answer(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
-                return start_response(status, [*headers, ("Set-Cookie", f"{session}; Path=/; HttpOnly")], *rest)
-
-        told: list[Any] = []
-        with self._lock:
-            body = b"".join(self._sites[label](environ, lambda *start: told.extend(start)))
-        status, headers, *rest = told
-        if any(name == "Content-Type" and value.startswith("text/html") for name, value in headers):
-            body = for_people(body)
-            headers = [(name, str(len(body)) if name == "Content-Length" else value) for name, value in headers]
-        answer(status, headers, *rest)
-        return [body]
+    def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
+        """Send one request and return the answer, with what people get besides."""
+        headers, session = headers or {}, self._sessions.get(urlsplit(url).netloc, "")
+        is_new = session and f"{COOKIE}=" not in headers.get("cookie", "")
+        found = super().request(method, url, {**headers, "cookie": f"{COOKIE}={session}"} if is_new else headers, body)
+        is_page = found.header("Content-Type").startswith("text/html")
+        added = [("Set-Cookie", f"{COOKIE}={session}; Path=/; HttpOnly")] if is_new else []
+        return Response(found.status, [*found.headers, *added], for_people(found.body) if is_page else found.body)
 
 
 def for_people(page: bytes) -> bytes:
@@ -81,13 +68,9 @@ def for_people(page: bytes) -> bytes:
     return page.replace(b"</body>", _MAP_SCRIPT + b"</body>") if _MAP in page else page
 
 
-def addresses(port: int | None) -> dict[str, str]:
+def addresses(port: int) -> dict[str, str]:
     """Return where the sites stand when served at a port: the URL by the name of the site."""
-    return {name: f"http://{_label(host)}.localhost" + (f":{port}" if port else "") + "/" for name, host in HOSTS.items()}
-
-
-def _label(host: str) -> str:
-    return host.partition(".")[0]
+    return {name: f"http://{host.partition('.')[0]}.localhost:{port}/" for name, host in HOSTS.items()}
 
 
 def add_serve_options(parser: argparse.ArgumentParser) -> None:
@@ -146,12 +129,11 @@ async def _serve(options: argparse.Namespace) -> None:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
         raise ArenaError(str(error), status=422) from error
-    front = Front(options.world_seed, layout_of(options.world_seed, options.variation), options.scale)
-    places = addresses(options.port)
-    sites = Network({url.removeprefix("http://").rstrip("/"): front for url in places.values()}) if is_own else None
-    async with opened(address, limits, sites) as service:
+    layout = layout_of(options.world_seed, options.variation)
+    sites = partial(WorldSites, world_seed=options.world_seed, layout=layout, scale=options.scale)
+    async with opened(address, limits, sites if is_own else None) as service:
         if options.task is None:
-            for name, url in addresses(urlsplit(service.url).port).items() if is_own else ():
+            for name, url in addresses(urlsplit(service.url).port or 0).items() if is_own else ():
                 print(f"{name:<15} {url}", flush=True)
             print(f"{'arena':<15} {service.url}/docs", flush=True)
             if token:
