@@ -10,8 +10,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, TEXTS, open_project, slashed
-from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, Impossible, Visit, instruction, question, turn_pages
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""

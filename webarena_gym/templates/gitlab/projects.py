@@ -19,8 +19,7 @@ from webarena_gym.templates.gitlab import (
     project_label,
     slashed,
 )
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, instruction, question, turn_pages, visit
 
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""

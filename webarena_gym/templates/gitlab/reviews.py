@@ -27,8 +27,7 @@ from webarena_gym.templates.gitlab import (
     people_of,
 )
 from webarena_gym.templates.gitlab.issues import my_name, today
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, turn_pages, visit
 
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
 

@@ -28,8 +28,18 @@ from webarena_gym.templates.map import (
     some_place,
 )
 from webarena_gym.templates.map.travel import nearest_of_a_kind, two_far_apart, two_in_a_town
-from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
-from webarena_gym.templates.ways import impossible, instruction, on_page, question, turn_pages, visit
+from webarena_gym.templates.ways import (
+    Change,
+    Fact,
+    Impossible,
+    Visit,
+    impossible,
+    instruction,
+    on_page,
+    question,
+    turn_pages,
+    visit,
+)
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"

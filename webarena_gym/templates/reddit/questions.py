@@ -20,8 +20,7 @@ from webarena_gym.templates.reddit import (
     turn_thread,
     word,
 )
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, turn_pages, visit
 
 TEN = 10
 NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"

@@ -10,7 +10,6 @@ from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Fact, Impossible, Visit
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
@@ -24,7 +23,7 @@ from webarena_gym.templates.shopping import (
     open_reviews,
     sort_by_price,
 )
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Fact, Impossible, Visit, impossible, instruction, question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
 
@@ -319,7 +318,7 @@ review_count = Fact(
     slots={"product": "{name}"},
 )
 stars_count = Fact(
-    lambda world: world.pick(
+    (
         SAID
         + """SELECT g.product_id, g.name, g.reviews, s.stars, count(*) AS found FROM goods g JOIN said s USING (product_id)
         WHERE g.reviews BETWEEN 2 AND ? GROUP BY product_id, s.stars ORDER BY product_id, s.stars""",

@@ -11,7 +11,6 @@ from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, says, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact, Impossible
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
@@ -25,7 +24,7 @@ from webarena_gym.templates.shopping import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.goods import ONE_PAGE
-from webarena_gym.templates.ways import impossible, instruction, nth, on_page, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, Impossible, impossible, instruction, nth, on_page, question, turn_pages
 
 
 def any_order(world: t.Sampler) -> t.Row:

@@ -8,7 +8,6 @@ from webarena_gym.sites.shopping_admin.views.marketing import APPLY
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.shopping_admin import (
     CUSTOMER_ADDRESSES,
     CUSTOMER_NAMES,
@@ -31,7 +30,7 @@ from webarena_gym.templates.shopping_admin import (
 )
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES as PEOPLE
 from webarena_gym.templates.shopping_admin.orders import STREETS, an_address, enter_address
-from webarena_gym.templates.ways import impossible, instruction, nth, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, impossible, instruction, nth, question, turn_pages
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
 _PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'

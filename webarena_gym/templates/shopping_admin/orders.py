@@ -6,7 +6,6 @@ from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.shopping_admin import (
     EVERYTHING,
     KEYWORD,
@@ -22,7 +21,7 @@ from webarena_gym.templates.shopping_admin import (
     open_order,
     others_stay,
 )
-from webarena_gym.templates.ways import impossible, instruction, nth, question
+from webarena_gym.templates.ways import Change, Fact, impossible, instruction, nth, question
 
 
 def missing_number(world: t.Sampler, table: str) -> str:

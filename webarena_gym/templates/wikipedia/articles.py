@@ -4,8 +4,7 @@ from webarena_gym.sites.country.formats import date_time
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, sum_of
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import impossible, instruction, question, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, visit
 from webarena_gym.templates.wikipedia import (
     FACTS,
     FILMS,
