@@ -48,15 +48,20 @@ def question(
     seen: str = "",
     wrong: Sequence[str] = (),
     start_url: str = "",
+    ground: Ground | None = None,
+    **told: Any,
 ) -> t.Draw:
     """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
 
-    The wrong answer to a number is the next one, unless `wrong` names others.
+    The wrong answer to a number is the next one, unless `wrong` names others. `ground` says what an answer follows from that no page
+    states; `told` is what the task tells about the answer (`t.told`).
     """
     text = str(truth)
     if isinstance(truth, int) and not wrong:
         wrong = [str(truth + 1)]
-    return t.Draw(slots, t.answer(fuzzy_match=text), [*way, t.leave(text, seen)], wrong_answers=wrong, start_url=start_url)
+    check, grounds = t.answer(fuzzy_match=text), {text: ground} if ground else {}
+    solution = [*way, t.leave(text, seen)]
+    return t.Draw(slots, t.told(check, **told) if told else check, solution, wrong, start_url, grounds)
 
 
 def instruction(

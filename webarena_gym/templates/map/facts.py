@@ -175,11 +175,8 @@ def state_borders(world: t.Sampler) -> t.Draw:
     rows = world.rows("SELECT neighbour_id FROM state_border WHERE state_id = ? ORDER BY 1", chosen)
     names = [states[row["neighbour_id"]] for row in rows]
     others = [name for key, name in states.items() if key != chosen]
-    return t.Draw(
-        slots={"state": states[chosen]},
-        eval=t.answer(fuzzy_match=", ".join(names)),
-        solution=[*open_place(states[chosen]), t.leave(", ".join(names))],
-        wrong_answers=[names[0], ", ".join(others)],
+    return question(
+        {"state": states[chosen]}, ", ".join(names), way=open_place(states[chosen]), wrong=[names[0], ", ".join(others)]
     )
 
 

@@ -43,17 +43,18 @@ def unpopular_comments(world: t.Sampler) -> t.Draw:
     )
     found = sum(comment["down"] > comment["up"] for comment in comments)
     t.skip_if(not found, row["author"])
-    return t.Draw(
-        slots={"forum": row["forum"]},
-        eval=t.told(t.answer(fuzzy_match=str(found)), about=[row["author"]]),
-        solution=[
+    return question(
+        {"forum": row["forum"]},
+        str(found),
+        way=[
             *open_forum(row["forum"], "New"),
             t.click(row["author"], f"The newest post is by {row['author']}."),
             t.click(f"Comments ({len(comments)})"),
             *turn_pages(world, max(len(comments) - 1, 0), PER_PAGE, "I count the negative scores of each page."),
-            t.leave(str(found), f"{found} comments have a negative score."),
         ],
-        wrong_answers=[str(found + 1)],
+        seen=f"{found} comments have a negative score.",
+        wrong=[str(found + 1)],
+        about=[row["author"]],
     )
 
 

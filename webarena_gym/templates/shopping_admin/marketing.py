@@ -510,10 +510,13 @@ def customer_newsletter(world: t.Sampler) -> t.Draw:
            WHERE (s.status IS 'Subscribed') = ? ORDER BY 1""",
         wanted == "Yes",
     )
-    return t.Draw(
-        slots={"customer": row["name"]},
-        grounds={wanted: says(row["status"])},
-        eval=t.told(t.answer(fuzzy_match=wanted), yes=["subscribed", "a subscriber"], no=["unsubscribed"]),
-        solution=[*open_customer(row["name"]), t.leave(wanted, f"Under Newsletter the page says {row['status']}.")],
-        wrong_answers=["No" if wanted == "Yes" else "Yes"],
+    return question(
+        {"customer": row["name"]},
+        wanted,
+        way=open_customer(row["name"]),
+        seen=f"Under Newsletter the page says {row['status']}.",
+        wrong=["No" if wanted == "Yes" else "Yes"],
+        ground=says(row["status"]),
+        yes=["subscribed", "a subscriber"],
+        no=["unsubscribed"],
     )
