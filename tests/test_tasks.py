@@ -2,9 +2,12 @@
 
 import hashlib
 import json
+import sqlite3
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,9 +17,13 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import NothingToDraw, TaskError
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation import observe
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks
-from webarena_gym.tasks.template import Dice, all_of, answer, at_url, state
+from webarena_gym.tasks import template as task_template
+from webarena_gym.tasks.suite import LEFT_OUT
+from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, click, search, state
+from webarena_gym.templates.ways import Fact, Visit
 from webarena_gym.tools.audit import audit, replay
 
 OFFICIAL = {
@@ -195,7 +202,7 @@ def test_validation_sees_nothing_of_the_test():
 def test_the_pool_has_the_standard_templates_of_no_other_split():
     pool = suite.load("pool")
     others = {task.template for split in suite.SPLITS if split != "pool" for task in suite.load(split)}
-    assert {task.template for task in pool} == suite.templates().keys() - others
+    assert {task.template for task in pool} == suite.templates().keys() - others - LEFT_OUT.keys()
     assert {task.world_seed for task in pool} <= {*suite.SPLITS["train"].worlds}
     assert len({(task.intent, task.world_seed) for task in pool}) == len(pool)
     with WebArenaLite(split="pool") as env:
@@ -346,6 +353,55 @@ def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing(seed)
             else:
                 assert drawn(ours) == expected
     assert ours.random() == usual.random()
+
+
+@pytest.fixture
+def shelf():
+    """A sampler of a world with three books."""
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    connection.executescript(
+        "CREATE TABLE book (title, cents, pages); INSERT INTO book VALUES ('A', 1200, 90), ('B', 350, 40), ('C', 99, 7)"
+    )
+    yield Sampler({"shelf": SimpleNamespace(connection=connection)}, Dice("seed"), "shelf")
+    connection.close()
+
+
+def test_a_row_is_filled_with_the_columns_of_its_query(shelf):
+    row = Fact(
+        "SELECT title AS book, cents, pages FROM book ORDER BY title",
+        "{cents:money}",
+        way=[search("Search", "{book}"), click("{book}", "It has {pages:,} pages.")],
+        seen="{book} costs {cents:money}, not {other[cents]} cents.",
+        wrong=["{twice:money}"],
+        other=("SELECT * FROM book WHERE title <> ? ORDER BY title", "book"),
+        also={"twice": lambda _, row: 2 * row["cents"]},
+        slots={"it": lambda _, row: row["book"].lower()},
+    )
+    drawn = row.draw("What does {book} ({it}, {pages}) cost?", shelf)
+    prices, pages = {"A": "$12.00", "B": "$3.50", "C": "$0.99"}, {"A": 90, "B": 40, "C": 7}
+    book = drawn.slots["book"]
+    assert drawn.slots == {"it": book.lower(), "book": book, "pages": pages[book]}
+    assert drawn.eval["reference_answers"] == {"fuzzy_match": prices[book]}
+    assert [step.action.element for step in drawn.solution] == ["Search", book, None]
+    assert drawn.solution[1].thought == f"It has {pages[book]} pages."
+    assert drawn.solution[2].thought.startswith(f"{book} costs {prices[book]}, not ")
+    assert drawn.wrong_answers == [money(2 * {"A": 1200, "B": 350, "C": 99}[book])]
+
+
+def test_a_pair_is_two_rows_of_one_query(shelf):
+    drawn = Visit("SELECT * FROM book ORDER BY title", "/{title}/{other[title]}", way=[], pair=True).draw("Compare.", shelf)
+    first, second = drawn.eval["reference_url"].strip("/").split("/")
+    assert {first, second} < {"A", "B", "C"}
+    assert first != second
+
+
+def test_an_intent_that_nothing_draws_is_refused_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(task_template, "_FOLDERS", tmp_path)
+    (tmp_path / "map").mkdir()
+    (tmp_path / "map" / "intents.toml").write_text('fly = "Fly to {place}."')
+    with pytest.raises(TaskError, match="map names fly, which no module of"):
+        task_template.read_templates(import_module("webarena_gym.templates.map"))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -23,7 +23,7 @@ from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import Databases, load_world
 from webarena_gym.tasks.expert import Expert as Expert
-from webarena_gym.tasks.suite import PARTS
+from webarena_gym.tasks.suite import LEFT_OUT, PARTS
 from webarena_gym.tasks.task import OnUnreadable as OnUnreadable
 from webarena_gym.tasks.task import Step as Step
 from webarena_gym.tasks.task import Task as Task
@@ -206,7 +206,7 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
     for name, template in templates().items():
         if template.difficulty:
             of_hard.append(name)
-        elif name not in suite:
+        elif name not in suite | LEFT_OUT.keys():
             of_pool.append(name)
     names = tuple(of_hard if split == "hard" else of_pool)
     return [(names, _DRAWS[split] * len(names))]

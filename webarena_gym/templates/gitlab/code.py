@@ -10,8 +10,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, TEXTS, open_project, slashed
-from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, Impossible, Visit, instruction, question, turn_pages
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
@@ -179,16 +178,13 @@ def _count(world: t.Sampler, row: t.Row, column: str, slot: dict[str, str]) -> t
     commits = filtered(world, row)
     last = max(place for place, commit in enumerate(commits) if commit[column] == row[column])
     count = str(row["found"])
-    return t.Draw(
-        slots={"person": row["author_name"], "project": row["name"], **slot},
-        grounds={count: number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column]))},
-        eval=t.answer(fuzzy_match=count),
-        solution=[
-            *open_commits_of(row),
-            *turn_pages(world, last, COMMITS_PER_PAGE, "Older ones are on the next page."),
-            t.leave(count, f"{count} of the {len(commits)} commits fit."),
-        ],
-        wrong_answers=[str(row["found"] + 1), str(len(commits)) if len(commits) != row["found"] else "0"],
+    return question(
+        {"person": row["author_name"], "project": row["name"], **slot},
+        count,
+        way=[*open_commits_of(row), *turn_pages(world, last, COMMITS_PER_PAGE, "Older ones are on the next page.")],
+        seen=f"{count} of the {len(commits)} commits fit.",
+        wrong=[str(row["found"] + 1), str(len(commits)) if len(commits) != row["found"] else "0"],
+        ground=number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column])),
     )
 
 
@@ -244,20 +240,16 @@ def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
     places = [place for place, commit in enumerate(commits) if commit["month"] == row["month"]]
     counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
     total = str(sum(counts))
-    return t.Draw(
-        slots={"first": first, "second": second, "project": row["name"], "month": f"{date.fromisoformat(row['day']):%B %Y}"},
-        grounds={
-            total: number_of(
-                *(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))
-            )
-        },
-        eval=t.answer(fuzzy_match=total),
-        solution=[
+    return question(
+        {"first": first, "second": second, "project": row["name"], "month": f"{date.fromisoformat(row['day']):%B %Y}"},
+        total,
+        way=[
             *open_project(row, "Commits"),
             *turn_pages(world, places[-1], COMMITS_PER_PAGE, "That month goes on on the next page."),
-            t.leave(total, f"{counts[0]} and {counts[1]}."),
         ],
-        wrong_answers=[str(counts[0]), str(sum(counts) + 1)],
+        seen=f"{counts[0]} and {counts[1]}.",
+        wrong=[str(counts[0]), str(sum(counts) + 1)],
+        ground=number_of(*(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))),
     )
 
 
@@ -266,12 +258,13 @@ def commits_of_two(world: t.Sampler) -> t.Draw:
     rows = ranked(world, 3)
     first, second = world.rng.sample(rows, 2)
     total = first["found"] + second["found"]
-    return t.Draw(
-        slots={"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
-        grounds={str(total): sum_of(str(first["found"]), str(second["found"]))},
-        eval=t.answer(fuzzy_match=str(total)),
-        solution=[*open_project(first, "Contributors"), t.leave(str(total), f"{first['found']} and {second['found']}.")],
-        wrong_answers=[str(first["found"]), str(total + 1)],
+    return question(
+        {"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
+        str(total),
+        way=open_project(first, "Contributors"),
+        seen=f"{first['found']} and {second['found']}.",
+        wrong=[str(first["found"]), str(total + 1)],
+        ground=sum_of(str(first["found"]), str(second["found"])),
     )
 
 

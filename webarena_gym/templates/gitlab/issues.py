@@ -28,8 +28,7 @@ from webarena_gym.templates.gitlab import (
     option,
     people_of,
 )
-from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, Impossible, Visit, instruction, question, turn_pages
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 IDEAS = ("offline maps", "a plugin system", "voice control", "nightly builds", "a public roadmap", "end-to-end encryption")

@@ -19,8 +19,7 @@ from webarena_gym.templates.gitlab import (
     project_label,
     slashed,
 )
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, instruction, question, turn_pages, visit
 
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
@@ -258,20 +257,19 @@ def clone_command(world: t.Sampler) -> t.Draw:
         for name, start in (("SSH", "git@code.test:"), ("HTTPS", "https://code.test/"))
     }
     other = commands["SSH" if protocol == "HTTPS" else "HTTPS"]
-    return t.Draw(
-        slots={"topic": topic, "protocol": protocol},
-        grounds={commands[protocol]: joined(commands[protocol].removeprefix("git clone "))},
-        eval=t.answer(fuzzy_match=commands[protocol]),
-        solution=[
+    return question(
+        {"topic": topic, "protocol": protocol},
+        commands[protocol],
+        way=[
             t.click("Explore"),
             t.search("Filter by name", topic),
             t.choose("Sort by", "Most stars"),
             t.click("Apply"),
             *turn_pages(world, listed.index(best), PROJECTS_PER_PAGE, "None of these has the topic."),
             t.click(project_label(best), f"It has the topic and {best['stars']} stars."),
-            t.leave(commands[protocol]),
         ],
-        wrong_answers=[other, commands[protocol].replace(best["full_path"], fitting[1]["full_path"])],
+        wrong=[other, commands[protocol].replace(best["full_path"], fitting[1]["full_path"])],
+        ground=joined(commands[protocol].removeprefix("git clone ")),
     )
 
 

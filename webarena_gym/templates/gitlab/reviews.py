@@ -27,8 +27,7 @@ from webarena_gym.templates.gitlab import (
     people_of,
 )
 from webarena_gym.templates.gitlab.issues import my_name, today
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, turn_pages, visit
 
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
 
@@ -282,11 +281,11 @@ def changed_files(world: t.Sampler) -> t.Draw:
         GROUP BY merge_request_id HAVING count(DISTINCT f.path) BETWEEN 1 AND 4 ORDER BY merge_request_id"""
     )
     paths = sorted(row["paths"].split(","))
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=t.answer(fuzzy_match=", ".join(paths)),
-        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Changes"), t.leave(", ".join(paths))],
-        wrong_answers=[", ".join(paths[1:] or ["README.txt"])],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        ", ".join(paths),
+        way=[*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
+        wrong=[", ".join(paths[1:] or ["README.txt"])],
     )
 
 
@@ -362,11 +361,11 @@ def username_of(world: t.Sampler) -> t.Draw:
     """Ask for somebody's user name."""
     rows = others(world)
     row = world.rng.choice(rows)
-    return t.Draw(
-        slots={"person": row["name"]},
-        eval=t.answer(fuzzy_match=row["username"]),
-        solution=[*open_person(row["name"]), t.leave(row["username"])],
-        wrong_answers=[next(other["username"] for other in rows if other is not row)],
+    return question(
+        {"person": row["name"]},
+        row["username"],
+        way=open_person(row["name"]),
+        wrong=[next(other["username"] for other in rows if other is not row)],
     )
 
 
@@ -477,12 +476,7 @@ TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked
 def feed_token(world: t.Sampler) -> t.Draw:
     """Ask for my feed token; there is one draw in a world."""
     token, other = (world.value("SELECT feed_token FROM user WHERE user_id = ?", user_id) for user_id in (ME, ME + 1))
-    return t.Draw(
-        slots={},
-        eval=t.answer(fuzzy_match=token),
-        solution=[*open_settings("Access tokens"), t.leave(token)],
-        wrong_answers=[other],
-    )
+    return question({}, token, way=open_settings("Access tokens"), wrong=[other])
 
 
 def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:

@@ -28,8 +28,18 @@ from webarena_gym.templates.map import (
     some_place,
 )
 from webarena_gym.templates.map.travel import nearest_of_a_kind, two_far_apart, two_in_a_town
-from webarena_gym.templates.rows import Change, Fact, Impossible, Visit
-from webarena_gym.templates.ways import impossible, instruction, on_page, question, turn_pages, visit
+from webarena_gym.templates.ways import (
+    Change,
+    Fact,
+    Impossible,
+    Visit,
+    impossible,
+    instruction,
+    on_page,
+    question,
+    turn_pages,
+    visit,
+)
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
@@ -165,11 +175,8 @@ def state_borders(world: t.Sampler) -> t.Draw:
     rows = world.rows("SELECT neighbour_id FROM state_border WHERE state_id = ? ORDER BY 1", chosen)
     names = [states[row["neighbour_id"]] for row in rows]
     others = [name for key, name in states.items() if key != chosen]
-    return t.Draw(
-        slots={"state": states[chosen]},
-        eval=t.answer(fuzzy_match=", ".join(names)),
-        solution=[*open_place(states[chosen]), t.leave(", ".join(names))],
-        wrong_answers=[names[0], ", ".join(others)],
+    return question(
+        {"state": states[chosen]}, ", ".join(names), way=open_place(states[chosen]), wrong=[names[0], ", ".join(others)]
     )
 
 

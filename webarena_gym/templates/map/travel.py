@@ -55,11 +55,11 @@ def ask_time(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Dra
     way = route(world, mode, first, second)
     t.skip_if(way.minutes < 4, "a way that takes some minutes")
     others = [route(world, other, first, second).minutes for other in (CAR, FOOT) if other is not mode]
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=duration(way.minutes)),
-        solution=[*open_route(first["name"], second["name"], mode), t.leave(duration(way.minutes))],
-        wrong_answers=other_times(way.minutes, *others),
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        duration(way.minutes),
+        way=open_route(first["name"], second["name"], mode),
+        wrong=other_times(way.minutes, *others),
     )
 
 
@@ -68,11 +68,11 @@ def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t
     way = route(world, mode, first, second)
     unit, number = stated(way.metres)
     t.skip_if(way.metres < 200, "places that are not next to each other")
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"], "unit": unit},
-        eval=t.answer(fuzzy_match=number),
-        solution=[*open_route(first["name"], second["name"], mode), t.leave(number)],
-        wrong_answers=[stated(way.metres * 1.2)[1]],
+    return question(
+        {"first": first["name"], "second": second["name"], "unit": unit},
+        number,
+        way=open_route(first["name"], second["name"], mode),
+        wrong=[stated(way.metres * 1.2)[1]],
     )
 
 
@@ -103,11 +103,11 @@ def town_drive(world: t.Sampler) -> t.Draw:
     net = roads(world)
     ends = net.crossing(first["node_id"]), net.crossing(second["node_id"])
     minutes, cycling = net.route(CAR, *ends).minutes, net.route(BICYCLE, *ends).minutes
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=duration(minutes)),
-        solution=[*open_route(first["name"], second["name"], CAR), t.leave(duration(minutes))],
-        wrong_answers=other_times(minutes, cycling),
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        duration(minutes),
+        way=open_route(first["name"], second["name"], CAR),
+        wrong=other_times(minutes, cycling),
     )
 
 
@@ -127,11 +127,11 @@ def walk_or_drive(world: t.Sampler) -> t.Draw:
     walk, drive = (route(world, mode, first, second).minutes for mode in (FOOT, CAR))
     t.skip_if(walk < drive + 4, "a way that is quicker by car")
     truth = f"walking: {duration(walk)}; driving: {duration(drive)}"
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=truth),
-        solution=[*open_route(first["name"], second["name"], CAR), *travel_by(FOOT), t.leave(truth)],
-        wrong_answers=[f"walking: {duration(drive)}; driving: {duration(walk)}"],
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        truth,
+        way=[*open_route(first["name"], second["name"], CAR), *travel_by(FOOT)],
+        wrong=[f"walking: {duration(drive)}; driving: {duration(walk)}"],
     )
 
 
@@ -141,11 +141,11 @@ def every_way(world: t.Sampler) -> t.Draw:
     car, bicycle, foot = (route(world, mode, first, second).minutes for mode in (CAR, BICYCLE, FOOT))
     t.skip_if(len({car, bicycle, foot}) < 3, "three different times")
     truth = f"car: {duration(car)}; bicycle: {duration(bicycle)}; foot: {duration(foot)}"
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=truth),
-        solution=[*open_route(first["name"], second["name"], CAR), *travel_by(BICYCLE), *travel_by(FOOT), t.leave(truth)],
-        wrong_answers=[f"car: {duration(foot)}; bicycle: {duration(bicycle)}; foot: {duration(car)}"],
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        truth,
+        way=[*open_route(first["name"], second["name"], CAR), *travel_by(BICYCLE), *travel_by(FOOT)],
+        wrong=[f"car: {duration(foot)}; bicycle: {duration(bicycle)}; foot: {duration(car)}"],
     )
 
 
@@ -160,16 +160,15 @@ def within_reach(world: t.Sampler) -> t.Draw:
         "a drive of about that time",
     )
     limit = {1: "one hour", 1.5: "one and a half hours", 2: "two hours"}[hours]
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"], "limit": limit},
-        grounds={YES_NO[is_near]: says(duration(minutes))},
-        eval=t.told(
-            t.answer(fuzzy_match=YES_NO[is_near]),
-            yes=["reached", "reachable", "within reach", "possible"],
-            no=["out of reach", "unreachable", "impossible", "too far", "not enough"],
-        ),
-        solution=[*open_route(first["name"], second["name"], CAR), t.leave(YES_NO[is_near], f"It takes {duration(minutes)}.")],
-        wrong_answers=[YES_NO[1 - is_near]],
+    return question(
+        {"first": first["name"], "second": second["name"], "limit": limit},
+        YES_NO[is_near],
+        way=open_route(first["name"], second["name"], CAR),
+        seen=f"It takes {duration(minutes)}.",
+        wrong=[YES_NO[1 - is_near]],
+        ground=says(duration(minutes)),
+        yes=["reached", "reachable", "within reach", "possible"],
+        no=["out of reach", "unreachable", "impossible", "too far", "not enough"],
     )
 
 
@@ -178,16 +177,13 @@ def walk_then_drive(world: t.Sampler) -> t.Draw:
     first, second = two_in_a_town(world)
     third = some_place(world, f"{LANDMARKS} AND name NOT IN (?, ?)", first["name"], second["name"])
     walk, drive = route(world, FOOT, first, second).minutes, route(world, CAR, second, third).minutes
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"], "third": third["name"]},
-        grounds={duration(walk + drive): sum_of(duration(walk), duration(drive))},
-        eval=t.answer(fuzzy_match=duration(walk + drive)),
-        solution=[
-            *open_route(first["name"], second["name"], FOOT),
-            *open_route(second["name"], third["name"], CAR),
-            t.leave(duration(walk + drive), f"{duration(walk)} and {duration(drive)}."),
-        ],
-        wrong_answers=other_times(walk + drive, walk, drive, route(world, CAR, first, third).minutes),
+    return question(
+        {"first": first["name"], "second": second["name"], "third": third["name"]},
+        duration(walk + drive),
+        way=[*open_route(first["name"], second["name"], FOOT), *open_route(second["name"], third["name"], CAR)],
+        seen=f"{duration(walk)} and {duration(drive)}.",
+        wrong=other_times(walk + drive, walk, drive, route(world, CAR, first, third).minutes),
+        ground=sum_of(duration(walk), duration(drive)),
     )
 
 
@@ -237,20 +233,11 @@ def which_is_nearer(world: t.Sampler) -> t.Draw:
     )
     (near, nearer), (far, farther) = ways
     t.skip_if(far.metres < MARGIN * near.metres or far.minutes <= near.minutes, "one that is clearly nearer")
-    return t.Draw(
-        slots={
-            "first": first["name"],
-            "second": second["name"],
-            "third": third["name"],
-            "way": {FOOT: "walk", CAR: "drive"}[mode],
-        },
-        eval=t.answer(fuzzy_match=nearer["name"]),
-        solution=[
-            *open_route(first["name"], second["name"], mode),
-            *change_route("To", third["name"]),
-            t.leave(nearer["name"]),
-        ],
-        wrong_answers=[farther["name"]],
+    return question(
+        {"first": first["name"], "second": second["name"], "third": third["name"], "way": {FOOT: "walk", CAR: "drive"}[mode]},
+        nearer["name"],
+        way=[*open_route(first["name"], second["name"], mode), *change_route("To", third["name"])],
+        wrong=[farther["name"]],
     )
 
 
@@ -327,11 +314,11 @@ def nearest_walk(world: t.Sampler) -> t.Draw:
     """Ask for the nearest place of a kind and the walking distance."""
     centre, kind, best, found = nearest_of_a_kind(world)
     truth = f"{best.row['name']}; {distance(best.walk.metres)}"
-    return t.Draw(
-        slots={"kind": kind, "place": centre["name"]},
-        eval=t.answer(fuzzy_match=truth),
-        solution=[*open_nearby(centre, kind), t.leave(truth)],
-        wrong_answers=[f"{found[1].row['name']}; {distance(found[1].walk.metres)}", best.row["name"]],
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        truth,
+        way=open_nearby(centre, kind),
+        wrong=[f"{found[1].row['name']}; {distance(found[1].walk.metres)}", best.row["name"]],
     )
 
 
@@ -341,15 +328,13 @@ def nearest_time(world: t.Sampler) -> t.Draw:
     mode = world.rng.choice((CAR, BICYCLE))
     minutes = route(world, mode, centre, best.row).minutes
     t.skip_if(best.walk.minutes == minutes, "a place that is not next door")
-    return t.Draw(
-        slots={"kind": kind, "place": centre["name"], "way": mode.name.lower()},
-        eval=t.told(t.answer(fuzzy_match=duration(minutes)), about=[best.row["name"]]),
-        solution=[
-            *open_nearby(centre, kind),
-            *open_route(centre["name"], best.row["name"], mode),
-            t.leave(duration(minutes), f"{best.row['name']} is the nearest."),
-        ],
-        wrong_answers=other_times(minutes, best.walk.minutes),
+    return question(
+        {"kind": kind, "place": centre["name"], "way": mode.name.lower()},
+        duration(minutes),
+        way=[*open_nearby(centre, kind), *open_route(centre["name"], best.row["name"], mode)],
+        seen=f"{best.row['name']} is the nearest.",
+        wrong=other_times(minutes, best.walk.minutes),
+        about=[best.row["name"]],
     )
 
 
@@ -358,14 +343,13 @@ def nearest_address(world: t.Sampler) -> t.Draw:
     centre, kind, best, found = nearest_of_a_kind(world)
     limits = [limit for limit in STROLLS if limit > best.walk.minutes]
     t.skip_if(not limits, "one within a walk")
-    return t.Draw(
-        slots={"kind": kind, "place": centre["name"], "limit": limits[0]},
-        eval=t.told(t.answer(fuzzy_match=best.row["address"]), about=[best.row["name"]]),
-        solution=[
-            *open_nearby(centre, kind),
-            t.leave(best.row["address"], f"{best.row['name']} is {duration(best.walk.minutes)} away."),
-        ],
-        wrong_answers=[found[1].row["address"]],
+    return question(
+        {"kind": kind, "place": centre["name"], "limit": limits[0]},
+        best.row["address"],
+        way=open_nearby(centre, kind),
+        seen=f"{best.row['name']} is {duration(best.walk.minutes)} away.",
+        wrong=[found[1].row["address"]],
+        about=[best.row["name"]],
     )
 
 
@@ -381,15 +365,13 @@ def nearest_branch(world: t.Sampler) -> t.Draw:
     best = clearly_first(branches)
     t.skip_if(not chain or best.row["town_id"] != centre["town_id"], "a branch in this town")
     unit, number = stated(best.walk.metres)
-    return t.Draw(
-        slots={"chain": chain, "place": centre["name"], "unit": unit},
-        eval=t.told(t.answer(fuzzy_match=number), about=[best.row["name"]]),
-        solution=[
-            t.search("Search the map", f"{chain} near {centre['name']}"),
-            *open_route(centre["name"], best.row["name"], FOOT),
-            t.leave(number, f"The closest is {best.row['name']}."),
-        ],
-        wrong_answers=[stated(best.walk.metres * 1.3)[1]],
+    return question(
+        {"chain": chain, "place": centre["name"], "unit": unit},
+        number,
+        way=[t.search("Search the map", f"{chain} near {centre['name']}"), *open_route(centre["name"], best.row["name"], FOOT)],
+        seen=f"The closest is {best.row['name']}.",
+        wrong=[stated(best.walk.metres * 1.3)[1]],
+        about=[best.row["name"]],
     )
 
 
@@ -398,11 +380,11 @@ def all_within_walk(world: t.Sampler) -> t.Draw:
     kind = world.rng.choice(("cafe", "restaurant", "hotel", "supermarket", "pharmacy", "bank"))
     centre, limit, inside, last = within_minutes(world, kind, 2, 4)
     names = [one.row["name"] for one in inside]
-    return t.Draw(
-        slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
-        eval=t.answer(fuzzy_match="; ".join(names)),
-        solution=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE), t.leave("; ".join(names))],
-        wrong_answers=[names[0], "; ".join(names[1:]) + "; The Swan"],
+    return question(
+        {"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
+        "; ".join(names),
+        way=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE)],
+        wrong=[names[0], "; ".join(names[1:]) + "; The Swan"],
     )
 
 
@@ -411,11 +393,11 @@ def hotels_within_walk(world: t.Sampler) -> t.Draw:
     centre, limit, inside, last = within_minutes(world, "hotel", 1, 3)
     lines = [f"{one.row['name']}: {distance(one.walk.metres)}" for one in inside]
     wrong = [f"{one.row['name']}: {distance(one.walk.metres + 150)}" for one in inside]
-    return t.Draw(
-        slots={"place": centre["name"], "limit": limit},
-        eval=t.answer(fuzzy_match="; ".join(lines)),
-        solution=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE), t.leave("; ".join(lines))],
-        wrong_answers=["; ".join(wrong)],
+    return question(
+        {"place": centre["name"], "limit": limit},
+        "; ".join(lines),
+        way=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE)],
+        wrong=["; ".join(wrong)],
     )
 
 
@@ -466,16 +448,17 @@ def arrival(world: t.Sampler) -> t.Draw:
     t.skip_if(hotel["town_id"] != centre["town_id"], "a hotel in the town")
     shop = clearly_first(nearby(world, "supermarket", hotel, FOOT))
     truth = f"{hotel['name']}; {distance(shop.walk.metres)}"
-    return t.Draw(
-        slots={"place": centre["name"], "chain": chain},
-        eval=t.told(t.answer(fuzzy_match=truth), about=[shop.row["name"]]),
-        solution=[
+    return question(
+        {"place": centre["name"], "chain": chain},
+        truth,
+        way=[
             t.search("Search the map", f"{chain} near {centre['name']}"),
             t.click(hotel["name"]),
             t.click("Supermarkets nearby"),
-            t.leave(truth, f"{shop.row['name']} is the nearest supermarket."),
         ],
-        wrong_answers=[hotel["name"], f"{hotel['name']}; {distance(shop.walk.metres + 170)}"],
+        seen=f"{shop.row['name']} is the nearest supermarket.",
+        wrong=[hotel["name"], f"{hotel['name']}; {distance(shop.walk.metres + 170)}"],
+        about=[shop.row["name"]],
     )
 
 
@@ -490,17 +473,17 @@ def around_the_hotel(world: t.Sampler) -> t.Draw:
         not 1 <= len(inside) <= 4 or any(one.walk.minutes in (limit, limit + 1) for one in found), "places within such a walk"
     )
     names = [found[index].row["name"] for index in inside]
-    return t.Draw(
-        slots={"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
-        eval=t.told(t.answer(fuzzy_match="; ".join(names)), about=[hotel["name"]]),
-        solution=[
+    return question(
+        {"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
+        "; ".join(names),
+        way=[
             *open_nearby(centre, "hotel"),
             t.click(hotel["name"]),
             *open_nearby(hotel, kind)[2:],
             *turn_pages(world, max(inside), PER_PAGE),
-            t.leave("; ".join(names)),
         ],
-        wrong_answers=[found[max(inside) + 1].row["name"]],
+        wrong=[found[max(inside) + 1].row["name"]],
+        about=[hotel["name"]],
     )
 
 
@@ -530,16 +513,17 @@ def two_walks(world: t.Sampler) -> t.Draw:
     second = world.rng.choice([each for each in KINDS if each != kind])
     then = clearly_first(nearby(world, second, best.row, FOOT))
     total = best.walk.minutes + then.walk.minutes
-    return t.Draw(
-        slots={"place": centre["name"], "kind": kind, "second": second},
-        grounds={duration(total): sum_of(duration(best.walk.minutes), duration(then.walk.minutes))},
-        eval=t.told(t.answer(fuzzy_match=duration(total)), about=[best.row["name"], then.row["name"]]),
-        solution=[
+    return question(
+        {"place": centre["name"], "kind": kind, "second": second},
+        duration(total),
+        way=[
             *open_place(centre["name"]),
             *open_nearby(centre, kind)[2:],
             t.click(best.row["name"]),
             *open_nearby(best.row, second)[2:],
-            t.leave(duration(total), f"{duration(best.walk.minutes)} and {duration(then.walk.minutes)}."),
         ],
-        wrong_answers=other_times(total, best.walk.minutes, then.walk.minutes),
+        seen=f"{duration(best.walk.minutes)} and {duration(then.walk.minutes)}.",
+        wrong=other_times(total, best.walk.minutes, then.walk.minutes),
+        ground=sum_of(duration(best.walk.minutes), duration(then.walk.minutes)),
+        about=[best.row["name"], then.row["name"]],
     )

@@ -19,8 +19,7 @@ from webarena_gym.templates.reddit import (
     turn_thread,
     word,
 )
-from webarena_gym.templates.rows import Change
-from webarena_gym.templates.ways import instruction, turn_pages
+from webarena_gym.templates.ways import Change, instruction, turn_pages
 
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
@@ -86,8 +85,9 @@ def add_line(world: t.Sampler) -> t.Draw:
     )
 
 
+OWN_COMMENTS = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
 delete_comment = Change(
-    lambda world: world.pick(
+    (
         POSTS
         + f"""SELECT p.title, p.submission_id, min(c.comment_id) AS comment_id FROM posts p JOIN comment c USING (submission_id)
         WHERE c.user_id = {ME} AND c.state = 'visible' AND p.comments <= ?
@@ -95,15 +95,10 @@ delete_comment = Change(
         PER_PAGE,
     ),
     lambda world, row: t.state(
-        row["query"], expected=[list(item) for item in world.rows(row["query"]) if item[0] != row["comment_id"]]
+        OWN_COMMENTS, expected=[list(item) for item in world.rows(OWN_COMMENTS) if item[0] != row["comment_id"]]
     ),
     way=lambda world, row: [*open_post(row["title"]), *turn_thread(world, row, row["comment_id"]), t.click("Delete comment")],
     seen="The comment is gone.",
-    also={
-        "query": lambda _, _row: (
-            f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
-        )
-    },
 )
 
 

@@ -7,8 +7,7 @@ from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, TEXTS, open_best, open_forum, open_post, thread_url, word
-from webarena_gym.templates.rows import Change
-from webarena_gym.templates.ways import instruction
+from webarena_gym.templates.ways import Change, instruction
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
@@ -289,7 +288,7 @@ def comment_in_forum(world: t.Sampler) -> t.Draw:
 
 
 answer_comment = Change(
-    lambda world: world.pick(
+    (
         POSTS
         + f"""SELECT p.*, c.comment_id, u.username AS speaker FROM posts p JOIN comment c USING (submission_id)
         JOIN user u ON u.user_id = c.user_id

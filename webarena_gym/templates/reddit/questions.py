@@ -20,8 +20,7 @@ from webarena_gym.templates.reddit import (
     turn_thread,
     word,
 )
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, turn_pages, visit
 
 TEN = 10
 NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"
@@ -44,17 +43,18 @@ def unpopular_comments(world: t.Sampler) -> t.Draw:
     )
     found = sum(comment["down"] > comment["up"] for comment in comments)
     t.skip_if(not found, row["author"])
-    return t.Draw(
-        slots={"forum": row["forum"]},
-        eval=t.told(t.answer(fuzzy_match=str(found)), about=[row["author"]]),
-        solution=[
+    return question(
+        {"forum": row["forum"]},
+        str(found),
+        way=[
             *open_forum(row["forum"], "New"),
             t.click(row["author"], f"The newest post is by {row['author']}."),
             t.click(f"Comments ({len(comments)})"),
             *turn_pages(world, max(len(comments) - 1, 0), PER_PAGE, "I count the negative scores of each page."),
-            t.leave(str(found), f"{found} comments have a negative score."),
         ],
-        wrong_answers=[str(found + 1)],
+        seen=f"{found} comments have a negative score.",
+        wrong=[str(found + 1)],
+        about=[row["author"]],
     )
 
 
@@ -204,7 +204,7 @@ def largest_of_tag(world: t.Sampler) -> t.Draw:
         rows[0]["name"],
         way=[t.click("Tags"), t.click(tag)],
         seen=f"{rows[0]['name']} has {rows[0]['subscribers']} subscribers.",
-        wrong=[rows[1]["name"]],
+        wrong=[row["name"] for row in rows[1:] if row["name"] != tag][:1],  # the tag may be named beside the forum
     )
 
 

@@ -32,6 +32,7 @@ from webarena_gym.templates.several import MAP_AND_ENCYCLOPEDIA, address_on_map,
 from webarena_gym.templates.several.posts import make_project, new_readme, project_name
 from webarena_gym.templates.shopping import GOODS, open_product
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
+from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia import FACTS, country, draw_extreme, open_article, open_list
 
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something
@@ -152,18 +153,19 @@ def drive_to_best_university(world: t.Sampler) -> t.Draw:
     way, other = (route(world, CAR, start, place_named(world, row["title"])) for row in here[:2])
     unit, number = stated(way.metres)
     t.skip_if(unit != "kilometres", "a way of some length")
-    return t.Draw(
-        start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
-        slots={"place": start["name"], "region": region},
-        eval=t.told(t.answer(fuzzy_match=number), about=[here[0]["title"]]),
-        solution=[
+    return question(
+        {"place": start["name"], "region": region},
+        number,
+        way=[
             turn_to(1, "The encyclopedia has a list of universities."),
             *open_list(world, "universities"),
             turn_to(0, f"{here[0]['title']} has the most, {int(here[0]['number'])}. Now the way there."),
             *open_route(start["name"], here[0]["title"], CAR),
-            t.leave(number, f"It is {number} {unit}."),
         ],
-        wrong_answers=[each for each in (stated(other.metres)[1], stated(way.metres * 1.2)[1]) if each != number],
+        seen=f"It is {number} {unit}.",
+        wrong=[each for each in (stated(other.metres)[1], stated(way.metres * 1.2)[1]) if each != number],
+        start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
+        about=[here[0]["title"]],
     )
 
 
@@ -186,22 +188,23 @@ def nearest_park(world: t.Sampler) -> t.Draw:
         "a park that is nearer than all others",
     )
     name, time = best[0]["name"], duration(best[2].minutes)
-    return t.Draw(
-        start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
-        slots={"person": person["title"]},
-        eval=t.told(t.answer(fuzzy_match=f"{name}; {time}"), about=[town["name"]]),
-        solution=[
+    return question(
+        {"person": person["title"]},
+        f"{name}; {time}",
+        way=[
             turn_to(1),
             *open_article(person["title"]),
             turn_to(0, f"{person['title']} was born in {town['name']}."),
             t.search(SEARCH_BOX, f"national parks near {town['name']}"),
             *open_route(town["name"], name, BICYCLE),
-            t.leave(f"{name}; {time}", f"{name} is the nearest, and it takes {time}."),
         ],
-        wrong_answers=[
+        seen=f"{name} is the nearest, and it takes {time}.",
+        wrong=[
             f"{second[0]['name']}; {duration(second[2].minutes)}",
             *(f"{name}; {other}" for other in other_times(best[2].minutes)),
         ],
+        start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
+        about=[town["name"]],
     )
 
 
@@ -216,19 +219,19 @@ def college_drive(world: t.Sampler) -> t.Draw:
     drive, ride = (route(world, mode, *ends) for mode in (CAR, BICYCLE))
     t.skip_if(drive.minutes < 4, "a way that takes some minutes")
     time = duration(drive.minutes)
-    return t.Draw(
-        start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
-        slots={"one": one["title"], "other": other["title"]},
-        eval=t.told(t.answer(fuzzy_match=time), about=[one["target"], other["target"]]),
-        solution=[
+    return question(
+        {"one": one["title"], "other": other["title"]},
+        time,
+        way=[
             turn_to(1),
             *open_article(one["title"]),
             *open_article(other["title"], f"The first one studied at {one['target']}."),
             turn_to(0, f"The other one studied at {other['target']}."),
             *open_route(one["target"], other["target"], CAR),
-            t.leave(time),
         ],
-        wrong_answers=other_times(drive.minutes, ride.minutes),
+        wrong=other_times(drive.minutes, ride.minutes),
+        start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
+        about=[one["target"], other["target"]],
     )
 
 
@@ -283,11 +286,10 @@ def nearer_customer(world: t.Sampler) -> t.Draw:
     ]
     t.skip_if(max(minutes) < MARGIN * min(minutes), "one that is clearly nearer")
     near, far = (one, other) if minutes[0] < minutes[1] else (other, one)
-    return t.Draw(
-        start_url=tabs(*WITH_CUSTOMERS),
-        slots={"goal": goal["name"], "one": one["name"], "other": other["name"]},
-        eval=t.told(t.answer(fuzzy_match=near["name"]), about=[one["city"], other["city"]]),
-        solution=[
+    return question(
+        {"goal": goal["name"], "one": one["name"], "other": other["name"]},
+        near["name"],
+        way=[
             turn_to(1),
             *open_customer(one["name"], "Addresses"),
             t.click("Dashboard", f"This one lives in {one['city']}."),
@@ -296,9 +298,11 @@ def nearer_customer(world: t.Sampler) -> t.Draw:
             *open_route(one["city"], goal["name"], CAR),
             t.type_text("From", other["city"], f"That takes {duration(minutes[0])}."),
             t.click("Get directions"),
-            t.leave(near["name"], f"That takes {duration(minutes[1])}."),
         ],
-        wrong_answers=[far["name"]],
+        seen=f"That takes {duration(minutes[1])}.",
+        wrong=[far["name"]],
+        start_url=tabs(*WITH_CUSTOMERS),
+        about=[one["city"], other["city"]],
     )
 
 
@@ -458,7 +462,7 @@ def maker_home(world: t.Sampler) -> t.Draw:
             *open_article(product["brand"]),
             t.leave(maker["town"], f"{maker['title']} has its headquarters in {maker['town']}."),
         ],
-        wrong_answers=[other, maker["title"]],
+        wrong_answers=[other],  # the company may be named beside the town
     )
 
 
@@ -469,17 +473,17 @@ def older_maker(world: t.Sampler) -> t.Draw:
     t.skip_if(one["brand"] == other["brand"], "products of two companies")
     makers = [company(world, product["brand"]) for product in (one, other)]
     old, young = sorted(makers, key=lambda maker: int(maker["founded"]))
-    return t.Draw(
-        start_url=tabs(*WITH_MAKERS),
-        slots={"one": one["name"], "other": other["name"]},
-        eval=t.answer(fuzzy_match=old["title"]),
-        solution=[
+    return question(
+        {"one": one["name"], "other": other["name"]},
+        old["title"],
+        way=[
             *open_product(one["name"]),
             *open_product(other["name"]),
             turn_to(1, f"The brands are {one['brand']} and {other['brand']}."),
             *open_article(one["brand"]),
             *open_article(other["brand"], f"That company is from {makers[0]['founded']}."),
-            t.leave(old["title"], f"{old['title']} is from {old['founded']}, {young['title']} from {young['founded']}."),
         ],
-        wrong_answers=[young["title"]],
+        seen=f"{old['title']} is from {old['founded']}, {young['title']} from {young['founded']}.",
+        wrong=[young["title"]],
+        start_url=tabs(*WITH_MAKERS),
     )

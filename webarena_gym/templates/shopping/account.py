@@ -3,10 +3,9 @@
 from typing import Any
 
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.rows import Change
 from webarena_gym.templates.shopping import GOODS, ME, TEXTS, open_account, open_product, open_reviews
 from webarena_gym.templates.shopping.goods import two_of_a_category
-from webarena_gym.templates.ways import instruction, nth
+from webarena_gym.templates.ways import Change, instruction, nth
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
 ADDRESS = (

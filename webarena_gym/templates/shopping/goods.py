@@ -10,7 +10,6 @@ from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Fact, Impossible, Visit
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
@@ -24,7 +23,7 @@ from webarena_gym.templates.shopping import (
     open_reviews,
     sort_by_price,
 )
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import Fact, Impossible, Visit, impossible, instruction, question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
 
@@ -53,16 +52,15 @@ def product_stock(world: t.Sampler) -> t.Draw:
     is_salable = world.rng.randrange(2)
     row = world.pick(GOODS + "SELECT name FROM goods WHERE is_salable = ? ORDER BY product_id", is_salable)
     seen = "It is in stock." if is_salable else "The page says that it is out of stock."
-    return t.Draw(
-        slots={"product": row["name"]},
-        grounds={YES_NO[is_salable]: says("In stock" if is_salable else "Out of stock")},
-        eval=t.told(
-            t.answer(fuzzy_match=YES_NO[is_salable]),
-            yes=["in stock", "available"],
-            no=["out of stock", "sold out", "unavailable"],
-        ),
-        solution=[*open_product(row["name"]), t.leave(YES_NO[is_salable], seen)],
-        wrong_answers=[YES_NO[1 - is_salable]],
+    return question(
+        {"product": row["name"]},
+        YES_NO[is_salable],
+        way=open_product(row["name"]),
+        seen=seen,
+        wrong=[YES_NO[1 - is_salable]],
+        ground=says("In stock" if is_salable else "Out of stock"),
+        yes=["in stock", "available"],
+        no=["out of stock", "sold out", "unavailable"],
     )
 
 
@@ -107,12 +105,13 @@ def product_saving(world: t.Sampler) -> t.Draw:
     """Ask for the difference of two prices."""
     row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods WHERE cents < price_cents ORDER BY product_id")
     now, before, saved = (money(cents) for cents in (row["cents"], row["price_cents"], row["price_cents"] - row["cents"]))
-    return t.Draw(
-        slots={"product": row["name"]},
-        grounds={saved: difference_of([before], [now])},
-        eval=t.answer(fuzzy_match=saved),
-        solution=[t.search(SEARCH_BOX, row["name"]), t.leave(saved, f"{before} before, {now} now: {saved} less.")],
-        wrong_answers=[money(row["price_cents"] - row["cents"] + 100), now],
+    return question(
+        {"product": row["name"]},
+        saved,
+        way=[t.search(SEARCH_BOX, row["name"])],
+        seen=f"{before} before, {now} now: {saved} less.",
+        wrong=[money(row["price_cents"] - row["cents"] + 100), now],
+        ground=difference_of([before], [now]),
     )
 
 
@@ -248,15 +247,14 @@ def brand_prices(world: t.Sampler) -> t.Draw:
     if {row["brand"] for row in rows} != {brand} or len(set(prices)) < 3:
         raise t.NothingToDraw(f"a price range of {brand}")
     span = f"{money(prices[0])}, {money(prices[-1])}"
-    return t.Draw(
-        slots={"brand": brand},
-        eval=t.told(t.answer(fuzzy_match=span), ordered=True, labels=[list(words) for words in LOWEST_AND_HIGHEST]),
-        solution=[
-            t.search(SEARCH_BOX, brand),
-            *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page."),
-            t.leave(span, f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}."),
-        ],
-        wrong_answers=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
+    return question(
+        {"brand": brand},
+        span,
+        way=[t.search(SEARCH_BOX, brand), *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page.")],
+        seen=f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}.",
+        wrong=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
+        ordered=True,
+        labels=[list(words) for words in LOWEST_AND_HIGHEST],
     )
 
 
@@ -319,7 +317,7 @@ review_count = Fact(
     slots={"product": "{name}"},
 )
 stars_count = Fact(
-    lambda world: world.pick(
+    (
         SAID
         + """SELECT g.product_id, g.name, g.reviews, s.stars, count(*) AS found FROM goods g JOIN said s USING (product_id)
         WHERE g.reviews BETWEEN 2 AND ? GROUP BY product_id, s.stars ORDER BY product_id, s.stars""",

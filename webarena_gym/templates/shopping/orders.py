@@ -11,7 +11,6 @@ from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, says, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact, Impossible
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
@@ -25,7 +24,7 @@ from webarena_gym.templates.shopping import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.goods import ONE_PAGE
-from webarena_gym.templates.ways import impossible, instruction, nth, on_page, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, Impossible, impossible, instruction, nth, on_page, question, turn_pages
 
 
 def any_order(world: t.Sampler) -> t.Row:
@@ -160,16 +159,16 @@ def orders_sum(world: t.Sampler) -> t.Draw:
     total = money(sum(parts))
     near, far = sorted((first, second), key=lambda row: on_page(world, row["place"], PER_PAGE)[0])
     between = on_page(world, far["place"], PER_PAGE)[0] - on_page(world, near["place"], PER_PAGE)[0]
-    return t.Draw(
-        slots={"first": first["increment_id"], "second": second["increment_id"]},
-        grounds={total: sum_of(*map(money, parts))},
-        eval=t.answer(fuzzy_match=total),
-        solution=[
+    return question(
+        {"first": first["increment_id"], "second": second["increment_id"]},
+        total,
+        way=[
             *open_orders(world, near),
             *[t.click("Next", f"{near['increment_id']} comes to {money(near['grand_total_cents'])}.")] * between,
-            t.leave(total, f"{money(parts[0])} and {money(parts[1])} make {total}."),
         ],
-        wrong_answers=[money(max(parts)), money(sum(parts) + 100)],
+        seen=f"{money(parts[0])} and {money(parts[1])} make {total}.",
+        wrong=[money(max(parts)), money(sum(parts) + 100)],
+        ground=sum_of(*map(money, parts)),
     )
 
 
@@ -265,31 +264,26 @@ def status_count(world: t.Sampler) -> t.Draw:
     size = world.layout.page_size(PER_PAGE)
     found = [sum(row["status"] == status for row in rows[at : at + size]) for at in range(0, len(rows), size)]
     pages = [t.click("Next", f"{count} {STATUS_LABELS[status]} on this page.") for count in found[:-1]]
-    return t.Draw(
-        slots={"status": STATUS_LABELS[status]},
-        grounds={str(sum(found)): number_of(*(row["increment_id"] for row in rows if row["status"] == status))},
-        eval=t.answer(fuzzy_match=str(sum(found))),
-        solution=[
-            *open_account("My Orders"),
-            *pages,
-            t.leave(str(sum(found)), f"{' + '.join(map(str, found))} = {sum(found)}."),
-        ],
-        wrong_answers=[str(sum(found) + 1)],
+    return question(
+        {"status": STATUS_LABELS[status]},
+        str(sum(found)),
+        way=[*open_account("My Orders"), *pages],
+        seen=f"{' + '.join(map(str, found))} = {sum(found)}.",
+        wrong=[str(sum(found) + 1)],
+        ground=number_of(*(row["increment_id"] for row in rows if row["status"] == status)),
     )
 
 
 def month_count(world: t.Sampler) -> t.Draw:
     """Ask how many orders are of a month."""
     rows = world.rng.choice(months(world, "true"))
-    return t.Draw(
-        slots={"month": month_name(rows[0])},
-        grounds={str(len(rows)): number_of(*(row["increment_id"] for row in rows))},
-        eval=t.answer(fuzzy_match=str(len(rows))),
-        solution=[
-            *read_month(world, rows),
-            t.leave(str(len(rows)), f"They are {', '.join(row['increment_id'] for row in rows)}."),
-        ],
-        wrong_answers=[str(len(rows) + 1)],
+    return question(
+        {"month": month_name(rows[0])},
+        str(len(rows)),
+        way=read_month(world, rows),
+        seen=f"They are {', '.join(row['increment_id'] for row in rows)}.",
+        wrong=[str(len(rows) + 1)],
+        ground=number_of(*(row["increment_id"] for row in rows)),
     )
 
 
@@ -298,12 +292,13 @@ def month_spending(world: t.Sampler) -> t.Draw:
     rows = world.rng.choice(months(world, "status = 'complete'"))
     parts = [row["grand_total_cents"] for row in rows]
     total = money(sum(parts))
-    return t.Draw(
-        slots={"month": month_name(rows[0])},
-        grounds={total: sum_of(*map(money, parts))},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*read_month(world, rows), t.leave(total, f"{' + '.join(map(money, parts))} = {total}.")],
-        wrong_answers=[money(sum(parts) + 1500)],
+    return question(
+        {"month": month_name(rows[0])},
+        total,
+        way=read_month(world, rows),
+        seen=f"{' + '.join(map(money, parts))} = {total}.",
+        wrong=[money(sum(parts) + 1500)],
+        ground=sum_of(*map(money, parts)),
     )
 
 

@@ -8,7 +8,6 @@ from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.shopping_admin import (
     EVERYTHING,
     KEYWORD,
@@ -22,7 +21,7 @@ from webarena_gym.templates.shopping_admin import (
     others_stay,
     typed,
 )
-from webarena_gym.templates.ways import impossible, instruction, question
+from webarena_gym.templates.ways import Change, Fact, impossible, instruction, question
 
 product_quantity = Fact(
     "SELECT name, quantity FROM product ORDER BY product_id",

@@ -8,7 +8,6 @@ from webarena_gym.sites.shopping_admin.views.marketing import APPLY
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.shopping_admin import (
     CUSTOMER_ADDRESSES,
     CUSTOMER_NAMES,
@@ -31,7 +30,7 @@ from webarena_gym.templates.shopping_admin import (
 )
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES as PEOPLE
 from webarena_gym.templates.shopping_admin.orders import STREETS, an_address, enter_address
-from webarena_gym.templates.ways import impossible, instruction, nth, question, turn_pages
+from webarena_gym.templates.ways import Change, Fact, impossible, instruction, nth, question, turn_pages
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
 _PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'
@@ -511,10 +510,13 @@ def customer_newsletter(world: t.Sampler) -> t.Draw:
            WHERE (s.status IS 'Subscribed') = ? ORDER BY 1""",
         wanted == "Yes",
     )
-    return t.Draw(
-        slots={"customer": row["name"]},
-        grounds={wanted: says(row["status"])},
-        eval=t.told(t.answer(fuzzy_match=wanted), yes=["subscribed", "a subscriber"], no=["unsubscribed"]),
-        solution=[*open_customer(row["name"]), t.leave(wanted, f"Under Newsletter the page says {row['status']}.")],
-        wrong_answers=["No" if wanted == "Yes" else "Yes"],
+    return question(
+        {"customer": row["name"]},
+        wanted,
+        way=open_customer(row["name"]),
+        seen=f"Under Newsletter the page says {row['status']}.",
+        wrong=["No" if wanted == "Yes" else "Yes"],
+        ground=says(row["status"]),
+        yes=["subscribed", "a subscriber"],
+        no=["unsubscribed"],
     )

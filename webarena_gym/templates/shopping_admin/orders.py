@@ -6,7 +6,6 @@ from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.rows import Change, Fact
 from webarena_gym.templates.shopping_admin import (
     EVERYTHING,
     KEYWORD,
@@ -22,7 +21,7 @@ from webarena_gym.templates.shopping_admin import (
     open_order,
     others_stay,
 )
-from webarena_gym.templates.ways import impossible, instruction, nth, question
+from webarena_gym.templates.ways import Change, Fact, impossible, instruction, nth, question
 
 
 def missing_number(world: t.Sampler, table: str) -> str:
@@ -435,12 +434,13 @@ def latest_pieces(world: t.Sampler) -> t.Draw:
         for row in latest(world, "1", count)
     ]
     total = str(sum(pieces))
-    return t.Draw(
-        slots={"count": count},
-        grounds={total: sum_of(*map(str, pieces))},
-        eval=t.answer(fuzzy_match=total),
-        solution=[t.leave(total, f"The last {count} orders: {' + '.join(map(str, pieces))} = {total} items.")],
-        wrong_answers=[str(sum(pieces) + 1)],
+    return question(
+        {"count": count},
+        total,
+        way=[],
+        seen=f"The last {count} orders: {' + '.join(map(str, pieces))} = {total} items.",
+        wrong=[str(sum(pieces) + 1)],
+        ground=sum_of(*map(str, pieces)),
     )
 
 
@@ -452,18 +452,18 @@ def payment_difference(world: t.Sampler) -> t.Draw:
     first, second = map(total_of, rows)
     sides = [[money(row["grand_total_cents"]) for row in side] for side in rows]
     difference = money(abs(first - second))
-    return t.Draw(
-        slots={"count": count, "first": STATUSES[one].lower(), "second": STATUSES[other].lower()},
-        grounds={difference: difference_of(*sides)},
-        eval=t.answer(fuzzy_match=difference),
-        solution=[
+    return question(
+        {"count": count, "first": STATUSES[one].lower(), "second": STATUSES[other].lower()},
+        difference,
+        way=[
             *open_menu("Sales", "Orders"),
             *filtered(t.choose("Status", STATUSES[one])),
             t.click("Filters", f"The first {count} come to {money(first)} together."),
             *filtered(t.choose("Status", STATUSES[other]))[1:],
-            t.leave(difference, f"These {count} come to {money(second)}; the other sum was {money(first)}."),
         ],
-        wrong_answers=[money(first + second)],
+        seen=f"These {count} come to {money(second)}; the other sum was {money(first)}.",
+        wrong=[money(first + second)],
+        ground=difference_of(*sides),
     )
 
 
@@ -478,12 +478,13 @@ def customer_latest_total(world: t.Sampler) -> t.Draw:
     rows = latest(world, f"customer_id = {customer['customer_id']}", count)
     total = money(total_of(rows))
     terms = " + ".join(money(row["grand_total_cents"]) for row in rows)
-    return t.Draw(
-        slots={"count": count, "customer": customer["name"]},
-        grounds={total: sum_of(*(money(row["grand_total_cents"]) for row in rows))},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*open_customer(customer["name"], "Orders"), t.leave(total, f"{terms} = {total}.")],
-        wrong_answers=[money(total_of(rows[:-1]))],
+    return question(
+        {"count": count, "customer": customer["name"]},
+        total,
+        way=open_customer(customer["name"], "Orders"),
+        seen=f"{terms} = {total}.",
+        wrong=[money(total_of(rows[:-1]))],
+        ground=sum_of(*(money(row["grand_total_cents"]) for row in rows)),
     )
 
 

@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.rows import Fact, Visit
 from webarena_gym.templates.shopping_admin import (
     KEYWORD,
     STATUSES,
@@ -21,7 +20,7 @@ from webarena_gym.templates.shopping_admin import (
     show_report,
     typed,
 )
-from webarena_gym.templates.ways import instruction, nth, question, visit
+from webarena_gym.templates.ways import Fact, Visit, instruction, nth, question, visit
 
 ORDINALS = ("", "second", "third", "fourth", "fifth")
 _SOLD = "SELECT i.name, sum(qty_ordered) AS pieces FROM order_item i JOIN sales_order o USING (order_id)"

@@ -4,8 +4,7 @@ from webarena_gym.sites.country.formats import date_time
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, sum_of
-from webarena_gym.templates.rows import Change, Fact, Visit
-from webarena_gym.templates.ways import impossible, instruction, question, visit
+from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, visit
 from webarena_gym.templates.wikipedia import (
     FACTS,
     FILMS,
@@ -85,7 +84,7 @@ def birthplace_of_maker(world: t.Sampler) -> t.Draw:
             t.click(row["maker"], f"It is by {row['maker']}."),
             t.leave(row["town"], f"{row['maker']} was born in {row['town']}."),
         ],
-        wrong_answers=[other, row["maker"]],
+        wrong_answers=[other],  # the maker may be named beside the town
     )
 
 
@@ -321,16 +320,14 @@ def age_of_director(world: t.Sampler) -> t.Draw:
         FROM films f JOIN facts b ON b.title = f.director AND b.label = 'Born' ORDER BY f.article_id"""
     )
     age = row["year"] - row["born"]
-    return t.Draw(
-        slots={"film": row["title"]},
-        grounds={str(age): difference_of([str(row["year"])], [str(row["born"])])},
-        eval=t.told(t.answer(fuzzy_match=str(age)), about=[row["director"]]),
-        solution=[
-            *open_article(row["title"]),
-            t.click(row["director"], f"It is from {row['year']}."),
-            t.leave(str(age), f"{row['director']} was born in {row['born']} and turned {age} in {row['year']}."),
-        ],
-        wrong_answers=[str(age + 1), str(age - 1)],
+    return question(
+        {"film": row["title"]},
+        str(age),
+        way=[*open_article(row["title"]), t.click(row["director"], f"It is from {row['year']}.")],
+        seen=f"{row['director']} was born in {row['born']} and turned {age} in {row['year']}.",
+        wrong=[str(age + 1), str(age - 1)],
+        ground=difference_of([str(row["year"])], [str(row["born"])]),
+        about=[row["director"]],
     )
 
 
@@ -378,15 +375,13 @@ def population_sum(world: t.Sampler) -> t.Draw:
     """Add the populations of two towns."""
     one, other = world.rng.sample(world.rows(TOWNS + "SELECT * FROM towns ORDER BY title"), 2)
     total = one["population"] + other["population"]
-    return t.Draw(
-        slots={"one": one["title"], "other": other["title"]},
-        grounds={f"{total:,}": sum_of(f"{one['population']:,}", f"{other['population']:,}")},
-        eval=t.answer(fuzzy_match=f"{total:,}"),
-        solution=[
-            *open_list(world, "towns"),
-            t.leave(f"{total:,}", f"{one['population']:,} and {other['population']:,} are {total:,}."),
-        ],
-        wrong_answers=[f"{one['population']:,}", f"{total + 1000:,}"],
+    return question(
+        {"one": one["title"], "other": other["title"]},
+        f"{total:,}",
+        way=open_list(world, "towns"),
+        seen=f"{one['population']:,} and {other['population']:,} are {total:,}.",
+        wrong=[f"{one['population']:,}", f"{total + 1000:,}"],
+        ground=sum_of(f"{one['population']:,}", f"{other['population']:,}"),
     )
 
 
