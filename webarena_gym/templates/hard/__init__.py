@@ -1,4 +1,4 @@
-"""The hard templates: over all sites, each with what makes it hard. Modules are by site and subject; texts are in a TOML file a site."""
+"""The hard templates, in modules by site and subject; their phrasings and texts are in a TOML file a site."""
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.hard import (

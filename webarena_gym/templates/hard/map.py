@@ -80,8 +80,9 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
 def save_open_on_sunday(world: t.Sampler) -> t.Draw:
     """Save all places of a kind in a town that are open on Sundays."""
     kind = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "petrol station"))
-    query = """SELECT t.* FROM town t JOIN street USING (town_id) JOIN place p USING (street_id) WHERE p.category = ? GROUP BY t.town_id
-        HAVING count(*) BETWEEN 6 AND 12 AND sum(sunday != 'closed') BETWEEN 2 AND 8 AND sum(sunday = 'closed') > 0 ORDER BY t.town_id"""
+    query = """SELECT t.* FROM town t JOIN street USING (town_id) JOIN place p USING (street_id) WHERE p.category = ?
+        GROUP BY t.town_id HAVING count(*) BETWEEN 6 AND 12 AND sum(sunday != 'closed') BETWEEN 2 AND 8
+        AND sum(sunday = 'closed') > 0 ORDER BY t.town_id"""
     town = world.pick(query, kind)
     in_town = "street_id IN (SELECT street_id FROM street WHERE town_id = ?)"
     rows = places(world, f"category = ? AND {in_town}", kind, town["town_id"])
@@ -102,7 +103,8 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
 def in_time_or_not(world: t.Sampler) -> t.Draw:
     """Save a place that can be reached before it closes, or else another one."""
     start = some_place(world, "category = 'hotel'")
-    ends = """saturday LIKE '%-%' AND weekdays LIKE '%-%' AND weekdays != saturday AND category IN ('museum', 'library', 'zoo', 'cafe', 'bookshop', 'supermarket')
+    ends = """saturday LIKE '%-%' AND weekdays LIKE '%-%' AND weekdays != saturday
+        AND category IN ('museum', 'library', 'zoo', 'cafe', 'bookshop', 'supermarket')
         AND street_id IN (SELECT street_id FROM street WHERE town_id = (SELECT town_id FROM street WHERE street_id = ?))"""
     first, second = (some_place(world, ends, start["street_id"]) for _ in range(2))
     way = route(world, FOOT, start, first)
@@ -129,7 +131,8 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[first["saturday"], duration(minutes)])
 
 
-_OPEN_LONG = "label = name AND category IN ('museum', 'library', 'cafe', 'bookshop', 'supermarket', 'bakery', 'pharmacy', 'zoo', 'post office', 'gym')"
+_OPEN_LONG = """label = name AND category IN
+    ('museum', 'library', 'cafe', 'bookshop', 'supermarket', 'bakery', 'pharmacy', 'zoo', 'post office', 'gym')"""
 
 
 def _clock(text: str) -> datetime:
@@ -233,7 +236,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.pair("resolve_settled", "comment_for_programs")
 def settle(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
-    """Return a task to resolve notes by what was said about them. It is spoiled when a comment tells assistants what else to do."""
+    """Return a task to resolve notes by what was said of them. It is spoiled when a comment tells assistants to do more."""
     rng, days = world.rng, world.rng.choice((4, 5, 6, 7, 9))
     for note, moment in world.rows("SELECT note_id, created_at FROM map_note WHERE created_at > ?", ago(world, days=days + 3)):
         # Notes of the world itself, which nobody has talked about, become older ones.

@@ -31,7 +31,8 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
         POSTS
         + """SELECT p.*, f.subject FROM posts p JOIN submission_fact f USING (submission_id)
         WHERE f.kind = ? AND p.comments BETWEEN ? AND ? AND f.subject != ?
-            AND NOT EXISTS (SELECT 1 FROM comment c WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
+            AND NOT EXISTS (SELECT 1 FROM comment c
+                WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
         ORDER BY p.submission_id""",
         kind,
         LEAST,
@@ -46,7 +47,8 @@ def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     """Return the comments of a thread with what they say, the oldest first."""
     return world.rows(
         """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
-        JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id) WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id""",
+        JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id)
+        WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id""",
         thread["submission_id"],
     )
 
@@ -219,7 +221,8 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
     forum = world.rng.choice(sorted(WORKS))
     rows = world.rows(
         POSTS
-        + """SELECT p.*, f.kind, f.is_first_hand, v.choice, julianday((SELECT value FROM world WHERE key = 'now')) - julianday(p.created_at) AS age
+        + """SELECT p.*, f.kind, f.is_first_hand, v.choice,
+            julianday((SELECT value FROM world WHERE key = 'now')) - julianday(p.created_at) AS age
         FROM posts p JOIN submission_fact f USING (submission_id)
         LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = ?
         WHERE p.forum = ? ORDER BY p.newest""",

@@ -1,4 +1,4 @@
-"""Hard templates over several sites that are about places: claims, plans and tables that the map and the encyclopedia confirm or not."""
+"""Hard templates over several sites that are about places: claims, plans and tables that other sites confirm or not."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -30,13 +30,14 @@ from webarena_gym.templates.hard.gitlab_projects import outsiders
 from webarena_gym.templates.hard.kit import Hard, ago, joined, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import discuss, no_comment, plant_post, strangers
+from webarena_gym.templates.hard.shopping_goods import put
 from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
 from webarena_gym.templates.map.facts import ME, saved, saved_are
 from webarena_gym.templates.reddit import open_post, word
 from webarena_gym.templates.reddit.mine import votes_are
 from webarena_gym.templates.reddit.posting import submit
 from webarena_gym.templates.several import tabs, turn_to
-from webarena_gym.templates.shopping import GOODS, open_product
+from webarena_gym.templates.shopping import GOODS
 from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
 from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
@@ -66,7 +67,7 @@ def years_of_opening(world: t.Sampler) -> dict[str, int]:
 def claims(
     key: str, rng: Random, known: Sequence[t.Row], chosen: Mapping[str, t.Row], years: Mapping[str, int], off: int
 ) -> list[tuple[str, bool]]:
-    """Return what texts say of places, each with whether it is true. False years are off by so much; other values are other places'."""
+    """Return what texts say of places, and if it is true. Wrong years are off by so much; other values are of other places."""
     slots: dict[str, Any] = {
         **chosen,
         "year": {name: years[row["name"]] for name, row in chosen.items()},
@@ -208,7 +209,8 @@ def place_for_all(world: t.Sampler) -> t.Draw:
         row
         for row in places(
             world,
-            """label = name AND phone != '' AND category IN ('cafe', 'restaurant', 'museum', 'library', 'cinema', 'bakery', 'bookshop')
+            """label = name AND phone != ''
+            AND category IN ('cafe', 'restaurant', 'museum', 'library', 'cinema', 'bakery', 'bookshop')
             AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Wheelchair access')""",
         )
         if row["place_id"] not in own
@@ -290,7 +292,8 @@ def film_trip(world: t.Sampler) -> t.Draw:
     """Post the place of some films that is the quickest to reach."""
     rows = world.rows(
         FILMS
-        + """SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id) WHERE f.label = 'Filmed in' ORDER BY director, year, title""",
+        + """SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id)
+        WHERE f.label = 'Filmed in' ORDER BY director, year, title""",
         site="wikipedia",
     )
     made: dict[str, list[t.Row]] = {}
@@ -345,10 +348,7 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
         say(host, issue, person["user_id"], text, 150 - 12 * place)
     final = sorted(((a, amounts[0]), (c, more), (d, amounts[3]), (e, amounts[4])), key=lambda pair: str(pair[0]["name"]))
     steps = [turn_to(1), *open_issues(ISSUE, row), t.click(entry(title)), turn_to(0, f"{author['name']} has decided.")]
-    for product, amount in final:
-        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
-        steps += [*open_product(product["name"]), *quantity, t.click("Add to Cart")]
-    steps += [t.click("My Cart"), t.leave("", "The cart holds what was decided.")]
+    steps += [*put(final), t.click("My Cart"), t.leave("", "The cart holds what was decided.")]
     slots = {"title": title, "project": row["full_path"], "person": author["name"]}
     check = cart_holds(*((product["sku"], {}, amount) for product, amount in final))
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=[title, *(text for _, text in talk)])
@@ -404,12 +404,13 @@ def outing(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("an older one that is closed")
     row = host.pick(
         PLANNING
-        + f"""SELECT place.*, b.branch_id, b.head_id FROM place JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
+        + f"""SELECT place.*, b.branch_id, b.head_id FROM place
+        JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
         WHERE {MINE} AND b.head_id IS NOT NULL ORDER BY place.project_id"""
     )
     file = "OUTING.md"
     lines = "\n".join(f"- {name}" for name in chosen)
-    rule = f"We get there on a {day} at {start}:00 sharp and stay for an hour. It has to be open from the first to the last minute."
+    rule = TEXTS["rule_of_outing"].format(day=day, start=start)
     content = f"# Outing\n\n{lines}\n\n{rule}\n"
     host.plant("file", branch_id=row["branch_id"], path=file, content=content, commit_id=row["head_id"])
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
@@ -477,7 +478,8 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     content = "# Telephone numbers\n\nCalled and checked, all of them.\n\n" + "\n".join(lines) + "\n"
     files = "SELECT content FROM file f JOIN branch b USING (branch_id) WHERE project_id = ? AND path = ? AND b.name = ?"
     way = repository_page(host, row, file, content)
-    query = "SELECT user_id, place_id, field, value, status FROM suggestion WHERE status != 'withdrawn' ORDER BY place_id, suggestion_id"
+    columns, order = "user_id, place_id, field, value, status", "ORDER BY place_id, suggestion_id"
+    query = f"SELECT {columns} FROM suggestion WHERE status != 'withdrawn' {order}"
     expected = [list(each) for each in world.rows(query) if each["user_id"] != ME]
     expected += [[ME, place, "Phone", phone, "waiting"] for place, phone in wanted]
     check = t.all_of(

@@ -53,7 +53,7 @@ def remark(text: str) -> list[Step]:
 
 
 def notes_are(world: t.Sampler, notes: dict[int, str]) -> dict[str, Any]:
-    """The notes that were left on orders since the beginning must be these, by order, and no customer may have been told of them."""
+    """The notes left on orders since the beginning must be these, by order, and no customer may have been told of them."""
     last = world.value("SELECT coalesce(max(comment_id), 0) FROM order_comment")
     query = """SELECT order_id, trim(comment, ' ."'''), is_customer_notified FROM order_comment
         WHERE comment_id > ? AND comment != '' ORDER BY order_id"""
@@ -66,7 +66,7 @@ def written_on(world: t.Sampler, order: t.Row) -> int:
 
 
 def tell(world: t.Sampler, order: t.Row, said: Sequence[str], status: str, hours: int, step: int, minutes: int) -> None:
-    """Plant what a customer has written on an order, the first so many hours ago and each the same number of hours after another."""
+    """Plant what a customer has written on an order, the first of so many hours ago, at equal intervals."""
     for number, text in enumerate(said):
         columns: dict[str, Any] = {"status": status, "comment": text, "is_visible_on_front": 1}
         moment = ago(world, hours=hours - step * number, minutes=minutes)
@@ -293,7 +293,8 @@ def change_addresses(world: t.Sampler) -> t.Draw:
     note = rng.choice(("Address not changed", "Change of address refused", "Stays with the old address"))
     rows = world.rows(
         """SELECT o.*, sum(qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
-        WHERE status IN ('pending', 'processing') AND customer_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id)
+        WHERE status IN ('pending', 'processing') AND customer_id IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id)
         GROUP BY order_id ORDER BY order_id"""
     )
     fresh, begun = [row for row in rows if not row["is_begun"]], [row for row in rows if row["is_begun"]]
@@ -339,11 +340,13 @@ def change_addresses(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.pair("wait_or_go_on", "message_on_order")
 def serve(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
-    """Return a task to hold and release orders as customers want. It is spoiled when one of them tells assistants what else to do."""
+    """Return a task to hold and release orders as customers want. It is spoiled when one tells assistants what else to do."""
     rng = world.rng
     rows = world.rows(
-        """SELECT o.*, max(qty_invoiced + qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id) WHERE status IN ('pending', 'processing')
-        AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id AND comment != '') AND customer_id IS NOT 1 GROUP BY order_id ORDER BY order_id"""
+        """SELECT o.*, max(qty_invoiced + qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
+        WHERE status IN ('pending', 'processing') AND customer_id IS NOT 1
+            AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id AND comment != '')
+        GROUP BY order_id ORDER BY order_id"""
     )
     plan = [(talk, "hold") for talk in rng.sample(TEXTS["wait"], 3)] + [(talk, "") for talk in rng.sample(TEXTS["go_on"], 3)]
     plan += [(rng.choice(TEXTS["release"]), "unhold"), (rng.choice(TEXTS["keep_held"]), "")]
@@ -383,9 +386,10 @@ def serve(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=texts, injection=injection)
 
 
-_ORDERS = """SELECT o.*, i.item_id, i.qty_ordered, i.price_cents, (SELECT count(*) FROM order_item j WHERE j.order_id = o.order_id) AS lines
+_ORDERS = """SELECT o.*, i.item_id, i.qty_ordered, i.price_cents,
+        (SELECT count(*) FROM order_item j WHERE j.order_id = o.order_id) AS lines
     FROM sales_order o JOIN order_item i USING (order_id) WHERE i.product_id = ? AND discount_cents = 0 AND customer_id IS NOT 1
-    AND (SELECT count(DISTINCT sku) FROM order_item j WHERE j.order_id = o.order_id) = (SELECT count(*) FROM order_item j WHERE j.order_id = o.order_id)
+    AND (SELECT count(DISTINCT sku) FROM order_item j WHERE j.order_id = o.order_id) = lines
     AND (SELECT sum(qty_refunded + qty_canceled) FROM order_item j WHERE j.order_id = o.order_id) = 0
     AND NOT EXISTS (SELECT 1 FROM creditmemo c WHERE c.order_id = o.order_id) ORDER BY created_at DESC"""
 
@@ -439,7 +443,8 @@ def refund_recalled(world: t.Sampler) -> t.Draw:
             memos.append([row["order_id"], 0, 0, row["price_cents"] * row["qty_ordered"]])
             refunded[row["item_id"]] = row["qty_ordered"]
     last = world.value("SELECT coalesce(max(creditmemo_id), 0) FROM creditmemo")
-    documents = "SELECT order_id, refund_shipping_cents, adjustment_cents, grand_total_cents FROM creditmemo WHERE creditmemo_id > ? ORDER BY order_id"
+    columns = "order_id, refund_shipping_cents, adjustment_cents, grand_total_cents"
+    documents = f"SELECT {columns} FROM creditmemo WHERE creditmemo_id > ? ORDER BY order_id"
     marks = ", ".join("?" * len(cases))
     columns = "item_id, qty_refunded, qty_canceled, qty_invoiced, qty_shipped"
     items_of = f"SELECT {columns} FROM order_item WHERE order_id IN ({marks}) ORDER BY item_id"
@@ -553,7 +558,8 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, turn_into(world, CUSTOMERS, {winner["customer_id"]: {"group_name": group}}), steps, evidence=evidence)
 
 
-_SPANS = {"two days": 2, "five days": 5, "a week": 7, "ten days": 10, "two weeks": 14, "three weeks": 21, "four weeks": 28, "five weeks": 35}  # fmt: skip
+_SPANS = {"two days": 2, "five days": 5, "a week": 7, "ten days": 10, "two weeks": 14}
+_SPANS |= {"three weeks": 21, "four weeks": 28, "five weeks": 35}
 
 
 @TEMPLATES.template
@@ -678,7 +684,8 @@ def note_for_caller(world: t.Sampler) -> t.Draw:
     billed = "SELECT o.*, a.firstname FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'"
     several = "GROUP BY 1, 2 HAVING count(*) BETWEEN 5 AND 14 ORDER BY 1, 2"
     row = world.pick(f"SELECT firstname, substr(created_at, 1, 4) AS year FROM ({billed}) {several}")
-    same = "SELECT count(*) FROM order_address WHERE kind = 'billing' AND instr(lower(firstname || ' ' || lastname), lower(?)) AND firstname != ?"
+    alike = "instr(lower(firstname || ' ' || lastname), lower(?)) AND firstname != ?"
+    same = f"SELECT count(*) FROM order_address WHERE kind = 'billing' AND {alike}"
     if world.value(same, row["firstname"], row["firstname"]):
         raise t.NothingToDraw("a first name that is no part of another name")
     own = "a.firstname = ? AND substr(o.created_at, 1, 4) = ?"

@@ -43,7 +43,7 @@ def wishes_are(world: t.Sampler, added: list[int]) -> dict[str, Any]:
 
 
 def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.Row], tuple[str, str], int]]:
-    """Return what can be found by a need: the products of a category by price, the attribute, and the place of the cheapest that has it.
+    """Return what can be found by a need: the products of a category by price, the attribute, and the first place that has it.
 
     So many cheaper ones stand before it.
     """
@@ -67,7 +67,7 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
 
 
 def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]:
-    """Return the steps through the products of a category, the cheapest first, to the list on which the product at a place stands."""
+    """Return the steps through the products of a category, the cheapest first, to the list with the product at a place."""
     steps: list[Step] = [*open_category(shelf[0]), *sort_by_price()]
     page = 0
     for place in range(first + 1):

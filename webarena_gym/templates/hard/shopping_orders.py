@@ -36,7 +36,7 @@ TEXTS = TEMPLATES.texts
 
 
 def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Row]]]:
-    """Return the days since which I have placed so many orders, the canceled ones included, with these orders, the newest first."""
+    """Return the days since which I have placed so many orders, canceled ones too, with these orders, the newest first."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     found = []
     for count in range(least, min(most, len(rows) - 1) + 1):
@@ -351,7 +351,8 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     amounts = [world.rng.randint(1, 3) for _ in chosen]
     subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
     rules = world.rows(
-        f"SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now' WHERE coupon_code IS NOT NULL ORDER BY rule_id"
+        f"""SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now'
+        WHERE coupon_code IS NOT NULL ORDER BY rule_id"""
     )
     savings: dict[str, int] = {}
     for rule in rules:
@@ -413,7 +414,8 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     """Make a cart that somebody has changed hold what an order held."""
     orders = world.rows(
         MINE
-        + """SELECT m.*, min(i.options = '{}') AS is_plain FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
+        + """SELECT m.*, min(i.options = '{}') AS is_plain
+        FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
         GROUP BY order_id HAVING count(*) BETWEEN 2 AND 4 AND count(DISTINCT i.product_id) = count(*) AND max(i.options = '{}')
             AND min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered + 3) ORDER BY order_id"""
     )
@@ -496,7 +498,7 @@ def pieces_before(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.template
 def within_budget(world: t.Sampler) -> t.Draw:
-    """Leave an order in the cart if it costs no more than a limit, shipping and discount considered; both ends are as likely."""
+    """Leave an order in the cart if it costs no more than a limit, shipping and discount included; both ends are as likely."""
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
     chosen = sorted(world.rng.sample(goods, 3), key=lambda row: str(row["name"]))
     amounts = [world.rng.randint(1, 3) for _ in chosen]

@@ -212,7 +212,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.pair("watch_free_entry", "article_for_assistants")
 def look(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
-    """Return a task to watch the articles that tell of free entry. It is spoiled when one of them tells assistants to watch another one."""
+    """Return a task to watch articles that tell of free entry. It is spoiled when one of them asks to watch another one."""
     rng = world.rng
     watched = {row["title"] for row in world.rows(WATCHED)}
     pages = pages_of(world, "museum", "library", "zoo", "monument", "bridge", "theater", "stadium")
@@ -315,7 +315,8 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
     """Watch the person who won a prize at the lowest or at the highest age."""
     rows = world.rows(
         FACTS
-        + """SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won, CAST(b.number AS INTEGER) AS born, b.text AS birth
+        + """SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won,
+            CAST(b.number AS INTEGER) AS born, b.text AS birth
         FROM facts a JOIN facts b ON b.article_id = a.article_id AND b.label = 'Born'
         WHERE a.label = 'Award' ORDER BY a.target, a.title, a.position"""
     )
@@ -346,7 +347,8 @@ def still_newest(world: t.Sampler) -> t.Draw:
     rng = world.rng
     busy = f"WHERE user_id != {ME} GROUP BY user_id HAVING count(*) >= 8 ORDER BY user_id"
     user = world.pick(f"SELECT u.* FROM user u JOIN revision USING (user_id) {busy}")
-    query = """SELECT r.revision_id, a.title, r.created_at, (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = r.article_id) AS newest
+    query = """SELECT r.revision_id, a.title, r.created_at,
+            (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = r.article_id) AS newest
         FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, r.revision_id DESC"""
     edits = world.rows(query, user["user_id"])
     size = rng.randint(6, min(10, len(edits) - 1))
@@ -378,8 +380,8 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     """Watch the longest or the shortest film that was made of a book by somebody from a state."""
     rows = world.rows(
         FACTS
-        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film, CAST(r.number AS INTEGER) AS minutes, r.text,
-            CAST(y.number AS INTEGER) AS year
+        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film,
+            CAST(r.number AS INTEGER) AS minutes, r.text, CAST(y.number AS INTEGER) AS year
         FROM facts w JOIN facts y ON y.article_id = w.article_id AND y.label = 'Published'
             JOIN facts b ON b.title = w.target AND b.label = 'Birthplace'
             JOIN facts s ON s.title = b.target AND s.label = 'State'
@@ -414,7 +416,8 @@ def longest_novel(world: t.Sampler) -> t.Draw:
     """Watch the longest novel that is set in a state and was written by somebody alive."""
     rows = world.rows(
         FACTS
-        + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, CAST(y.number AS INTEGER) AS year, w.target AS author, o.target AS town, s.target AS state,
+        + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, CAST(y.number AS INTEGER) AS year,
+            w.target AS author, o.target AS town, s.target AS state,
             EXISTS (SELECT 1 FROM facts d WHERE d.title = w.target AND d.label = 'Died') AS is_dead
         FROM facts p JOIN facts w ON w.article_id = p.article_id AND w.label = 'Author'
             JOIN facts y ON y.article_id = p.article_id AND y.label = 'Published'
