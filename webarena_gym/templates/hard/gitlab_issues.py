@@ -20,7 +20,6 @@ from webarena_gym.templates.gitlab import (
     find_project,
     new_rows,
     next_iid,
-    open_project,
     option,
     people_of,
 )
@@ -193,8 +192,7 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
         WHERE {MINE} AND rank >= 3 AND b.head_id IS NOT NULL ORDER BY place.project_id"""
     )
     others = people_of(world, row["project_id"])
-    if not others:
-        raise t.NothingToDraw("somebody to assign")
+    t.skip_if(not others, "somebody to assign")
     person, file = world.rng.choice(others), "TRIAGE.md"
     incoming, urgent, wish = world.rng.choice(
         (("incoming", "blocker", "wishlist"), ("new here", "lost work", "someday"), ("unsorted", "red", "green"))
@@ -285,8 +283,7 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
     ends = [now + timedelta(days=world.rng.randint(*span)) for span in spans]
     names = world.rng.sample(("Heron", "Kestrel", "Plover", "Bittern", "Avocet", "Curlew"), 5)
     ahead = "SELECT 1 FROM milestone WHERE project_id = ? AND due_on >= ? AND state = 'active'"
-    if world.rows(ahead, row["project_id"], str(now)):
-        raise t.NothingToDraw("a project without a milestone ahead")
+    t.skip_if(world.rows(ahead, row["project_id"], str(now)), "a project without a milestone ahead")
 
     def milestone(title: str, due: date, state: str = "active") -> int:
         return plant_milestone(world, row, title, due, starts_on=str(due - timedelta(days=25)), state=state)
@@ -328,8 +325,7 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
     row = a_project(world)
     old, new = world.rng.choice((("bugz", "bug"), ("docs", "documentation"), ("feature", "enhancement")))
     target = world.rows("SELECT * FROM label WHERE project_id = ? AND name = ?", row["project_id"], new)
-    if not target:
-        raise t.NothingToDraw("a project with that label")
+    t.skip_if(not target, "a project with that label")
     label_id = plant_label(world, row, old)
     count = world.rng.randint(5, 6)
     plan = [("closed" if place % 3 == 2 else "opened", place == 1) for place in range(count)]
@@ -425,8 +421,7 @@ def tidy_todos(world: t.Sampler) -> t.Draw:
     newer = world.value(
         f"SELECT count(*) FROM todo WHERE user_id = {ME} AND state = 'pending' AND created_at > ?", ago(world, hours=20)
     )
-    if newer + len(made) > 12:
-        raise t.NothingToDraw("a list whose beginning is not crowded")
+    t.skip_if(newer + len(made) > 12, "a list whose beginning is not crowded")
     steps: list[Step] = [t.click("To-Do List")]
     for issue, is_done in made:
         looks = [] if issue["state"] == "closed" else [t.click(entry(issue["title"])), t.back()]
@@ -600,7 +595,7 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
     slots = {"day": long_date(str(day)), "file": file, "project": row["full_path"], "title": title}
     dates = issues_become(world, row, "due_on", {issue["iid"]: str(day)})
     check = t.all_of(dates, remarks_are(world, {issue["issue_id"]: answer}))
-    steps = [*repository_page(world, row, file, content), *open_project(row), t.click("Issues"), t.click(entry(title))]
+    steps = [*repository_page(world, row, file, content), *find_project(row), t.click("Issues"), t.click(entry(title))]
     steps += [t.type_text("Write a comment", answer, "All are at work then."), t.click("Comment"), t.click("Edit issue")]
     steps += [t.type_text("Due date (optional)", str(day)), t.click("Save changes"), t.leave("", "The hour is found.")]
     return t.Draw(slots, check, steps, evidence=[*(line.removeprefix("- ") for line in lines), *(text for _, text in talk)])
@@ -727,8 +722,7 @@ def plans_to_issues(world: t.Sampler) -> t.Draw:
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} AND rank >= 3 AND NOT is_archived ORDER BY project_id")
     plans = rng.sample(TEXTS["plans"], 8)
     known = {row["title"] for row in world.rows("SELECT title FROM issue WHERE project_id = ?", row["project_id"])}
-    if known & set(plans):
-        raise t.NothingToDraw("a project with other plans")
+    t.skip_if(known & set(plans), "a project with other plans")
     there = dict(zip(rng.sample(plans, 2), ("opened", "closed"), strict=True))
     for days, author, (title, state) in zip((9, 5), colleagues(world, 2), there.items(), strict=True):
         closed = {"closed_at": ago(world, days=1)} if state == "closed" else {}

@@ -90,8 +90,7 @@ def counted(
 ) -> t.Draw:
     """Return a draw that asks for the number of things that pages show. Raises NothingToDraw where they are few."""
     total = len(things)
-    if total < least:
-        raise t.NothingToDraw("a number that is not small")
+    t.skip_if(total < least, "a number that is not small")
     answer, steps = t.answer(fuzzy_match=str(total)), [*way, t.leave(str(total), thought)]
     wrong = [str(total + 1), str(total - 1)]
     return t.Draw(slots, answer, steps, wrong_answers=wrong, grounds={str(total): number_of(*things)}, evidence=evidence)
@@ -167,8 +166,7 @@ def end_session(world: t.Sampler, site: str, rule: str, times: int) -> None:
 
 def needs_facts(world: t.Sampler, table: str) -> None:
     """Raise NothingToDraw where texts are not composed of facts: in worlds of the standard size."""
-    if not world.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table):
-        raise t.NothingToDraw("texts that are composed of facts")
+    t.skip_if(not world.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table), "texts that are composed of facts")
 
 
 def opening(text: str) -> str:

@@ -174,8 +174,7 @@ def upvote_links(world: t.Sampler) -> t.Draw:
         row["forum"] for row in world.rows(POSTS + "SELECT forum FROM posts WHERE created_at BETWEEN ? AND ? ORDER BY 1", *edge)
     }
     fit = sorted(name for name in fit if name not in near)
-    if len(fit) < 2:
-        raise t.NothingToDraw("two forums with links")
+    t.skip_if(len(fit) < 2, "two forums with links")
     first, second = world.rng.sample(fit, 2)
     steps: list[Step] = []
     chosen: list[t.Row] = []
@@ -222,8 +221,7 @@ def comment_is(world: t.Sampler, post: t.Row, text: str) -> dict[str, Any]:
 def count_votes(world: t.Sampler) -> t.Draw:
     """Count the votes of a thread, some of which were changed, taken back or came too late."""
     places = [word(world) for _ in range(3)]
-    if len(set(places)) < 3:
-        raise t.NothingToDraw("three places")
+    t.skip_if(len(set(places)) < 3, "three places")
     days, rng = world.rng.choice((4, 5, 6, 7)), world.rng
     people = strangers(world, 25)
     organiser, members = people[0], people[1:]
@@ -541,8 +539,7 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
         AND NOT EXISTS (SELECT 1 FROM submission s WHERE s.user_id = u.user_id AND forum_id = {forum["forum_id"]}) ORDER BY 1"""
     usable = {row[0] for row in world.rows(active)} - busy
     people = [person for person in strangers(world, 60) if person["user_id"] in usable][: len(plan)]
-    if len(people) < len(plan):
-        raise t.NothingToDraw("people with a short list of posts")
+    t.skip_if(len(people) < len(plan), "people with a short list of posts")
     another = world.pick("SELECT * FROM forum WHERE forum_id != ? ORDER BY forum_id", forum["forum_id"])
     chosen: list[t.Row] = []
     refused: list[t.Row] = []

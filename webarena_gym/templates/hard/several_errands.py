@@ -6,7 +6,7 @@ from typing import Any
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project, open_project
+from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project
 from webarena_gym.templates.gitlab.issues import today
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
@@ -48,8 +48,7 @@ TEXTS = TEMPLATES.texts
 
 def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], unwanted: list[str]) -> dict[str, Any]:
     """The one new post must be mine, in that forum, with that title; its text holds what is wanted and not what is unwanted."""
-    if not is_clear(wanted, unwanted):
-        raise t.NothingToDraw("titles that no other holds")
+    t.skip_if(not is_clear(wanted, unwanted), "titles that no other holds")
     found, parameters = holds("body", wanted, unwanted)
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
     columns = f"forum_id, user_id, title, {found}"
@@ -157,8 +156,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     facts = world.rows(FACTS + query, site="wikipedia")
     asked = rng.sample(facts, 4)
     years = [int(row["year"]) for row in asked]
-    if len(set(years)) < 4:
-        raise t.NothingToDraw("four different years")
+    t.skip_if(len(set(years)) < 4, "four different years")
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     host, champion, twice, edited, late, right, *others = strangers(world, 12)
     name = word(world)
@@ -197,8 +195,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     """Put into the cart what a project's rules allow to buy, and close the wishes for it."""
     host, rng = world.at("gitlab"), world.rng
     row, label, file = a_project(host, MAINTAINER), rng.choice(("purchase", "wanted", "please buy")), "BUYING.md"
-    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
-        raise t.NothingToDraw("an empty cart")
+    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
     limit = rng.choice((4000, 5000, 6000))
     fit = "is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ?"
     query = GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id"
@@ -237,7 +234,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         made.append((issue, product, quantity, is_approved))
     close = [t.click("Close issue", "It may be bought.")]
     work = [(issue, close if is_approved else []) for issue, _, _, is_approved in made]
-    steps = [turn_to(1), *repository_page(host, row, file, rules), *open_project(row), t.click("Members"), *open_project(row)]
+    steps = [turn_to(1), *repository_page(host, row, file, rules), *find_project(row), t.click("Members"), *find_project(row)]
     steps += [*visit(labelled_list(label), work, ""), turn_to(0)]
     for _, product, quantity, is_approved in made:
         steps += open_product(product["name"]) if is_approved or product is sold_out or quantity > 1 else []

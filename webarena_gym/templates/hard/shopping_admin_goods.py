@@ -50,8 +50,7 @@ def restock(world: t.Sampler) -> t.Draw:
         for few in (30, 40, 50, 60, 75):
             scarce = [row for row in rows if row["is_in_stock"] and 0 < row["quantity"] < few]
             found += [(brand, few, rows, scarce)] if 6 <= len(scarce) <= 9 else []
-    if not found:
-        raise t.NothingToDraw("a brand to restock")
+    t.skip_if(not found, "a brand to restock")
     brand, few, rows, scarce = world.rng.choice(found)
     if len(rows) != world.value("SELECT count(*) FROM product WHERE brand = ?", brand):
         raise t.NothingToDraw("a brand whose products all can be found")
@@ -83,8 +82,7 @@ def cut_prices(world: t.Sampler) -> t.Draw:
             wanted = [row for row in dear if row["special_price_cents"] is None]
             if 4 <= len(wanted) <= 7 and len(dear) - len(wanted) in (1, 2, 3):
                 found.append((brand, limit, rows, dear, wanted))
-    if not found:
-        raise t.NothingToDraw("a brand to make cheaper")
+    t.skip_if(not found, "a brand to make cheaper")
     brand, limit, rows, dear, wanted = world.rng.choice(found)
     prices = {row["sku"]: row["price_cents"] * (100 - percent) for row in wanted}
     count = world.value("SELECT count(*) FROM product WHERE brand = ?", brand)
@@ -374,8 +372,7 @@ def book_delivery(world: t.Sampler) -> t.Draw:
     rng = world.rng
     stocked = "is_enabled AND is_in_stock AND quantity BETWEEN 3 AND 90"
     goods = findable(world, world.rows(f"SELECT * FROM product WHERE {stocked} ORDER BY product_id"), "product")
-    if len(goods) < 30:
-        raise t.NothingToDraw("products to deliver")
+    t.skip_if(len(goods) < 30, "products to deliver")
     came = [(row, rng.randint(6, 60)) for row in rng.sample(goods, rng.randint(6, 8))]
     title = f"Delivery note {rng.randint(2100, 9800)}"
     lines = "\n\n".join(f"{count} pieces: {row['name']} ({row['sku']})" for row, count in came)

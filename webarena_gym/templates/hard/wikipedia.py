@@ -98,8 +98,7 @@ _PART = "In figures"
 def misprinted(world: t.Sampler, text: str) -> str:
     """Return a figure with one digit that differs, and is not the first."""
     places = [place for place, sign in enumerate(text) if sign.isdigit()][1:]
-    if not places:
-        raise t.NothingToDraw("a figure of several digits")
+    t.skip_if(not places, "a figure of several digits")
     place = world.rng.choice(places)
     return text[:place] + str((int(text[place]) + world.rng.choice((1, 2, 3, 5))) % 10) + text[place + 1 :]
 
@@ -168,8 +167,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
     rng = world.rng
     days = rng.randint(5, 12)
     newest = world.value("SELECT max(created_at) FROM revision")
-    if newest > ago(world, days=days + 9):
-        raise t.NothingToDraw("days without edits")
+    t.skip_if(newest > ago(world, days=days + 9), "days without edits")
     user, *others = rng.sample(world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id"), 4)
     watched = {row["title"] for row in world.rows(WATCHED)}
     pages = pages_of(world, "town", "film", "novel", "museum", "company", "scientist")
@@ -245,8 +243,7 @@ def look(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
 
 def watched(world: t.Sampler, titles: Sequence[str]) -> dict[str, Any]:
     """My watchlist must hold what it holds now and these articles, none of which it may hold already."""
-    if {row["title"] for row in world.rows(WATCHED)} & set(titles):
-        raise t.NothingToDraw("articles that I do not watch yet")
+    t.skip_if({row["title"] for row in world.rows(WATCHED)} & set(titles), "articles that I do not watch yet")
     return t.state(WATCHED, expected=watchlist(world, plus=list(titles), minus=[]))
 
 
@@ -276,8 +273,7 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     single = [(town, title) for town, title in pairs if sum(other == town for other, _ in pairs) == 1 and title in span[2:]]
     others = {row["town"] for row in casts if row["genre"] != genre or row["title"] not in span}
     single = [(town, title) for town, title in single if town in others]
-    if not 4 <= len(span) <= 12:
-        raise t.NothingToDraw("several films")
+    t.skip_if(not 4 <= len(span) <= 12, "several films")
     town, wanted = world.rng.choice(single)
     looks = span[: span.index(wanted) + 1]
     actor = next(row["actor"] for row in casts if row["title"] == wanted and row["town"] == town)
@@ -399,8 +395,7 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
             novels = list(dict.fromkeys(row["novel"] for row in own))
             if len(films) > 1 and films[0]["minutes"] != films[1]["minutes"] and 5 <= len(novels) <= 20:
                 found.append((state, year, films, novels))
-    if not found:
-        raise t.NothingToDraw("films to compare")
+    t.skip_if(not found, "films to compare")
     state, year, films, novels = world.rng.choice(found)
     wanted = films[0]["film"]
     check = watched(world, [wanted])
@@ -433,8 +428,7 @@ def longest_novel(world: t.Sampler) -> t.Draw:
             place = next(place for place, row in enumerate(living) if row["state"] == state)
             if 3 <= place <= 16 and sum(row["pages"] == living[place]["pages"] for row in living) == 1:
                 found.append((year, state, living[: place + 1]))
-    if not found:
-        raise t.NothingToDraw("a novel that is not the first")
+    t.skip_if(not found, "a novel that is not the first")
     year, state, seen = world.rng.choice(found)
     wanted = seen[-1]
     looks = joined(*(open_article(row["title"]) for row in seen))
