@@ -16,19 +16,17 @@ from webarena_gym.templates.hard import (
     wikipedia,
 )
 
-TEMPLATES = t.Templates("hard")
-for _part in (
-    gitlab_issues,
-    gitlab_projects,
-    map,
-    reddit,
-    reddit_debates,
-    several_errands,
-    several_places,
-    shopping_admin_goods,
-    shopping_admin_orders,
-    shopping_goods,
-    shopping_orders,
-    wikipedia,
-):
-    TEMPLATES.update(_part.TEMPLATES)
+TEMPLATES: dict[str, t.Template] = {
+    **gitlab_issues.TEMPLATES,
+    **gitlab_projects.TEMPLATES,
+    **map.TEMPLATES,
+    **reddit.TEMPLATES,
+    **reddit_debates.TEMPLATES,
+    **several_errands.TEMPLATES,
+    **several_places.TEMPLATES,
+    **shopping_admin_goods.TEMPLATES,
+    **shopping_admin_orders.TEMPLATES,
+    **shopping_goods.TEMPLATES,
+    **shopping_orders.TEMPLATES,
+    **wikipedia.TEMPLATES,
+}
