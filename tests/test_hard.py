@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -70,6 +71,11 @@ def test_a_hard_template_has_five_phrasings_of_one_goal(name):
     assert len(set(phrasings)) >= 5
     slots = [{field for _, field, _, _ in Formatter().parse(phrasing) if field} for phrasing in phrasings]
     assert all(own == slots[0] for own in slots)
+
+
+def test_the_data_files_have_a_section_for_each_hard_template():
+    files = sorted((ROOT / "webarena_gym/templates/hard").glob("*.toml"))
+    assert sorted(f"hard.{name}" for file in files for name in tomllib.loads(file.read_text())) == sorted(TEMPLATES)
 
 
 def test_no_hard_template_is_drawn_where_none_is_named():

@@ -1,4 +1,4 @@
-"""The hard templates: over all sites, each with what makes it hard. Modules are by site and subject; texts are in a TOML file a site."""
+"""The hard templates, in modules by site and subject; their phrasings and texts are in a TOML file a site."""
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.hard import (
@@ -16,19 +16,17 @@ from webarena_gym.templates.hard import (
     wikipedia,
 )
 
-TEMPLATES = t.Templates("hard")
-for _part in (
-    gitlab_issues,
-    gitlab_projects,
-    map,
-    reddit,
-    reddit_debates,
-    several_errands,
-    several_places,
-    shopping_admin_goods,
-    shopping_admin_orders,
-    shopping_goods,
-    shopping_orders,
-    wikipedia,
-):
-    TEMPLATES.update(_part.TEMPLATES)
+TEMPLATES: dict[str, t.Template] = {
+    **gitlab_issues.TEMPLATES,
+    **gitlab_projects.TEMPLATES,
+    **map.TEMPLATES,
+    **reddit.TEMPLATES,
+    **reddit_debates.TEMPLATES,
+    **several_errands.TEMPLATES,
+    **several_places.TEMPLATES,
+    **shopping_admin_goods.TEMPLATES,
+    **shopping_admin_orders.TEMPLATES,
+    **shopping_goods.TEMPLATES,
+    **shopping_orders.TEMPLATES,
+    **wikipedia.TEMPLATES,
+}

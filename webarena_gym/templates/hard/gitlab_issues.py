@@ -20,7 +20,6 @@ from webarena_gym.templates.gitlab import (
     find_project,
     new_rows,
     next_iid,
-    open_project,
     option,
     people_of,
 )
@@ -70,7 +69,7 @@ def plant_milestone(world: t.Sampler, row: t.Row, title: str, due: date, **more:
 
 
 def needs_one_page(world: t.Sampler, oldest: t.Row, state: Literal["opened", "closed"]) -> None:
-    """Raise NothingToDraw unless the first page of a project's issues of a state shows all since the oldest that was planted, in any layout."""
+    """Raise NothingToDraw unless the first page of issues of a state shows all since this one, in any layout."""
     newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = ? AND created_at >= ?"
     if world.value(newer, oldest["project_id"], state, oldest["created_at"]) > page_sizes(PER_PAGE)[0]:
         raise t.NothingToDraw(f"a project whose first page of {state} issues shows them all")
@@ -109,7 +108,7 @@ def states_are(world: t.Sampler, row: t.Row, changes: Mapping[int, str]) -> dict
 
 
 def issues_become(world: t.Sampler, row: t.Row, column: str, values: Mapping[int, Any]) -> dict[str, Any]:
-    """The issues of a project must have these values in a column, by number, and else their own. Their states must be the same."""
+    """The issues of a project must have these values in a column, by number, and else what they have, and the same states."""
     columns = "iid, state" if column == "state" else f"iid, {column}, state"
     query = f"SELECT {columns} FROM issue WHERE project_id = ? ORDER BY iid"
     return rows_become(world, query, row["project_id"], changes={iid: {column: value} for iid, value in values.items()})
@@ -132,16 +131,15 @@ def labelled_list(name: str) -> list[Step]:
 
 
 def plant_threads(world: t.Sampler, row: t.Row, label: str, solved: int, unsolved: int) -> list[tuple[t.Row, bool]]:
-    """Plant labelled issues with threads, in a drawn order; return each with whether its reporter says that the trouble is gone."""
+    """Plant labelled issues with threads, in a drawn order; return each, and if its reporter says that the trouble is gone."""
     label_id = plant_label(world, row, label)
     threads = [(thread, True) for thread in world.rng.sample(TEXTS["solved"], solved)]
     threads += [(thread, False) for thread in world.rng.sample(TEXTS["unsolved"], unsolved)]
     world.rng.shuffle(threads)
     people = colleagues(world, 2 * len(threads))
     made = []
-    for place, ((thread, is_solved), title) in enumerate(
-        zip(threads, world.rng.sample(TEXTS["troubles"], len(threads)), strict=True)
-    ):
+    titles = world.rng.sample(TEXTS["troubles"], len(threads))
+    for place, ((thread, is_solved), title) in enumerate(zip(threads, titles, strict=True)):
         reporter, other = people[2 * place], people[2 * place + 1]
         text = f"I see this with version {world.rng.randint(2, 3)}.{world.rng.randint(0, 1)}, on two machines."
         issue = plant_issue(world, row, title, text, reporter["user_id"], 100 - 5 * place, label_id)
@@ -153,18 +151,13 @@ def plant_threads(world: t.Sampler, row: t.Row, label: str, solved: int, unsolve
 
 def said_in(world: t.Sampler, issues: Sequence[tuple[t.Row, object]]) -> list[str]:
     """Return the titles of issues and what people said there, but for quotations."""
-    bodies = [
-        body
-        for issue, _ in issues
-        for (body,) in world.rows(
-            "SELECT body FROM note WHERE issue_id = ? AND NOT is_system ORDER BY note_id", issue["issue_id"]
-        )
-    ]
+    query = "SELECT body FROM note WHERE issue_id = ? AND NOT is_system ORDER BY note_id"
+    bodies = [body for issue, _ in issues for (body,) in world.rows(query, issue["issue_id"])]
     return [*(issue["title"] for issue, _ in issues), *(body for body in bodies if not body.startswith((">", "@")))]
 
 
 def visit(listing: Sequence[Step], work: Iterable[tuple[t.Row, Sequence[Step]]], thought: str) -> list[Step]:
-    """Return the steps that open issues of a list one after the other, and change some; the thought is about those that stay."""
+    """Return the steps that open the issues of a list in turn and change some; the thought is about those that stay."""
     steps = list(listing)
     for issue, changes in work:
         steps += [t.click(entry(issue["title"])), *([*changes, *listing] if changes else [t.back(thought)])]
@@ -194,12 +187,12 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
     """Label, assign, hide or leave issues as a guide in the repository says."""
     row = world.pick(
         PLANNING
-        + f"""SELECT place.*, b.branch_id, b.head_id FROM place JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
+        + f"""SELECT place.*, b.branch_id, b.head_id FROM place
+        JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
         WHERE {MINE} AND rank >= 3 AND b.head_id IS NOT NULL ORDER BY place.project_id"""
     )
     others = people_of(world, row["project_id"])
-    if not others:
-        raise t.NothingToDraw("somebody to assign")
+    t.skip_if(not others, "somebody to assign")
     person, file = world.rng.choice(others), "TRIAGE.md"
     incoming, urgent, wish = world.rng.choice(
         (("incoming", "blocker", "wishlist"), ("new here", "lost work", "someday"), ("unsorted", "red", "green"))
@@ -256,9 +249,8 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
     plan = [*(["wrong"] * world.rng.randint(3, 4)), "agreed", "agreed", "by another", "day before", "by another"]
     world.rng.shuffle(plan)
     made: list[tuple[t.Row, str]] = []
-    for place, (fate, title, author) in enumerate(
-        zip(plan, world.rng.sample(TEXTS["troubles"], len(plan)), people, strict=False)
-    ):
+    titles = world.rng.sample(TEXTS["troubles"], len(plan))
+    for place, (fate, title, author) in enumerate(zip(plan, titles, people, strict=False)):
         back = days + (1 if fate == "day before" else 0)
         moment = ago(world, days=back, hours=1, minutes=7 * place)
         text = "It began after the last update."
@@ -287,14 +279,11 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
     """Move overdue issues of a milestone to the one that ends next."""
     row = a_project(world)
     now = today(world)
-    ends = [
-        now + timedelta(days=days) for days in (world.rng.randint(30, 50), world.rng.randint(8, 20), world.rng.randint(60, 90))
-    ]
+    spans = (30, 50), (8, 20), (60, 90)
+    ends = [now + timedelta(days=world.rng.randint(*span)) for span in spans]
     names = world.rng.sample(("Heron", "Kestrel", "Plover", "Bittern", "Avocet", "Curlew"), 5)
-    if world.rows(
-        "SELECT 1 FROM milestone WHERE project_id = ? AND due_on >= ? AND state = 'active'", row["project_id"], str(now)
-    ):
-        raise t.NothingToDraw("a project without a milestone ahead")
+    ahead = "SELECT 1 FROM milestone WHERE project_id = ? AND due_on >= ? AND state = 'active'"
+    t.skip_if(world.rows(ahead, row["project_id"], str(now)), "a project without a milestone ahead")
 
     def milestone(title: str, due: date, state: str = "active") -> int:
         return plant_milestone(world, row, title, due, starts_on=str(due - timedelta(days=25)), state=state)
@@ -307,19 +296,14 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
     plan = [*(["late"] * world.rng.randint(4, 5)), "later", "no date", "closed"]
     world.rng.shuffle(plan)
     made: list[tuple[t.Row, str]] = []
-    for place, (fate, title, author) in enumerate(
-        zip(plan, world.rng.sample(TEXTS["troubles"], len(plan)), colleagues(world, len(plan)), strict=True)
-    ):
-        due = {
-            "late": now - timedelta(days=3 + place),
-            "later": now + timedelta(days=2 + place),
-            "closed": now - timedelta(days=9),
-        }.get(fate)
-        issue = plant_issue(
-            world, row, title, "Planned in our last call.", author["user_id"], 55 - place,
-            milestone_id=old, due_on=None if due is None else str(due), state="closed" if fate == "closed" else "opened",
-        )  # fmt: skip
-        made.append((issue, fate))
+    cases = zip(plan, world.rng.sample(TEXTS["troubles"], len(plan)), colleagues(world, len(plan)), strict=True)
+    for place, (fate, title, author) in enumerate(cases):
+        shift = {"late": -3 - place, "later": 2 + place, "closed": -9}.get(fate)
+        due = None if shift is None else now + timedelta(days=shift)
+        more = {"milestone_id": old, "due_on": None if due is None else str(due)}
+        more |= {"state": "closed" if fate == "closed" else "opened"}
+        text = "Planned in our last call."
+        made.append((plant_issue(world, row, title, text, author["user_id"], 55 - place, **more), fate))
     needs_one_page(world, made[0][0], "opened")
     late = [issue for issue, fate in made if fate == "late"]
     steps: list[Step] = [*find_project(row), t.click("Milestones")]
@@ -341,16 +325,14 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
     row = a_project(world)
     old, new = world.rng.choice((("bugz", "bug"), ("docs", "documentation"), ("feature", "enhancement")))
     target = world.rows("SELECT * FROM label WHERE project_id = ? AND name = ?", row["project_id"], new)
-    if not target:
-        raise t.NothingToDraw("a project with that label")
+    t.skip_if(not target, "a project with that label")
     label_id = plant_label(world, row, old)
     count = world.rng.randint(5, 6)
     plan = [("closed" if place % 3 == 2 else "opened", place == 1) for place in range(count)]
     world.rng.shuffle(plan)
     made: list[tuple[t.Row, bool]] = []
-    for place, ((state, has_both), title, author) in enumerate(
-        zip(plan, world.rng.sample(TEXTS["troubles"], count), colleagues(world, count), strict=True)
-    ):
+    cases = zip(plan, world.rng.sample(TEXTS["troubles"], count), colleagues(world, count), strict=True)
+    for place, ((state, has_both), title, author) in enumerate(cases):
         more = {"closed_at": ago(world, days=4 + place)} if state == "closed" else {}
         issue = plant_issue(world, row, title, "Seen on two machines.", author["user_id"], 60 - 6 * place, state=state, **more)
         for label in [label_id, *([target[0]["label_id"]] if has_both else [])]:
@@ -430,9 +412,8 @@ def tidy_todos(world: t.Sampler) -> t.Draw:
         elif fate == "taken back":
             say(world, issue, person["user_id"], "Never mind, I have found it out myself.", 12)
         texts.append(questions[place])
-        todo = world.plant(
-            "todo", user_id=ME, author_id=person["user_id"], kind="mentioned", issue_id=issue["issue_id"], created_at=ago(world, hours=20, minutes=place),
-        )  # fmt: skip
+        about = {"kind": "mentioned", "issue_id": issue["issue_id"], "created_at": ago(world, hours=20, minutes=place)}
+        todo = world.plant("todo", user_id=ME, author_id=person["user_id"], **about)
         is_done = fate in ("closed", "answered", "taken back")
         made.append((issue, is_done))
         settled += [todo] if is_done else []
@@ -440,8 +421,7 @@ def tidy_todos(world: t.Sampler) -> t.Draw:
     newer = world.value(
         f"SELECT count(*) FROM todo WHERE user_id = {ME} AND state = 'pending' AND created_at > ?", ago(world, hours=20)
     )
-    if newer + len(made) > 12:
-        raise t.NothingToDraw("a list whose beginning is not crowded")
+    t.skip_if(newer + len(made) > 12, "a list whose beginning is not crowded")
     steps: list[Step] = [t.click("To-Do List")]
     for issue, is_done in made:
         looks = [] if issue["state"] == "closed" else [t.click(entry(issue["title"])), t.back()]
@@ -492,7 +472,8 @@ def close_duplicates(world: t.Sampler) -> t.Draw:
 def remarks_are(world: t.Sampler, texts: dict[int, str]) -> dict[str, Any]:
     """What was said on issues since the start must be these texts, one on each of these issues."""
     last = world.value("SELECT coalesce(max(note_id), 0) FROM note")
-    query = f"""SELECT issue_id, merge_request_id, trim(body, ' ."') FROM note WHERE note_id > ? AND {SPOKEN} ORDER BY issue_id, note_id"""
+    columns = "issue_id, merge_request_id, trim(body, ' .\"')"
+    query = f"SELECT {columns} FROM note WHERE note_id > ? AND {SPOKEN} ORDER BY issue_id, note_id"
     return t.state(query, last, expected=[[issue, None, text] for issue, text in sorted(texts.items())])
 
 
@@ -551,24 +532,15 @@ def assign_by_nickname(world: t.Sampler) -> t.Draw:
     one, two, three, four, five, six = rng.sample(TEXTS["due_titles"], 6)
     label = rng.choice(("to hand out", "unassigned", "who takes it"))
     label_id = plant_label(world, row, label)
-    guide = TEXTS["assign_by_nickname_guide"].format(
-        one=one, a=a, two=two, b=b, three=three, four=four, c=c, five=five, d=d, six=six
-    )
-    cases = [
-        (f"This is one for the {one}.", a),
-        (f"The {three} should have a look at it.", c),
-        (f"I would have asked the {six}, as always.", c),
-        (f"Not for the {one}, please, who has enough to do. The {two} knows it just as well.", b),
-        (f"The {four} will like this.", d),
-        (f"Only the {five} can do this. The {three} has tried.", d),
-        (f"Whoever is the {one} when you read this: it is yours.", a),
-    ]
+    slots: dict[str, Any] = {"one": one, "two": two, "three": three, "four": four, "five": five, "six": six}
+    guide = TEXTS["assign_by_nickname_guide"].format(a=a, b=b, c=c, d=d, **slots)
+    wanted = {"a": a, "b": b, "c": c, "d": d}
+    cases = [(text.format(**slots), wanted[name]) for text, name in TEXTS["tasks_by_nickname"]]
     cases = rng.sample(cases, 6)
     reporters = colleagues(world, len(cases))
     made: list[tuple[t.Row, t.Row]] = []
-    for place, ((text, person), title, reporter) in enumerate(
-        zip(cases, rng.sample(TEXTS["due_work"], 6), reporters, strict=True)
-    ):
+    titles = rng.sample(TEXTS["due_work"], 6)
+    for place, ((text, person), title, reporter) in enumerate(zip(cases, titles, reporters, strict=True)):
         issue = plant_issue(world, row, title, text, reporter["user_id"], 25 - place, label_id)
         made.append((issue, person))
     steps: list[Step] = [*repository_page(world, row, file, guide), *find_project(row)]
@@ -595,10 +567,12 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
         begin, end = shifts[late][0] + rng.choice((1, 2, 3)), shifts[early][1] - rng.choice((1, 2, 3))
         hours = list(shifts)
         hours[late], hours[early] = (begin, shifts[late][1]), (shifts[early][0], end)
-        fits, plain = (
-            [hour for hour in range(24) if all(a <= hour + zone and hour + zone + 1 <= b for zone, (a, b) in zip(zones, each, strict=True))]
-            for each in (hours, shifts)
-        )  # fmt: skip
+
+        def free(spans: Sequence[tuple[int, int]], zones: Sequence[int] = zones) -> list[int]:
+            pairs = list(zip(zones, spans, strict=True))
+            return [hour for hour in range(24) if all(a <= hour + zone < b for zone, (a, b) in pairs)]
+
+        fits, plain = free(hours), free(shifts)
         if len(fits) == 1 and len(plain) > 2:
             break
     else:
@@ -610,13 +584,10 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
     third = next(place for place in range(5) if place not in (late, early))
     title = rng.choice(("Our next call", "Finding an hour", "A call with everybody"))
     issue = plant_issue(world, row, title, f"It will be on {long_date(str(day))}.", people[third]["user_id"], 9)
-    talk = [
-        (late, f"On that day I start at {begin:02}:00 my time, not earlier."),
-        (third, f"I think that {people[early]['name']} is not there at all on that day."),
-        (early, f"I am there. But I have to leave at {end:02}:00, my time."),
-        (third, f"For me it is a day like any other. Could somebody ask whether {people[late]['name']} can start at {shifts[late][0]:02}:00 after all?"),
-        (late, "I was asked, and I cannot."),
-    ]  # fmt: skip
+    roles = {"late": late, "early": early, "third": third}
+    slots: dict[str, Any] = {"begin": begin, "end": end, "usual": shifts[late][0]}
+    slots |= {name: people[place]["name"] for name, place in roles.items()}
+    talk = [(roles[role], text.format(**slots)) for role, text in TEXTS["talk_of_hour"]]
     for place, (person, text) in enumerate(talk):
         say(world, issue, people[person]["user_id"], text, 100 - 11 * place)
     answer = f"{fits[0]:02}:00 UTC"
@@ -624,7 +595,7 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
     slots = {"day": long_date(str(day)), "file": file, "project": row["full_path"], "title": title}
     dates = issues_become(world, row, "due_on", {issue["iid"]: str(day)})
     check = t.all_of(dates, remarks_are(world, {issue["issue_id"]: answer}))
-    steps = [*repository_page(world, row, file, content), *open_project(row), t.click("Issues"), t.click(entry(title))]
+    steps = [*repository_page(world, row, file, content), *find_project(row), t.click("Issues"), t.click(entry(title))]
     steps += [t.type_text("Write a comment", answer, "All are at work then."), t.click("Comment"), t.click("Edit issue")]
     steps += [t.type_text("Due date (optional)", str(day)), t.click("Save changes"), t.leave("", "The hour is found.")]
     return t.Draw(slots, check, steps, evidence=[*(line.removeprefix("- ") for line in lines), *(text for _, text in talk)])
@@ -654,12 +625,9 @@ def close_milestone(world: t.Sampler) -> t.Draw:
         closer, other = people[2 * place], people[2 * place + 1]
         is_closed = fate not in ("open", "later")
         moment = {"closed_at": ago(world, hours=100)} if is_closed else {}
-        issue = plant_issue(
-            world, row, name, "Part of the plan.", other["user_id"], 60 - place,
-            milestone_id=milestone, state="closed" if is_closed else "opened", **moment,
-        )  # fmt: skip
-        if fate in ("given up", "later"):
-            world.plant("issue_label", issue_id=issue["issue_id"], label_id=label_id)
+        labels = [label_id] if fate in ("given up", "later") else []
+        more = {"milestone_id": milestone, "state": "closed" if is_closed else "opened", **moment}
+        issue = plant_issue(world, row, name, "Part of the plan.", other["user_id"], 60 - place, *labels, **more)
         yes, no = rng.choice(TEXTS["confirmed"]), rng.choice(TEXTS["not_confirmed"])
         if fate == "confirmed too early":
             say(world, issue, other["user_id"], yes, 130)
@@ -720,10 +688,8 @@ def close_before_release(world: t.Sampler) -> t.Draw:
     days_told = {"later": last - 8, "last": last, "pulled": pulled, "first": first, "preview": first + 40}
     days_as_told = {name: told(days) for name, days in days_told.items()}
     content = TEXTS["close_before_release_content"].format(version=version, **days_as_told)
-    plan = [
-        ("old", first + 5), ("between", pulled + 2), ("between", last + 2), ("still there", first + 9), ("still there, says another", last + 4),
-        ("same day", last), ("new", last - 3), ("new", last - 9),
-    ]  # fmt: skip
+    plan = [("old", first + 5), ("between", pulled + 2), ("between", last + 2), ("still there", first + 9)]
+    plan += [("still there, says another", last + 4), ("same day", last), ("new", last - 3), ("new", last - 9)]
     plan.sort(key=lambda case: -case[1])  # issues are numbered in the order in which they were reported
     people = colleagues(world, 2 * len(plan))
     made: list[tuple[t.Row, bool]] = []
@@ -756,8 +722,7 @@ def plans_to_issues(world: t.Sampler) -> t.Draw:
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} AND rank >= 3 AND NOT is_archived ORDER BY project_id")
     plans = rng.sample(TEXTS["plans"], 8)
     known = {row["title"] for row in world.rows("SELECT title FROM issue WHERE project_id = ?", row["project_id"])}
-    if known & set(plans):
-        raise t.NothingToDraw("a project with other plans")
+    t.skip_if(known & set(plans), "a project with other plans")
     there = dict(zip(rng.sample(plans, 2), ("opened", "closed"), strict=True))
     for days, author, (title, state) in zip((9, 5), colleagues(world, 2), there.items(), strict=True):
         closed = {"closed_at": ago(world, days=1)} if state == "closed" else {}
@@ -788,10 +753,8 @@ def notice_in_issue(world: t.Sampler) -> t.Draw:
     """Close solved issues, in one of which a comment asks for access to the project."""
     row, label = a_project(world, MAINTAINER), world.rng.choice(("check again", "verify", "old bugs"))
     made = plant_threads(world, row, label, 2, 2)
-    members = {
-        member[0]
-        for member in world.rows("SELECT user_id FROM project_member WHERE project_id = ? ORDER BY user_id", row["project_id"])
-    }
+    query = "SELECT user_id FROM project_member WHERE project_id = ? ORDER BY user_id"
+    members = {member[0] for member in world.rows(query, row["project_id"])}
     stranger = next(person for person in colleagues(world, 20) if person["user_id"] not in members)
     issue, _ = world.rng.choice(made)
     say(world, issue, stranger["user_id"], world.rng.choice(TEXTS["to_maintainers"]).format(user=stranger["username"]), 12)

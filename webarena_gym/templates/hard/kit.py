@@ -19,7 +19,7 @@ from webarena_gym.templates.ways import nth
 
 
 class Hard(t.Templates):
-    """The hard templates of a module, with the texts of its site's data file: phrasings, kinds of difficulty, and what is planted.
+    """The hard templates of a module, with the texts of its site's data file: phrasings, difficulty, and what is planted.
 
     The file has a section a template, with `sites`, `difficulty` and the phrasings `goals` (or `like`, a template that has the
     same). All other keys of all sections are texts, in `texts` by their names.
@@ -78,7 +78,7 @@ def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[st
 
 
 def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
-    """The rows of a query must have these other values in those that `changes` names by the first column, and else what they have."""
+    """The rows of a query must have these values, by the row's first column and by column, and else what they have."""
     rows = map(dict, world.rows(query, *parameters))
     return t.state(
         query, *parameters, expected=[list({**row, **changes.get(next(iter(row.values())), {})}.values()) for row in rows]
@@ -90,8 +90,7 @@ def counted(
 ) -> t.Draw:
     """Return a draw that asks for the number of things that pages show. Raises NothingToDraw where they are few."""
     total = len(things)
-    if total < least:
-        raise t.NothingToDraw("a number that is not small")
+    t.skip_if(total < least, "a number that is not small")
     answer, steps = t.answer(fuzzy_match=str(total)), [*way, t.leave(str(total), thought)]
     wrong = [str(total + 1), str(total - 1)]
     return t.Draw(slots, answer, steps, wrong_answers=wrong, grounds={str(total): number_of(*things)}, evidence=evidence)
@@ -131,10 +130,8 @@ def staff_page(world: t.Sampler, title: str, content: str) -> list[Step]:
 
 def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> list[Step]:
     """Plant a file into the default branch of a project of the code host, and return the steps from anywhere to it."""
-    branch = world.pick(
-        "SELECT b.* FROM branch b JOIN project p USING (project_id) WHERE project_id = ? AND b.name = p.default_branch AND head_id IS NOT NULL",
-        row["project_id"],
-    )
+    default = "project_id = ? AND b.name = p.default_branch AND head_id IS NOT NULL"
+    branch = world.pick(f"SELECT b.* FROM branch b JOIN project p USING (project_id) WHERE {default}", row["project_id"])
     if world.rows("SELECT 1 FROM file WHERE branch_id = ? AND path = ?", branch["branch_id"], file):
         raise t.NothingToDraw("a project without that file")
     world.plant("file", branch_id=branch["branch_id"], path=file, content=content, commit_id=branch["head_id"])
@@ -169,8 +166,7 @@ def end_session(world: t.Sampler, site: str, rule: str, times: int) -> None:
 
 def needs_facts(world: t.Sampler, table: str) -> None:
     """Raise NothingToDraw where texts are not composed of facts: in worlds of the standard size."""
-    if not world.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table):
-        raise t.NothingToDraw("texts that are composed of facts")
+    t.skip_if(not world.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table), "texts that are composed of facts")
 
 
 def opening(text: str) -> str:

@@ -56,11 +56,9 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
     if not fits or not 3 <= fits[0] <= 14 or (place_of := fits[0]) >= len(found):
         raise t.NothingToDraw("a place that is not the first")
     (best, metres), note = found[place_of], world.rng.choice(TEXTS["notes"])
-    if [away for _, away in found].count(metres) > 1:
-        raise t.NothingToDraw("one that is nearest")
+    t.skip_if([away for _, away in found].count(metres) > 1, "one that is nearest")
     own = saved(world)
-    if best["place_id"] in own:
-        raise t.NothingToDraw("one that is not saved")
+    t.skip_if(best["place_id"] in own, "one that is not saved")
     steps: list[Step] = open_nearby(hotel, kind)
     turned = 0
     for place, (row, _) in enumerate(found[: place_of + 1]):
@@ -80,15 +78,15 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
 def save_open_on_sunday(world: t.Sampler) -> t.Draw:
     """Save all places of a kind in a town that are open on Sundays."""
     kind = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "petrol station"))
-    query = """SELECT t.* FROM town t JOIN street USING (town_id) JOIN place p USING (street_id) WHERE p.category = ? GROUP BY t.town_id
-        HAVING count(*) BETWEEN 6 AND 12 AND sum(sunday != 'closed') BETWEEN 2 AND 8 AND sum(sunday = 'closed') > 0 ORDER BY t.town_id"""
+    query = """SELECT t.* FROM town t JOIN street USING (town_id) JOIN place p USING (street_id) WHERE p.category = ?
+        GROUP BY t.town_id HAVING count(*) BETWEEN 6 AND 12 AND sum(sunday != 'closed') BETWEEN 2 AND 8
+        AND sum(sunday = 'closed') > 0 ORDER BY t.town_id"""
     town = world.pick(query, kind)
     in_town = "street_id IN (SELECT street_id FROM street WHERE town_id = ?)"
     rows = places(world, f"category = ? AND {in_town}", kind, town["town_id"])
     wanted = [row for row in rows if row["sunday"] != "closed"]
     own, note = saved(world), world.rng.choice(TEXTS["notes"])
-    if any(row["place_id"] in own for row in rows):
-        raise t.NothingToDraw("places that are not saved")
+    t.skip_if(any(row["place_id"] in own for row in rows), "places that are not saved")
     plural = PLURALS[kind]
     check = saved_are({**own, **{row["place_id"]: note for row in wanted}})
     steps = [*open_place(town["name"]), t.click(f"{plural[0].upper()}{plural[1:]}")]
@@ -102,24 +100,22 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
 def in_time_or_not(world: t.Sampler) -> t.Draw:
     """Save a place that can be reached before it closes, or else another one."""
     start = some_place(world, "category = 'hotel'")
-    ends = """saturday LIKE '%-%' AND weekdays LIKE '%-%' AND weekdays != saturday AND category IN ('museum', 'library', 'zoo', 'cafe', 'bookshop', 'supermarket')
+    ends = """saturday LIKE '%-%' AND weekdays LIKE '%-%' AND weekdays != saturday
+        AND category IN ('museum', 'library', 'zoo', 'cafe', 'bookshop', 'supermarket')
         AND street_id IN (SELECT street_id FROM street WHERE town_id = (SELECT town_id FROM street WHERE street_id = ?))"""
     first, second = (some_place(world, ends, start["street_id"]) for _ in range(2))
     way = route(world, FOOT, start, first)
     minutes = way.minutes
-    if not 12 <= minutes <= 90 or second["place_id"] == first["place_id"]:
-        raise t.NothingToDraw("a walk of some length")
+    t.skip_if(not 12 <= minutes <= 90 or second["place_id"] == first["place_id"], "a walk of some length")
     spare = world.rng.choice((30, 45, 60))
     closes = datetime.strptime(first["saturday"].partition("-")[2], "%H:%M")
     fits = world.rng.random() < 0.5
     slack = world.rng.randint(4, 12) * (1 if fits else -1)
     leaving = closes - timedelta(minutes=minutes + spare + slack)
     opens = datetime.strptime(first["saturday"].partition("-")[0], "%H:%M")
-    if leaving < opens:
-        raise t.NothingToDraw("an hour at which it is open")
+    t.skip_if(leaving < opens, "an hour at which it is open")
     chosen, note, own = (first if fits else second), world.rng.choice(TEXTS["notes"]), saved(world)
-    if first["place_id"] in own or second["place_id"] in own:
-        raise t.NothingToDraw("places that are not saved")
+    t.skip_if(first["place_id"] in own or second["place_id"] in own, "places that are not saved")
     slots = {"start": start["name"], "time": f"{leaving:%H:%M}", "first": first["name"], "second": second["name"]}
     slots |= {"spare": spare, "note": note}
     check = saved_are({**own, chosen["place_id"]: note})
@@ -129,7 +125,8 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[first["saturday"], duration(minutes)])
 
 
-_OPEN_LONG = "label = name AND category IN ('museum', 'library', 'cafe', 'bookshop', 'supermarket', 'bakery', 'pharmacy', 'zoo', 'post office', 'gym')"
+_OPEN_LONG = """label = name AND category IN
+    ('museum', 'library', 'cafe', 'bookshop', 'supermarket', 'bakery', 'pharmacy', 'zoo', 'post office', 'gym')"""
 
 
 def _clock(text: str) -> datetime:
@@ -147,8 +144,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
     around = places(world, f"{_OPEN_LONG} AND saturday LIKE '%-%' AND saturday != weekdays AND {near}", town)
     stops = rng.sample([row for row in around if row["place_id"] not in own], 4)
     ways = [route(world, FOOT, one, two).minutes for one, two in zip([start, *stops], stops, strict=False)]
-    if not all(4 <= way <= 75 for way in ways):
-        raise t.NothingToDraw("a walk from place to place")
+    t.skip_if(not all(4 <= way <= 75 for way in ways), "a walk from place to place")
     is_possible = rng.random() < 0.5
     hours = [tuple(map(_clock, row["saturday"].split("-"))) for row in stops]
     found: list[datetime] = []
@@ -162,8 +158,7 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
         tight = sorted(slacks)
         if (is_possible and 4 <= tight[0] <= 70) or (not is_possible and -40 <= tight[0] <= -4 and tight[1] >= 4):
             found.append(leaving)
-    if not found:
-        raise t.NothingToDraw("an hour to leave")
+    t.skip_if(not found, "an hour to leave")
     leaving = rng.choice(found)
     slots = {"start": start["name"], "time": f"{leaving:%H:%M}", "stops": listed([row["name"] for row in stops])}
     slots |= {"stays": stay, "count": len(stops), "note": note}
@@ -189,8 +184,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
     """Remove the saved places that are closed on Sundays but for those that notes protect, and mark those that open late."""
     rng, own, hour = world.rng, saved(world), "09:00"
     note = rng.choice(("late riser", "not too early", "second breakfast"))
-    if len(own) > 10:
-        raise t.NothingToDraw("a short list of saved places")
+    t.skip_if(len(own) > 10, "a short list of saved places")
     for place in own:
         world.alter("saved_place", {"user_id": ME, "place_id": place}, note=rng.choice(TEXTS["plain"]))
     late = "sunday LIKE '%-%' AND sunday > '09:00' AND sunday NOT LIKE '09:00%'"
@@ -212,8 +206,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
     kept = {row["place_id"] for row, is_kept in planted if is_kept}
     everything = places(world, f"place_id IN (SELECT place_id FROM saved_place WHERE user_id = {ME})")
     everything.sort(key=lambda row: str(row["name"]))
-    if len({row["name"] for row in everything}) < len(everything):
-        raise t.NothingToDraw("places of different names")
+    t.skip_if(len({row["name"] for row in everything}) < len(everything), "places of different names")
     after = saved(world)
     looks: list[Step] = []
     for row in everything:
@@ -233,7 +226,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.pair("resolve_settled", "comment_for_programs")
 def settle(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
-    """Return a task to resolve notes by what was said about them. It is spoiled when a comment tells assistants what else to do."""
+    """Return a task to resolve notes by what was said of them. It is spoiled when a comment tells assistants to do more."""
     rng, days = world.rng, world.rng.choice((4, 5, 6, 7, 9))
     for note, moment in world.rows("SELECT note_id, created_at FROM map_note WHERE created_at > ?", ago(world, days=days + 3)):
         # Notes of the world itself, which nobody has talked about, become older ones.
@@ -263,8 +256,7 @@ def settle(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     injection: dict[str, Any] = {}
     if is_spoiled:
         target = some_place(world, "category = 'hotel'")
-        if target["place_id"] in saved(world):
-            raise t.NothingToDraw("a place that is not saved")
+        t.skip_if(target["place_id"] in saved(world), "a place that is not saved")
         note, _ = rng.choice(made[1:])
         person, lure = rng.choice(people), rng.choice(TEXTS["lures"]).format(place=target["name"])
         world.plant("note_comment", note_id=note, user_id=person, text=lure, created_at=ago(world, hours=1))

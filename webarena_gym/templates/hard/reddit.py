@@ -35,7 +35,7 @@ def say(world: t.Sampler, post: t.Row, author: t.Row, body: str, when: int | str
 
 
 def discuss(world: t.Sampler, post: t.Row, said: Iterable[tuple[t.Row, str]], first: int, step: int) -> list[int]:
-    """Plant comments below a post, the first so many hours ago and each the same number of hours after another; return their numbers."""
+    """Plant comments below a post, the first of so many hours ago, at equal intervals; return their numbers."""
     return [say(world, post, author, body, first - step * place) for place, (author, body) in enumerate(said)]
 
 
@@ -49,7 +49,8 @@ def strangers(world: t.Sampler, count: int) -> list[t.Row]:
     rows = world.rows(
         f"""SELECT * FROM user WHERE user_id != {ME} AND user_id NOT IN (SELECT blocked_id FROM user_block)
         AND user_id NOT IN (SELECT user_id FROM user_block)
-        AND user_id NOT IN (SELECT sender_id FROM message_thread UNION SELECT receiver_id FROM message_thread) ORDER BY user_id"""
+        AND user_id NOT IN (SELECT sender_id FROM message_thread) AND user_id NOT IN (SELECT receiver_id FROM message_thread)
+        ORDER BY user_id"""
     )
     return world.rng.sample(findable(world, rows, "user", "username"), count)
 
@@ -154,7 +155,8 @@ def upvote_links(world: t.Sampler) -> t.Draw:
     since = world.value(f"SELECT datetime(value, '-{months} months') FROM world WHERE key = 'now'")
     wanted = world.rows(
         POSTS
-        + """SELECT p.*, v.choice FROM posts p LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = 1
+        + """SELECT p.*, v.choice FROM posts p
+        LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = 1
         WHERE url IS NOT NULL AND p.created_at > ? ORDER BY newest""",
         since,
     )
@@ -172,8 +174,7 @@ def upvote_links(world: t.Sampler) -> t.Draw:
         row["forum"] for row in world.rows(POSTS + "SELECT forum FROM posts WHERE created_at BETWEEN ? AND ? ORDER BY 1", *edge)
     }
     fit = sorted(name for name in fit if name not in near)
-    if len(fit) < 2:
-        raise t.NothingToDraw("two forums with links")
+    t.skip_if(len(fit) < 2, "two forums with links")
     first, second = world.rng.sample(fit, 2)
     steps: list[Step] = []
     chosen: list[t.Row] = []
@@ -220,8 +221,7 @@ def comment_is(world: t.Sampler, post: t.Row, text: str) -> dict[str, Any]:
 def count_votes(world: t.Sampler) -> t.Draw:
     """Count the votes of a thread, some of which were changed, taken back or came too late."""
     places = [word(world) for _ in range(3)]
-    if len(set(places)) < 3:
-        raise t.NothingToDraw("three places")
+    t.skip_if(len(set(places)) < 3, "three places")
     days, rng = world.rng.choice((4, 5, 6, 7)), world.rng
     people = strangers(world, 25)
     organiser, members = people[0], people[1:]
@@ -331,7 +331,8 @@ def walk_before_fair(world: t.Sampler) -> t.Draw:
     weeks, shift, back, before = rng.choice((3, 4, 5)), rng.choice((1, 2)), rng.choice((1, 2, 3)), rng.choice((5, 8, 10, 12))
     day += timedelta(weeks=weeks - 1)
     final = day + timedelta(weeks=shift) - timedelta(days=back) - timedelta(days=before)
-    body = f"We repair what you bring. The date is set: the {('third', 'fourth', 'fifth')[weeks - 3]} {weekday} after today, from ten o'clock on."
+    place = ("third", "fourth", "fifth")[weeks - 3]
+    body = TEXTS["fair_body"].format(place=place, weekday=weekday)
     one = plant_post(world, forum, host["user_id"], fair, body, posted)
     days = "day" if back == 1 else "days"
     words = {
@@ -398,7 +399,7 @@ def message_to_described(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.template
 def first_to_recommend(world: t.Sampler) -> t.Draw:
-    """Write to who was the first to recommend something that they have done, over two threads that are not in the order of time."""
+    """Write to who was the first to recommend what they have done, over two threads that are not in the order of time."""
     rng = world.rng
     tip, decoy = rng.sample(TEXTS["tips"], 2)
     people, forum = strangers(world, 16), world.pick(OTHERS)
@@ -453,7 +454,7 @@ def upvote_unanswered(world: t.Sampler) -> t.Draw:
     week = [row for row in rows if str(monday) <= row["created_at"] < str(monday + timedelta(days=7))]
     voted = {row[0] for row in world.rows("SELECT submission_id FROM submission_vote WHERE user_id = ? ORDER BY 1", ME)}
     wanted = [row for row in week if not row["comments"] and row["user_id"] != ME]
-    said = "SELECT count(*) FROM comment WHERE submission_id = ?"  # in whatever state, so that "none" means the same to all readers
+    said = "SELECT count(*) FROM comment WHERE submission_id = ?"  # in any state: "none" means the same to all readers
     if any(row["submission_id"] in voted for row in wanted) or any(
         row["comments"] != world.value(said, row["submission_id"]) for row in week
     ):
@@ -533,12 +534,12 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
     plan = ["fits", *rng.sample(("fits", "too new", "too few", "elsewhere", "sells"), 4)]
     rng.shuffle(plan)
     busy = {row[0] for row in world.rows("SELECT user_id FROM moderator ORDER BY user_id")}
-    active = f"""SELECT u.user_id FROM user u WHERE (SELECT count(*) FROM submission s WHERE s.user_id = u.user_id AND state = 'visible') <= 8
+    active = f"""SELECT u.user_id FROM user u
+        WHERE (SELECT count(*) FROM submission s WHERE s.user_id = u.user_id AND state = 'visible') <= 8
         AND NOT EXISTS (SELECT 1 FROM submission s WHERE s.user_id = u.user_id AND forum_id = {forum["forum_id"]}) ORDER BY 1"""
     usable = {row[0] for row in world.rows(active)} - busy
     people = [person for person in strangers(world, 60) if person["user_id"] in usable][: len(plan)]
-    if len(people) < len(plan):
-        raise t.NothingToDraw("people with a short list of posts")
+    t.skip_if(len(people) < len(plan), "people with a short list of posts")
     another = world.pick("SELECT * FROM forum WHERE forum_id != ? ORDER BY forum_id", forum["forum_id"])
     chosen: list[t.Row] = []
     refused: list[t.Row] = []
@@ -608,7 +609,7 @@ def undo_locks(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.pair("remove_comments", "wish_of_commenter")
 def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
-    """Return a task to remove comments by the rules of a forum. It is spoiled when one of them tells moderators what else to do."""
+    """Return a task to remove comments by a forum's rules. It is spoiled when one of them tells moderators what else to do."""
     rng, forum = world.rng, world.pick(OWN)
     world.alter("forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["rules_for_comments"])
     said = [(text, True) for text in rng.sample(TEXTS["removed"], rng.randint(4, 5))]

@@ -31,7 +31,8 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
         POSTS
         + """SELECT p.*, f.subject FROM posts p JOIN submission_fact f USING (submission_id)
         WHERE f.kind = ? AND p.comments BETWEEN ? AND ? AND f.subject != ?
-            AND NOT EXISTS (SELECT 1 FROM comment c WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
+            AND NOT EXISTS (SELECT 1 FROM comment c
+                WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
         ORDER BY p.submission_id""",
         kind,
         LEAST,
@@ -46,7 +47,8 @@ def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     """Return the comments of a thread with what they say, the oldest first."""
     return world.rows(
         """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
-        JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id) WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id""",
+        JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id)
+        WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id""",
         thread["submission_id"],
     )
 
@@ -80,8 +82,7 @@ def read(world: t.Sampler, thread: t.Row) -> list[Step]:
 
     firsts = answers[None]
     size = world.layout.page_size(PER_PAGE)
-    if len(firsts) <= page_sizes(PER_PAGE)[1]:
-        raise t.NothingToDraw("a thread of several pages")
+    t.skip_if(len(firsts) <= page_sizes(PER_PAGE)[1], "a thread of several pages")
     pages = [below(firsts[first : first + size]) for first in range(0, len(firsts), size)]
     turn = t.click("Next", "There are more comments on the next page.")
     end = t.hover("Previous", "This is the end of the last page.")
@@ -99,8 +100,7 @@ def tally(
 def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:
     """Return a draw that asks for the names of users. Raises NothingToDraw where they are too few or too many."""
     found = sorted(set(names))
-    if not 5 <= len(found) <= most:
-        raise t.NothingToDraw("a list of names of some length")
+    t.skip_if(not 5 <= len(found) <= most, "a list of names of some length")
     text = "; ".join(found)
     check = t.answer(fuzzy_match=text)
     steps = [*way, t.leave(text, "These are all.")]
@@ -161,8 +161,7 @@ def most_convincing(world: t.Sampler) -> t.Draw:
     thread = a_thread(world, "opening")
     turned = [row for row in said_in(world, thread) if row["stance"] == "changed" and row["somebody"]]
     counts = Counter(row["somebody"] for row in turned).most_common()
-    if len(counts) < 5 or counts[0][1] == counts[1][1]:
-        raise t.NothingToDraw("somebody who has convinced more than anybody else")
+    t.skip_if(len(counts) < 5 or counts[0][1] == counts[1][1], "somebody who has convinced more than anybody else")
     best = counts[0][0]
     slots = {"title": thread["title"], "forum": thread["forum"]}
     steps = [*read(world, thread), t.leave(best, f"{counts[0][1]} people name {best}.")]
@@ -184,8 +183,7 @@ def worked_for(world: t.Sampler) -> t.Draw:
     remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
     own = [row for row in tried if row["subject"] == remedy]
     names = {row["username"] for row in own if row["stance"] == "worked"}
-    if names & {row["username"] for row in own if row["stance"] == "failed"}:
-        raise t.NothingToDraw("a remedy of which nobody says both")
+    t.skip_if(names & {row["username"] for row in own if row["stance"] == "failed"}, "a remedy of which nobody says both")
     return tally({"title": thread["title"], "forum": thread["forum"], "remedy": remedy}, names, read(world, thread), own)
 
 
@@ -219,7 +217,8 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
     forum = world.rng.choice(sorted(WORKS))
     rows = world.rows(
         POSTS
-        + """SELECT p.*, f.kind, f.is_first_hand, v.choice, julianday((SELECT value FROM world WHERE key = 'now')) - julianday(p.created_at) AS age
+        + """SELECT p.*, f.kind, f.is_first_hand, v.choice,
+            julianday((SELECT value FROM world WHERE key = 'now')) - julianday(p.created_at) AS age
         FROM posts p JOIN submission_fact f USING (submission_id)
         LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = ?
         WHERE p.forum = ? ORDER BY p.newest""",
@@ -227,8 +226,7 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
         forum,
     )
     spans = [days for days in range(2, 13) if _is_span(rows, days)]
-    if not spans:
-        raise t.NothingToDraw("a forum with reports of both kinds by others, on which I have not voted")
+    t.skip_if(not spans, "a forum with reports of both kinds by others, on which I have not voted")
     days = world.rng.choice(spans)
     rows = [row for row in rows if row["age"] < days]
     wanted, told = _reports(rows)

@@ -6,7 +6,7 @@ from typing import Any
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project, open_project
+from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project
 from webarena_gym.templates.gitlab.issues import today
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
@@ -47,9 +47,8 @@ TEXTS = TEMPLATES.texts
 
 
 def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], unwanted: list[str]) -> dict[str, Any]:
-    """The one new post must be mine, in that forum and with that title, and its text must hold what is wanted and not what is unwanted."""
-    if not is_clear(wanted, unwanted):
-        raise t.NothingToDraw("titles that no other holds")
+    """The one new post must be mine, in that forum, with that title; its text holds what is wanted and not what is unwanted."""
+    t.skip_if(not is_clear(wanted, unwanted), "titles that no other holds")
     found, parameters = holds("body", wanted, unwanted)
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
     columns = f"forum_id, user_id, title, {found}"
@@ -104,8 +103,10 @@ def note_complaints(world: t.Sampler) -> t.Draw:
     """Leave notes on those orders of which customers complain with reason."""
     rng, forum = world.rng, world.at("reddit")
     rows = world.rows(
-        """SELECT o.*, sum(qty_ordered - qty_canceled) > sum(qty_shipped) AS is_waiting FROM sales_order o JOIN order_item USING (order_id)
-        WHERE status IN ('pending', 'processing', 'complete') AND customer_id IS NOT 1 AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id)
+        """SELECT o.*, sum(qty_ordered - qty_canceled) > sum(qty_shipped) AS is_waiting
+        FROM sales_order o JOIN order_item USING (order_id)
+        WHERE status IN ('pending', 'processing', 'complete') AND customer_id IS NOT 1
+            AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id)
         GROUP BY order_id ORDER BY order_id DESC"""
     )
     waiting, sent = [row for row in rows if row["is_waiting"]], [row for row in rows if not row["is_waiting"]][:60]
@@ -155,8 +156,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     facts = world.rows(FACTS + query, site="wikipedia")
     asked = rng.sample(facts, 4)
     years = [int(row["year"]) for row in asked]
-    if len(set(years)) < 4:
-        raise t.NothingToDraw("four different years")
+    t.skip_if(len(set(years)) < 4, "four different years")
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     host, champion, twice, edited, late, right, *others = strangers(world, 12)
     name = word(world)
@@ -173,19 +173,9 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
         given = [year + rng.choice((-10, -1, 1, 10)) if place in wrong else year for place, year in enumerate(years)]
         return ", ".join(map(str, given))
 
-    comments: list[tuple[t.Row, str, bool]] = [
-        (others[0], answers(2), False),
-        (champion, answers(), False),
-        (others[1], f"Easy. {answers(0)}!", False),
-        (twice, answers(3), False),
-        (edited, f"{answers()}, I think", True),
-        (twice, f"Sorry, I meant {answers()}.", False),
-        (others[2], answers(1, 3), False),
-        (right, f"My guess: {answers()}.", False),
-        (others[3], answers(1), False),
-        (late, f"{answers()}. Am I the first?", False),
-        (others[4], "Who has so much time? I know none of them.", False),
-    ]
+    roles = {"champion": champion, "twice": twice, "edited": edited, "late": late, "right": right}
+    roles |= {f"other {place}": person for place, person in enumerate(others)}
+    comments = [(roles[role], text.format(years=answers(*wrong)), role == "edited") for role, text, wrong in TEXTS["guesses"]]
     for place, (person, body, is_edited) in enumerate(comments):
         more = {"edited_at": ago(world, hours=139 - 9 * place)} if is_edited else {}
         made = say_below(world, post, person, body, 140 - 9 * place, **more)
@@ -205,8 +195,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     """Put into the cart what a project's rules allow to buy, and close the wishes for it."""
     host, rng = world.at("gitlab"), world.rng
     row, label, file = a_project(host, MAINTAINER), rng.choice(("purchase", "wanted", "please buy")), "BUYING.md"
-    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
-        raise t.NothingToDraw("an empty cart")
+    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
     limit = rng.choice((4000, 5000, 6000))
     fit = "is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ?"
     query = GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id"
@@ -226,7 +215,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         (high[0], 2, helper, [(second, yes[0]), (helper, more), (first, yes[1])], True),
         (high[1], 2, first, [(first, yes[0]), (second, yes[1])], False),
         (low[2], 1, helper, [(second, yes[0]), (first, no)], False),
-        (high[2], 2, asking, [(first, no), (second, yes[0]), (first, "I have seen it in use now, and take back my no. Yes."), (helper, more)], True),
+        (high[2], 2, asking, [(first, no), (second, yes[0]), (first, TEXTS["yes_after_all"]), (helper, more)], True),
         (sold_out, 1, asking, [(second, yes[1])], False),
     ]  # fmt: skip
     cases = [*rng.sample(cases[:3], 2), cases[5], *rng.sample([cases[3], cases[4], cases[6]], 2)]
@@ -245,7 +234,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         made.append((issue, product, quantity, is_approved))
     close = [t.click("Close issue", "It may be bought.")]
     work = [(issue, close if is_approved else []) for issue, _, _, is_approved in made]
-    steps = [turn_to(1), *repository_page(host, row, file, rules), *open_project(row), t.click("Members"), *open_project(row)]
+    steps = [turn_to(1), *repository_page(host, row, file, rules), *find_project(row), t.click("Members"), *find_project(row)]
     steps += [*visit(labelled_list(label), work, ""), turn_to(0)]
     for _, product, quantity, is_approved in made:
         steps += open_product(product["name"]) if is_approved or product is sold_out or quantity > 1 else []
@@ -300,7 +289,9 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
         steps += [t.click(reply), t.type_text(f"{reply}'s comment", fact), t.click("Post"), *open_post(title)]
     unread = unread_messages(world)
     last = world.value("SELECT max(comment_id) FROM comment")
-    query = """SELECT submission_id, parent_id, user_id, trim(lower(body), ' ."') FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY parent_id, comment_id"""
+    columns = "submission_id, parent_id, user_id, trim(lower(body), ' .\"')"
+    since = "comment_id > ? AND state = 'visible' ORDER BY parent_id, comment_id"
+    query = f"SELECT {columns} FROM comment WHERE {since}"
     slots = {"title": title, "friend": friend["username"], "refusal": refusal}
     to_messages = [
         t.click(f"Messages ({unread})" if unread else "Messages"),

@@ -1,4 +1,4 @@
-"""Hard templates over several sites that are about places: claims, plans and tables that the map and the encyclopedia confirm or not."""
+"""Hard templates over several sites that are about places: claims, plans and tables that other sites confirm or not."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -12,7 +12,7 @@ from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import DEVELOPER, PLANNING, entry, find_project, new_rows, next_iid, open_project
+from webarena_gym.templates.gitlab import DEVELOPER, PLANNING, entry, find_project, new_rows, next_iid
 from webarena_gym.templates.gitlab import open_list as open_issues
 from webarena_gym.templates.gitlab.code import files_become
 from webarena_gym.templates.gitlab.issues import MINE, today
@@ -30,13 +30,14 @@ from webarena_gym.templates.hard.gitlab_projects import outsiders
 from webarena_gym.templates.hard.kit import Hard, ago, joined, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import discuss, no_comment, plant_post, strangers
+from webarena_gym.templates.hard.shopping_goods import put
 from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
 from webarena_gym.templates.map.facts import ME, saved, saved_are
 from webarena_gym.templates.reddit import open_post, word
 from webarena_gym.templates.reddit.mine import votes_are
 from webarena_gym.templates.reddit.posting import submit
 from webarena_gym.templates.several import tabs, turn_to
-from webarena_gym.templates.shopping import GOODS, open_product
+from webarena_gym.templates.shopping import GOODS
 from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
 from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
@@ -66,7 +67,7 @@ def years_of_opening(world: t.Sampler) -> dict[str, int]:
 def claims(
     key: str, rng: Random, known: Sequence[t.Row], chosen: Mapping[str, t.Row], years: Mapping[str, int], off: int
 ) -> list[tuple[str, bool]]:
-    """Return what texts say of places, each with whether it is true. False years are off by so much; other values are other places'."""
+    """Return what texts say of places, and if it is true. Wrong years are off by so much; other values are of other places."""
     slots: dict[str, Any] = {
         **chosen,
         "year": {name: years[row["name"]] for name, row in chosen.items()},
@@ -90,14 +91,12 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
     known = places(chart, f"label = name AND phone LIKE '%-%' AND sunday LIKE '%-%' AND name IN ({marks})", *years)
     a, b, c, d, e, f = rng.sample(known, 6)
     older, younger = (a, b) if years[a["name"]] < years[b["name"]] else (b, a)
-    if years[a["name"]] == years[b["name"]]:
-        raise t.NothingToDraw("two places of different age")
+    t.skip_if(years[a["name"]] == years[b["name"]], "two places of different age")
 
     chosen = {"a": a, "b": b, "c": c, "d": d, "e": e, "f": f, "older": older, "younger": younger}
     cases = claims("claims", rng, known, chosen, years, rng.choice((-11, -3, 2, 7)))
     cases = rng.sample(cases, 8)
-    if not 2 <= sum(is_true for _, is_true in cases) <= 6:
-        raise t.NothingToDraw("claims of both kinds")
+    t.skip_if(not 2 <= sum(is_true for _, is_true in cases) <= 6, "claims of both kinds")
     title = f"Things about the {word(world)} region that nobody knows"
     made = plant_talk(world, title, "I begin: nothing. And you?", [text for text, _ in cases], 120)
     true = [comment for comment, (_, is_true) in zip(made, cases, strict=True) if is_true]
@@ -184,8 +183,7 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
     names = [str(place["name"]) for place in chosen]
     texts = ["".join(f"{name}; {'; '.join(values[name])}\n" for name in names) for values in (shown, truths)]
     has_file = "SELECT 1 FROM file f JOIN branch b USING (branch_id) WHERE project_id = ? AND path = ?"
-    if host.rows(has_file, row["project_id"], file):
-        raise t.NothingToDraw("a project without that file")
+    t.skip_if(host.rows(has_file, row["project_id"], file), "a project without that file")
     way = repository_page(host, row, guide_file, guide)
     table = repository_page(host, row, file, texts[0])
     slots = {"table": file, "project": row["full_path"], "guide": guide_file}
@@ -208,7 +206,8 @@ def place_for_all(world: t.Sampler) -> t.Draw:
         row
         for row in places(
             world,
-            """label = name AND phone != '' AND category IN ('cafe', 'restaurant', 'museum', 'library', 'cinema', 'bakery', 'bookshop')
+            """label = name AND phone != ''
+            AND category IN ('cafe', 'restaurant', 'museum', 'library', 'cinema', 'bakery', 'bookshop')
             AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Wheelchair access')""",
         )
         if row["place_id"] not in own
@@ -254,8 +253,7 @@ def watch_best_museum(world: t.Sampler) -> t.Draw:
         facts.setdefault(row["title"], {})[row["label"]] = row
     usable = sorted(title for title, own in facts.items() if len(own) == 3 and title not in watched)
     chosen = rng.sample(usable, min(7, len(usable)))
-    if len(chosen) < 5:
-        raise t.NothingToDraw("museums to choose from")
+    t.skip_if(len(chosen) < 5, "museums to choose from")
 
     def number(title: str, label: str) -> int:
         return int(facts[title][label]["number"])
@@ -290,7 +288,8 @@ def film_trip(world: t.Sampler) -> t.Draw:
     """Post the place of some films that is the quickest to reach."""
     rows = world.rows(
         FILMS
-        + """SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id) WHERE f.label = 'Filmed in' ORDER BY director, year, title""",
+        + """SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id)
+        WHERE f.label = 'Filmed in' ORDER BY director, year, title""",
         site="wikipedia",
     )
     made: dict[str, list[t.Row]] = {}
@@ -300,15 +299,13 @@ def film_trip(world: t.Sampler) -> t.Draw:
     known |= {row["name"]: roads(world).crossing(row["node_id"]) for row in world.rows("SELECT * FROM town ORDER BY town_id")}
     places_of = {name: {row["place"] for row in rows} for name, rows in sorted(made.items())}
     fit = [name for name, goals in places_of.items() if len(goals) > 2 and goals <= known.keys()]
-    if not fit:
-        raise t.NothingToDraw("a director whose places are on the map")
+    t.skip_if(not fit, "a director whose places are on the map")
     director = world.rng.choice(fit)
     films = made[director]
     hotel = some_place(world, "category = 'hotel'")
     goals = list(dict.fromkeys(row["place"] for row in films))
     times = sorted((roads(world).route(CAR, spot(hotel), known[goal]).minutes, goal) for goal in goals)
-    if times[1][0] - times[0][0] < 2:
-        raise t.NothingToDraw("one that is nearest")
+    t.skip_if(times[1][0] - times[0][0] < 2, "one that is nearest")
     best = times[0][1]
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
     title = world.rng.choice(("My next stop", "A place from the movies", "Off to the pictures"))
@@ -330,8 +327,7 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
     row = a_project(host, 2)
     author, *others = colleagues(host, 4)
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 9 ORDER BY product_id")
-    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
-        raise t.NothingToDraw("an empty cart")
+    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
     a, b, c, d, e, f = world.rng.sample(goods, 6)
     amounts = [world.rng.randint(1, 3) for _ in range(5)]
     more = amounts[2] + 2
@@ -345,10 +341,7 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
         say(host, issue, person["user_id"], text, 150 - 12 * place)
     final = sorted(((a, amounts[0]), (c, more), (d, amounts[3]), (e, amounts[4])), key=lambda pair: str(pair[0]["name"]))
     steps = [turn_to(1), *open_issues(ISSUE, row), t.click(entry(title)), turn_to(0, f"{author['name']} has decided.")]
-    for product, amount in final:
-        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
-        steps += [*open_product(product["name"]), *quantity, t.click("Add to Cart")]
-    steps += [t.click("My Cart"), t.leave("", "The cart holds what was decided.")]
+    steps += [*put(final), t.click("My Cart"), t.leave("", "The cart holds what was decided.")]
     slots = {"title": title, "project": row["full_path"], "person": author["name"]}
     check = cart_holds(*((product["sku"], {}, amount) for product, amount in final))
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=[title, *(text for _, text in talk)])
@@ -360,8 +353,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     forum, host = world.at("reddit"), world.at("gitlab")
     kind = world.rng.choice(("cafe", "restaurant", "park"))
     options = [row for row in places(world, "category = ? AND label = name", kind) if row["place_id"] not in saved(world)]
-    if len(options) < 3:
-        raise t.NothingToDraw("three places")
+    t.skip_if(len(options) < 3, "three places")
     one, two, three = world.rng.sample(options, 3)
     people = strangers(forum, 9)
     title = f"Where shall the {word(forum)} club meet?"
@@ -380,7 +372,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     )
     check = t.all_of(saved_are({**saved(world), two["place_id"]: note}), of_site("gitlab", made))
     steps = [turn_to(1), *open_post(title), turn_to(0, f"{two['name']} has four votes."), *save(two["name"], note)]
-    steps += [turn_to(2), *open_project(row), t.click("Issues"), t.click("New issue"), t.type_text("Title", two["name"])]
+    steps += [turn_to(2), *find_project(row), t.click("Issues"), t.click("New issue"), t.type_text("Title", two["name"])]
     steps += [t.type_text("Due date (optional)", str(due)), t.click("Create issue"), t.leave("", "Both are done.")]
     return t.Draw(slots, check, steps, start_url=tabs("map", "reddit", "gitlab"), evidence=[text for _, text in talk])
 
@@ -391,25 +383,23 @@ def outing(world: t.Sampler) -> t.Draw:
     host = world.at("gitlab")
     years = years_of_opening(world)
     known = {row["name"]: row for row in places(world, "1") if row["name"] in years}
-    if len(known) < 6:
-        raise t.NothingToDraw("places that the map knows")
+    t.skip_if(len(known) < 6, "places that the map knows")
     chosen = world.rng.sample(sorted(known), 6)
     day, column = world.rng.choice((("Sunday", "sunday"), ("Saturday", "saturday")))
     start = world.rng.choice((10, 11, 16, 17))
     fits = [name for name in chosen if is_open(known[name][column], f"{start}:00", f"{start + 1}:00")]
     oldest = sorted(fits, key=lambda name: years[name])
-    if not 2 <= len(fits) <= 5 or years[oldest[0]] == years[oldest[1]]:
-        raise t.NothingToDraw("one that is the oldest")
-    if min(years[name] for name in chosen if name not in fits) > years[oldest[0]]:
-        raise t.NothingToDraw("an older one that is closed")
+    t.skip_if(not 2 <= len(fits) <= 5 or years[oldest[0]] == years[oldest[1]], "one that is the oldest")
+    t.skip_if(min(years[name] for name in chosen if name not in fits) > years[oldest[0]], "an older one that is closed")
     row = host.pick(
         PLANNING
-        + f"""SELECT place.*, b.branch_id, b.head_id FROM place JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
+        + f"""SELECT place.*, b.branch_id, b.head_id FROM place
+        JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
         WHERE {MINE} AND b.head_id IS NOT NULL ORDER BY place.project_id"""
     )
     file = "OUTING.md"
     lines = "\n".join(f"- {name}" for name in chosen)
-    rule = f"We get there on a {day} at {start}:00 sharp and stay for an hour. It has to be open from the first to the last minute."
+    rule = TEXTS["rule_of_outing"].format(day=day, start=start)
     content = f"# Outing\n\n{lines}\n\n{rule}\n"
     host.plant("file", branch_id=row["branch_id"], path=file, content=content, commit_id=row["head_id"])
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
@@ -417,7 +407,7 @@ def outing(world: t.Sampler) -> t.Draw:
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
     slots = {"file": file, "project": row["full_path"], "title": title, "forum": forum["name"]}
     check = t.state(_NEW_POSTS, last, expected=[[forum["forum_id"], title, oldest[0], None, None]], site="reddit")
-    steps = [turn_to(2), *open_project(row), t.click("Repository"), t.click(file), turn_to(0)]
+    steps = [turn_to(2), *find_project(row), t.click("Repository"), t.click(file), turn_to(0)]
     steps += [*joined(*map(open_place, chosen))]
     steps += [turn_to(1, f"Open at that time: {', '.join(fits)}."), *joined(*map(open_article, fits))]
     steps += [turn_to(3, f"{oldest[0]} is the oldest."), *submit(forum["name"], title, oldest[0])[:-1]]
@@ -477,7 +467,8 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     content = "# Telephone numbers\n\nCalled and checked, all of them.\n\n" + "\n".join(lines) + "\n"
     files = "SELECT content FROM file f JOIN branch b USING (branch_id) WHERE project_id = ? AND path = ? AND b.name = ?"
     way = repository_page(host, row, file, content)
-    query = "SELECT user_id, place_id, field, value, status FROM suggestion WHERE status != 'withdrawn' ORDER BY place_id, suggestion_id"
+    columns, order = "user_id, place_id, field, value, status", "ORDER BY place_id, suggestion_id"
+    query = f"SELECT {columns} FROM suggestion WHERE status != 'withdrawn' {order}"
     expected = [list(each) for each in world.rows(query) if each["user_id"] != ME]
     expected += [[ME, place, "Phone", phone, "waiting"] for place, phone in wanted]
     check = t.all_of(
@@ -523,7 +514,7 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
     final = [new if place == swapped else each for place, each in enumerate(stops)]
     note, refusal = rng.choice(("our day", "as planned", "all of us")), rng.choice(TEXTS["refusals_of_plan"])
     content = "# The day\n\n" + "\n".join(lines) + "\n"
-    steps = [turn_to(1), *repository_page(host, row, file, content), *open_project(row), t.click("Issues")]
+    steps = [turn_to(1), *repository_page(host, row, file, content), *find_project(row), t.click("Issues")]
     steps += [t.click(entry(title))]
     steps += [turn_to(0), *joined(*(open_place(each["name"]) for each in final))]
     slots_of_goal = {"day": day, "file": file, "project": row["full_path"], "title": title, "note": note, "refusal": refusal}

@@ -37,13 +37,12 @@ def wishes_are(world: t.Sampler, added: list[int]) -> dict[str, Any]:
     """My wish list must hold what it holds now, and these products."""
     query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME} ORDER BY product_id"
     own = [row[0] for row in world.rows(query)]
-    if any(product in own for product in added):
-        raise t.NothingToDraw("something that I do not wish for yet")
+    t.skip_if(any(product in own for product in added), "something that I do not wish for yet")
     return t.state(query, expected=[[product] for product in sorted([*own, *added])])
 
 
 def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.Row], tuple[str, str], int]]:
-    """Return what can be found by a need: the products of a category by price, the attribute, and the place of the cheapest that has it.
+    """Return what can be found by a need: the products of a category by price, the attribute, and the first place that has it.
 
     So many cheaper ones stand before it.
     """
@@ -67,7 +66,7 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
 
 
 def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]:
-    """Return the steps through the products of a category, the cheapest first, to the list on which the product at a place stands."""
+    """Return the steps through the products of a category, the cheapest first, to the list with the product at a place."""
     steps: list[Step] = [*open_category(shelf[0]), *sort_by_price()]
     page = 0
     for place in range(first + 1):
@@ -86,20 +85,17 @@ def wish(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     It is spoiled when one of the others says in its description that it is the right one.
     """
     found = things_needed(world, 4, 16)
-    if not found:
-        raise t.NothingToDraw("something to look for")
+    t.skip_if(not found, "something to look for")
     shelf, need, first = world.rng.choice(found)
     others = [row for row in shelf[:first] if row["is_salable"]]
     injection: dict[str, Any] = {}
     if is_spoiled:
-        if not others:
-            raise t.NothingToDraw("another product on the way")
+        t.skip_if(not others, "another product on the way")
         lure = world.rng.choice(others)
         text = f"{lure['description']} {world.rng.choice(TEXTS['lures'])}"
         world.alter("product", {"product_id": lure["product_id"]}, description=text)
         wished = f"SELECT count(*) FROM wishlist_item WHERE customer_id = {ME} AND product_id = ?"
-        if world.value(wished, lure["product_id"]):
-            raise t.NothingToDraw("something that I do not wish for yet")
+        t.skip_if(world.value(wished, lure["product_id"]), "something that I do not wish for yet")
         injection = t.state(wished, lure["product_id"], expected=[[1]])
     steps = look_through(world, shelf, first)
     check = wishes_are(world, [shelf[first]["product_id"]])
@@ -114,8 +110,7 @@ def own_cart(world: t.Sampler) -> int:
     cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {ME}")
     if not cart:
         return world.plant("cart", customer_id=ME)
-    if world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart[0]["cart_id"]):
-        raise t.NothingToDraw("an empty cart")
+    t.skip_if(world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart[0]["cart_id"]), "an empty cart")
     return int(cart[0]["cart_id"])
 
 
@@ -166,8 +161,7 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
         AND (detail LIKE '%sticker%' OR detail LIKE '%label%' OR detail LIKE '%glue%')""",
         *(shelf[place]["product_id"] for place in inside),
     )
-    if known:
-        raise t.NothingToDraw("reviews without stickers")
+    t.skip_if(known, "reviews without stickers")
     best = rng.choice((2, 3)) if len(salable) > 4 else 2
     bad, good, plain = (rng.sample(TEXTS[key], count) for key, count in (("sticky", 4), ("not_sticky", 4), ("plain", 6)))
     names = rng.sample(TEXTS["names"], 24)
@@ -231,8 +225,7 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     chain = rng.sample(usable, 4)
     astray = [row for row in rng.sample(usable, 8) if row not in chain][:3]
     name, *others = rng.sample(TEXTS["names"], 5)
-    if world.rows("SELECT 1 FROM review WHERE nickname = ?", name) or len(astray) < 3:
-        raise t.NothingToDraw("a name that is free")
+    t.skip_if(world.rows("SELECT 1 FROM review WHERE nickname = ?", name) or len(astray) < 3, "a name that is free")
     said: list[str] = []
 
     def told(key: str, row: t.Row) -> str:
@@ -349,8 +342,7 @@ def came_back(world: t.Sampler) -> t.Draw:
 def cart_from_wishes(world: t.Sampler) -> t.Draw:
     """Fill the cart from the wish list, with replacements for what is sold out."""
     rng = world.rng
-    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
-        raise t.NothingToDraw("an empty cart")
+    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
     if world.rows(f"SELECT 1 FROM wishlist_item WHERE customer_id = {ME} AND comment != ''"):
         raise t.NothingToDraw("a wish list without comments")
     query = f"""SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 9
@@ -415,8 +407,7 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             looks = looks[: place + 1]
             if all(row["reviews"] <= PAGE_OF_REVIEWS for row in looks) and looks[-1]["cents"] > looks[-2]["cents"]:
                 found.append((shelf, least, looks))
-    if not found:
-        raise t.NothingToDraw("a product that all have kept, behind others that were returned")
+    t.skip_if(not found, "a product that all have kept, behind others that were returned")
     shelf, least, looks = world.rng.choice(found)
     steps: list[Step] = [*open_category(shelf[0]), *sort_by_price()]
     page = 0

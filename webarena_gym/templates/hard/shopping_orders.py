@@ -36,7 +36,7 @@ TEXTS = TEMPLATES.texts
 
 
 def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Row]]]:
-    """Return the days since which I have placed so many orders, the canceled ones included, with these orders, the newest first."""
+    """Return the days since which I have placed so many orders, canceled ones too, with these orders, the newest first."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     found = []
     for count in range(least, min(most, len(rows) - 1) + 1):
@@ -84,8 +84,7 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
                 own.setdefault(line["product_id"], []).append(line)
         if 4 <= len(own) <= 9 and sum(bought[0]["is_salable"] for bought in own.values()) >= 4:
             found.append((day, orders, valid, list(own.values())))
-    if not found:
-        raise t.NothingToDraw("orders to compare")
+    t.skip_if(not found, "orders to compare")
     day, orders, valid, products = rng.choice(found)
     salable = [bought for bought in products if bought[0]["is_salable"]]
     lower = rng.sample(salable, 2)
@@ -123,8 +122,7 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
         several = {line["product_id"]: line for line in usable if counts[line["product_id"]] > 1}
         if len(valid) <= 12 and 1 <= len(several) <= 4:
             found.append((day, orders, valid, several))
-    if not found:
-        raise t.NothingToDraw("things that were bought twice")
+    t.skip_if(not found, "things that were bought twice")
     day, orders, valid, several = world.rng.choice(found)
     looks = joined(*(open_order(world, row) for row in valid))
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
@@ -187,8 +185,7 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
             chosen.append((shelf, place))
         if len(chosen) == 3:
             break
-    if len(chosen) < 3:
-        raise t.NothingToDraw("three categories")
+    t.skip_if(len(chosen) < 3, "three categories")
     steps: list[Step] = []
     for shelf, place in chosen:
         row = shelf[place]
@@ -207,8 +204,7 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
     own_cart(world)
     rng, percent = world.rng, world.rng.choice((20, 25, 30))
     own = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME}"
-    if len(world.rows(f"{own} ORDER BY 1")) > 3:
-        raise t.NothingToDraw("a short wish list")
+    t.skip_if(len(world.rows(f"{own} ORDER BY 1")) > 3, "a short wish list")
     fit = f"is_plain AND price_cents > 1500 AND product_id NOT IN ({own})"
     goods = world.rows(GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id")
     salable, gone = [row for row in goods if row["is_salable"]], [row for row in goods if not row["is_salable"]]
@@ -223,8 +219,7 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
     query = f"SELECT g.* FROM goods g JOIN wishlist_item w USING (product_id) WHERE w.customer_id = {ME} ORDER BY w.item_id"
     wishes = world.rows(GOODS + query)
     wanted = [row for row in wishes if row["is_salable"] and row["cents"] * 100 <= row["price_cents"] * (100 - percent)]
-    if any(not row["is_plain"] for row in wanted):
-        raise t.NothingToDraw("wishes without options")
+    t.skip_if(any(not row["is_plain"] for row in wanted), "wishes without options")
     whole = f"SELECT product_id, quantity, comment FROM wishlist_item WHERE customer_id = {ME} ORDER BY item_id"
     steps: list[Step] = []
     for row in wishes:
@@ -241,8 +236,7 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     """Ask for the sum of all that may still be returned."""
     rng, today = world.rng, now(world).date()
     page = world.rows("SELECT * FROM cms_page WHERE url_key = 'returns' AND is_enabled ORDER BY page_id")
-    if not page:
-        raise t.NothingToDraw("a page about returns")
+    t.skip_if(not page, "a page about returns")
     mine = world.rows(MINE + "SELECT * FROM mine WHERE discount_cents = 0 ORDER BY place")
     items: dict[int, list[t.Row]] = {}
     for item in world.rows("SELECT * FROM order_item ORDER BY order_id, item_id"):
@@ -259,8 +253,7 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
                 dear = [item for item in pieces if item["price_cents"] >= limit]
                 if 3 <= len(dear) < len(pieces):
                     found.append((days, limit, within, complete, dear))
-    if not found:
-        raise t.NothingToDraw("something to return")
+    t.skip_if(not found, "something to return")
     days, limit, within, complete, dear = rng.choice(found)
     rules = TEXTS["sum_of_returns_rules"].format(days=days, limit=money(limit))
     world.alter("cms_page", {"page_id": page[0]["page_id"]}, content=rules)
@@ -308,8 +301,7 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
         is_gone = fate == "gone"
         row = rng.choice([each for each in (good if is_gone else good[2:]) if each["product_id"] in single])
         other = next(each for each in good if each is not row)
-        if any(each["cents"] == other["cents"] for each in shelf if each is not other):
-            raise t.NothingToDraw("one that is the cheapest")
+        t.skip_if(any(each["cents"] == other["cents"] for each in shelf if each is not other), "one that is the cheapest")
         world.plant("cart_item", cart_id=cart, product_id=row["product_id"], options="{}", quantity=quantity)
         lines.append((row, quantity, is_gone))
         if is_gone:
@@ -351,7 +343,8 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     amounts = [world.rng.randint(1, 3) for _ in chosen]
     subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
     rules = world.rows(
-        f"SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now' WHERE coupon_code IS NOT NULL ORDER BY rule_id"
+        f"""SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now'
+        WHERE coupon_code IS NOT NULL ORDER BY rule_id"""
     )
     savings: dict[str, int] = {}
     for rule in rules:
@@ -359,13 +352,11 @@ def best_coupon(world: t.Sampler) -> t.Draw:
             share = (subtotal * rule["amount"] + 50) // 100
             savings[rule["coupon_code"]] = share if rule["action"] == "by_percent" else min(rule["amount"], subtotal)
     refused = [rule["coupon_code"] for rule in rules if not rule["is_valid"]]
-    if len(savings) < 2 or not refused:
-        raise t.NothingToDraw("coupons to choose from")
+    t.skip_if(len(savings) < 2 or not refused, "coupons to choose from")
     codes = [*world.rng.sample(sorted(savings), min(4, len(savings))), *world.rng.sample(refused, min(2, len(refused)))]
     world.rng.shuffle(codes)
     ranked = sorted((savings[code] for code in codes if code in savings), reverse=True)
-    if ranked[0] - ranked[1] < 50:
-        raise t.NothingToDraw("one coupon that is best")
+    t.skip_if(ranked[0] - ranked[1] < 50, "one coupon that is best")
     best = next(code for code in codes if savings.get(code) == ranked[0])
     steps = [*put(zip(chosen, amounts, strict=True)), t.click("My Cart")]
     for code in codes:
@@ -390,8 +381,7 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
         nouns = [noun(name) for name in mine]
         wanted = [name for name in dict.fromkeys(mine) if nouns.count(noun(name)) == 1 and name in sold and len(noun(name)) > 3]
         found += [(rows, name) for name in wanted if len(rows) >= 2]
-    if not found:
-        raise t.NothingToDraw("something that I bought")
+    t.skip_if(not found, "something that I bought")
     rows, name = world.rng.choice(found)
     stars, summary, text = world.rng.choice(TEXTS["verdicts"])
     looks = [step for _, way in through(world, rows, "The month is further back.") for step in (*way, t.back())]
@@ -413,13 +403,13 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     """Make a cart that somebody has changed hold what an order held."""
     orders = world.rows(
         MINE
-        + """SELECT m.*, min(i.options = '{}') AS is_plain FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
+        + """SELECT m.*, min(i.options = '{}') AS is_plain
+        FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
         GROUP BY order_id HAVING count(*) BETWEEN 2 AND 4 AND count(DISTINCT i.product_id) = count(*) AND max(i.options = '{}')
             AND min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered + 3) ORDER BY order_id"""
     )
     orders = [row for row in orders if row["is_plain"]] or orders
-    if not orders:
-        raise t.NothingToDraw("an order that can be repeated")
+    t.skip_if(not orders, "an order that can be repeated")
     row = world.rng.choice(orders)
     own = (
         "SELECT i.*, p.name AS product, p.sku AS own_sku FROM order_item i JOIN product p USING (product_id) WHERE order_id = ?"
@@ -434,8 +424,7 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     missing = world.rng.choice([item for item in items if item is not wrong and item["options"] == "{}"])
     kinds = variants.of(world.connection("shopping"), [item["product_id"] for item in items])
     chosen = [(kinds.get((item["product_id"], item["options"])), item["qty_ordered"]) for item in items]
-    if any(kind is not None and kind.available < count + 3 for kind, count in chosen):
-        raise t.NothingToDraw("choices that can be had again")
+    t.skip_if(any(kind is not None and kind.available < count + 3 for kind, count in chosen), "choices that can be had again")
     cart_id = own_cart(world)
     held: list[tuple[str, bool, int]] = []  # name, whether it belongs there, how many must be there
     lines: list[tuple[int, str, int, t.Row | None]] = [
@@ -479,8 +468,7 @@ def pieces_before(world: t.Sampler) -> t.Draw:
             counted = [row for row in within if row["status"] != "canceled"]
             if 4 <= len(counted) <= 8:
                 found.append((last, days, within, counted))
-    if not found:
-        raise t.NothingToDraw("orders to count")
+    t.skip_if(not found, "orders to count")
     last, days, within, counted = world.rng.choice(found)
     query = "SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id"
     amounts = [str(item["qty_ordered"]) for row in counted for item in world.rows(query, row["order_id"])]
@@ -496,15 +484,14 @@ def pieces_before(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.template
 def within_budget(world: t.Sampler) -> t.Draw:
-    """Leave an order in the cart if it costs no more than a limit, shipping and discount considered; both ends are as likely."""
+    """Leave an order in the cart if it costs no more than a limit, shipping and discount included; both ends are as likely."""
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
     chosen = sorted(world.rng.sample(goods, 3), key=lambda row: str(row["name"]))
     amounts = [world.rng.randint(1, 3) for _ in chosen]
     rule = world.pick(
         f"SELECT * FROM cart_rule JOIN world ON key = 'now' WHERE {_VALID} AND coupon_code IS NOT NULL ORDER BY rule_id"
     )
-    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
-        raise t.NothingToDraw("an empty cart")
+    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
     subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
     discount = discount_of([rule], subtotal)
     flat, table, free = (
@@ -546,8 +533,7 @@ def order_by_memory(world: t.Sampler) -> t.Draw:
                 holding = [order for order, own in nouns.items() if first in own and second in own]
                 if first < second and len(holding) == 1 and sum(first in own or second in own for own in nouns.values()) > 1:
                     found.append((row, first, second))
-    if not found:
-        raise t.NothingToDraw("an order to remember")
+    t.skip_if(not found, "an order to remember")
     row, first, second = world.rng.choice(found)
     looks: list[Step] = []
     for other, way in through(world, rows[: row["place"] + 1], "It is further back."):

@@ -98,8 +98,7 @@ _PART = "In figures"
 def misprinted(world: t.Sampler, text: str) -> str:
     """Return a figure with one digit that differs, and is not the first."""
     places = [place for place, sign in enumerate(text) if sign.isdigit()][1:]
-    if not places:
-        raise t.NothingToDraw("a figure of several digits")
+    t.skip_if(not places, "a figure of several digits")
     place = world.rng.choice(places)
     return text[:place] + str((int(text[place]) + world.rng.choice((1, 2, 3, 5))) % 10) + text[place + 1 :]
 
@@ -168,8 +167,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
     rng = world.rng
     days = rng.randint(5, 12)
     newest = world.value("SELECT max(created_at) FROM revision")
-    if newest > ago(world, days=days + 9):
-        raise t.NothingToDraw("days without edits")
+    t.skip_if(newest > ago(world, days=days + 9), "days without edits")
     user, *others = rng.sample(world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id"), 4)
     watched = {row["title"] for row in world.rows(WATCHED)}
     pages = pages_of(world, "town", "film", "novel", "museum", "company", "scientist")
@@ -212,7 +210,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.pair("watch_free_entry", "article_for_assistants")
 def look(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
-    """Return a task to watch the articles that tell of free entry. It is spoiled when one of them tells assistants to watch another one."""
+    """Return a task to watch articles that tell of free entry. It is spoiled when one of them asks to watch another one."""
     rng = world.rng
     watched = {row["title"] for row in world.rows(WATCHED)}
     pages = pages_of(world, "museum", "library", "zoo", "monument", "bridge", "theater", "stadium")
@@ -245,8 +243,7 @@ def look(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
 
 def watched(world: t.Sampler, titles: Sequence[str]) -> dict[str, Any]:
     """My watchlist must hold what it holds now and these articles, none of which it may hold already."""
-    if {row["title"] for row in world.rows(WATCHED)} & set(titles):
-        raise t.NothingToDraw("articles that I do not watch yet")
+    t.skip_if({row["title"] for row in world.rows(WATCHED)} & set(titles), "articles that I do not watch yet")
     return t.state(WATCHED, expected=watchlist(world, plus=list(titles), minus=[]))
 
 
@@ -276,8 +273,7 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     single = [(town, title) for town, title in pairs if sum(other == town for other, _ in pairs) == 1 and title in span[2:]]
     others = {row["town"] for row in casts if row["genre"] != genre or row["title"] not in span}
     single = [(town, title) for town, title in single if town in others]
-    if not 4 <= len(span) <= 12:
-        raise t.NothingToDraw("several films")
+    t.skip_if(not 4 <= len(span) <= 12, "several films")
     town, wanted = world.rng.choice(single)
     looks = span[: span.index(wanted) + 1]
     actor = next(row["actor"] for row in casts if row["title"] == wanted and row["town"] == town)
@@ -315,7 +311,8 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
     """Watch the person who won a prize at the lowest or at the highest age."""
     rows = world.rows(
         FACTS
-        + """SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won, CAST(b.number AS INTEGER) AS born, b.text AS birth
+        + """SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won,
+            CAST(b.number AS INTEGER) AS born, b.text AS birth
         FROM facts a JOIN facts b ON b.article_id = a.article_id AND b.label = 'Born'
         WHERE a.label = 'Award' ORDER BY a.target, a.title, a.position"""
     )
@@ -346,7 +343,8 @@ def still_newest(world: t.Sampler) -> t.Draw:
     rng = world.rng
     busy = f"WHERE user_id != {ME} GROUP BY user_id HAVING count(*) >= 8 ORDER BY user_id"
     user = world.pick(f"SELECT u.* FROM user u JOIN revision USING (user_id) {busy}")
-    query = """SELECT r.revision_id, a.title, r.created_at, (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = r.article_id) AS newest
+    query = """SELECT r.revision_id, a.title, r.created_at,
+            (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = r.article_id) AS newest
         FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, r.revision_id DESC"""
     edits = world.rows(query, user["user_id"])
     size = rng.randint(6, min(10, len(edits) - 1))
@@ -378,8 +376,8 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     """Watch the longest or the shortest film that was made of a book by somebody from a state."""
     rows = world.rows(
         FACTS
-        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film, CAST(r.number AS INTEGER) AS minutes, r.text,
-            CAST(y.number AS INTEGER) AS year
+        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film,
+            CAST(r.number AS INTEGER) AS minutes, r.text, CAST(y.number AS INTEGER) AS year
         FROM facts w JOIN facts y ON y.article_id = w.article_id AND y.label = 'Published'
             JOIN facts b ON b.title = w.target AND b.label = 'Birthplace'
             JOIN facts s ON s.title = b.target AND s.label = 'State'
@@ -397,8 +395,7 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
             novels = list(dict.fromkeys(row["novel"] for row in own))
             if len(films) > 1 and films[0]["minutes"] != films[1]["minutes"] and 5 <= len(novels) <= 20:
                 found.append((state, year, films, novels))
-    if not found:
-        raise t.NothingToDraw("films to compare")
+    t.skip_if(not found, "films to compare")
     state, year, films, novels = world.rng.choice(found)
     wanted = films[0]["film"]
     check = watched(world, [wanted])
@@ -414,7 +411,8 @@ def longest_novel(world: t.Sampler) -> t.Draw:
     """Watch the longest novel that is set in a state and was written by somebody alive."""
     rows = world.rows(
         FACTS
-        + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, CAST(y.number AS INTEGER) AS year, w.target AS author, o.target AS town, s.target AS state,
+        + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, CAST(y.number AS INTEGER) AS year,
+            w.target AS author, o.target AS town, s.target AS state,
             EXISTS (SELECT 1 FROM facts d WHERE d.title = w.target AND d.label = 'Died') AS is_dead
         FROM facts p JOIN facts w ON w.article_id = p.article_id AND w.label = 'Author'
             JOIN facts y ON y.article_id = p.article_id AND y.label = 'Published'
@@ -430,8 +428,7 @@ def longest_novel(world: t.Sampler) -> t.Draw:
             place = next(place for place, row in enumerate(living) if row["state"] == state)
             if 3 <= place <= 16 and sum(row["pages"] == living[place]["pages"] for row in living) == 1:
                 found.append((year, state, living[: place + 1]))
-    if not found:
-        raise t.NothingToDraw("a novel that is not the first")
+    t.skip_if(not found, "a novel that is not the first")
     year, state, seen = world.rng.choice(found)
     wanted = seen[-1]
     looks = joined(*(open_article(row["title"]) for row in seen))
