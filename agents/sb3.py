@@ -111,8 +111,6 @@ def _build(policy: Any, lr_schedule: Any) -> None:
 
 
 MODEL = "model.zip"
-
-
 _ALGORITHMS: dict[str, tuple[Any, Any]] = {
     "ppo": (PPO, CandidatePolicy),
     "maskable_ppo": (MaskablePPO, MaskableCandidatePolicy),

@@ -27,8 +27,6 @@ from webarena_gym.pages.page import Page
 
 Form = Literal["leave", "back", "link", "button", "box", "option", "type", "search", "answer"]
 FORMS: tuple[Form, ...] = get_args(Form)
-
-
 Floats = NDArray[numpy.float32]
 
 HASHED = 64

@@ -17,8 +17,6 @@ from webarena_gym.actions import Action, Kind
 Thoughts = Literal["none", "short", "long"]
 Wordings = str | tuple[str, str]
 """A sentence, or two of one meaning, of which one is drawn."""
-
-
 _QUOTATION = re.compile(r'"([^"]*)"')
 _VALUE = re.compile(r"\$?\d[\d,.:/]*\d(?: (?:min|km|m)\b)?")
 _TAB = r"\[{}\] (.*?)(?: \||$)"

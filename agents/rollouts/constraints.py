@@ -30,13 +30,9 @@ MARK = ord(WORD)
 _TRIED = 'do(action="Type", argument="5 Größen, \\"naïve\\" 日本", element="Add to Cart [2]")'
 _META_BLANK = "\u2581"  # SentencePiece's
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # a token of a byte, in its vocabularies
-
-
 _BLANK = ord(" ")
 _END = 0  # the byte after each text, which no token matches
 _CONTINUES = 0x80  # the bytes of a character after its first are 0x80 to 0xBF
-
-
 _KEPT = 128  # automata of pages, of some megabytes each
 
 

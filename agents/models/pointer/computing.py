@@ -10,12 +10,8 @@ from agents.models.pointer.pages import Piece, Row, Table, page_pieces, tables_o
 
 _LONGEST_LIST = 1_200  # characters
 _MOST_COMPUTED = 400  # pieces of one page
-
-
 _COMPARISONS = (("at most", le), ("below", lt), ("at least", ge), ("above", gt))
 _SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ", "bullets"))
-
-
 _MAX_PIECES = 30
 
 

@@ -25,8 +25,6 @@ MATCHES = 3
 """Ways in which a candidate may do the same as a step: the same deed, the same kind, the same label."""
 _WEIGHTS = numpy.array([4.0, 1.0, 2.0, 1.0, 1.0], numpy.float32)  # of the numbers in the look-up
 _NO_STEP, _NO_CANDIDATE = -1, -2
-
-
 _HIDDEN = 16
 
 

@@ -33,8 +33,6 @@ from agents.models.pointer.reader import (
 
 UNKNOWN = ("<name>", "<number>")
 WEIGHTS, RECORD, MEMORY = "pointer.safetensors", "pointer.json", "memory.json"
-
-
 _HOST = "#host_"
 
 
