@@ -94,9 +94,7 @@ def load_critic(run: Path) -> Value:
     done = checkpoints(run)
     if not done:
         raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_rl")
-    trainer = _TrainerState()
-    done[-1].restore(trainer)
-    learned = trainer.state.get("method", {})
+    learned = done[-1].state()["optimizer"].get("method", {})
     name = next((name for name in ("critic", "step_critic") if name in learned), None)
     if name is None:
         raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
@@ -109,16 +107,6 @@ def load_critic(run: Path) -> Value:
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
     return critic_value(critics[name], encoder, critics.get("reward_model"))
-
-
-@dataclass
-class _TrainerState:
-    """Keeps the state of a checkpoint's trainer as it is."""
-
-    state: dict[str, Any] = field(default_factory=dict)
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.state = state_dict
 
 
 # Choices. Episodes that the agent has exited are preferred to truncated ones; of equals, the first is chosen.
