@@ -13,7 +13,7 @@ from itertools import combinations
 from math import exp, log, sqrt
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import torch
@@ -389,28 +389,20 @@ def preferences(found: Found, *, value: Value, prior_weight: float, threshold: f
     return pairs
 
 
-class _Quality(NamedTuple):
-    state: State  # that the action leads to
-    value: float
-
-
 def _of_state(
     found: Found, states: Sequence[State], rewards: dict[int, list[float]], value: Value, prior_weight: float, threshold: float
 ) -> list[Preference]:
     """Return the pairs of the actions that lead to these states."""
-    best: dict[str, _Quality] = {}  # by action, as a state may have been expanded more than once
+    # Q and the episode up to the state, by action; states may have been expanded twice
+    best: dict[str, tuple[float, Trajectory]] = {}
+    task_id, goal, group = found.trajectory.task_id, found.trajectory.goal, found.trajectory.group
     for state, prior in zip(states, ranks(value(states)), strict=True):
         own = rewards[state.number]
-        best.setdefault(state.steps[-1].reply, _Quality(state, mixed(sum(own) / len(own), prior, prior_weight)))
+        episode = Trajectory(task_id, goal, state.steps, reward=0.0, ending="truncated", group=group)
+        best.setdefault(state.steps[-1].reply, (mixed(sum(own) / len(own), prior, prior_weight), episode))
     gaps = []
-    for one, other in combinations(best.values(), 2):
-        worse, better = sorted((one, other), key=lambda item: item.value)
-        if better.value - worse.value > threshold:
-            gaps.append((better.value - worse.value, Preference(_episode(found, better.state), _episode(found, worse.state))))
-    return [pair for _, pair in sorted(gaps, key=lambda item: -item[0])]
-
-
-def _episode(found: Found, state: State) -> Trajectory:
-    """Return the episode up to a state, which ends with the action that led there."""
-    chosen = found.trajectory
-    return Trajectory(chosen.task_id, chosen.goal, state.steps, reward=0.0, ending="truncated", group=chosen.group)
+    for pair in combinations(best.values(), 2):
+        (low, worse), (high, better) = sorted(pair, key=itemgetter(0))
+        if high - low > threshold:
+            gaps.append((high - low, Preference(better, worse)))
+    return [preference for _, preference in sorted(gaps, key=lambda item: -item[0])]

@@ -164,12 +164,10 @@ class Automaton:
     def __init__(self, language: Language, vocabulary: Vocabulary, stop_ids: frozenset[int]) -> None:
         self._vocabulary, self._stop_ids = vocabulary, stop_ids
         self._buffer = bytearray()
-        self._follow: dict[
-            int, tuple[int, ...]
-        ] = {}  # where one goes on, without a byte, from the place that a byte has led to
-        self._hubs: dict[
-            int, tuple[int, ...]
-        ] = {}  # the beginnings of the items of lists, by the place that stands for all of them
+        # where one goes on, without a byte, from the place that a byte has led to
+        self._follow: dict[int, tuple[int, ...]] = {}
+        # the beginnings of the items of lists, by the place that stands for all of them
+        self._hubs: dict[int, tuple[int, ...]] = {}
         self._final = self._add(b"")
         self._states: dict[Position, State] = {}
         entries = self._sequence((vocabulary.lead, *language), (self._final,))

@@ -69,9 +69,8 @@ class StepMemory:
         self._goals = list(dict.fromkeys(step.goal for step in self.steps))
         self._goal_words = [words_in(goal) for goal in self._goals]
         numbers = {goal: number for number, goal in enumerate(self._goals)}
-        self._rows: dict[
-            str, tuple[Ids, Ids]
-        ] = {}  # by site: goal, path, title and earlier deed of each step, and what it does
+        # by site: goal, path, title and earlier deed of each step, and what it does
+        self._rows: dict[str, tuple[Ids, Ids]] = {}
         for site in dict.fromkeys(step.site for step in self.steps):
             own = [step for step in self.steps if step.site == site]
             keys = [
