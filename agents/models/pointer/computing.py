@@ -1,4 +1,4 @@
-"""Pieces that are computed from rows: counts, sums, lists of a column, also across pages."""
+"""Computed texts: pieces that follow from rows (counts, sums, lists, also across pages), and derivations of a text from pieces."""
 
 from collections.abc import Collection
 from functools import lru_cache

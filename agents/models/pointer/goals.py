@@ -1,4 +1,4 @@
-"""Goals read as words, numbers, names and dates, with the spans that may be copied out of them."""
+"""Goals read as words, numbers, names and dates; the spans that may be copied out of them; and how other texts stand in them."""
 
 import re
 from calendar import monthrange

@@ -2,7 +2,7 @@
 
 After retrieval-augmented reinforcement learning (Goyal et al., arXiv 2202.08417): a policy reads, at each step, from a set of past
 experience that is not in its parameters. There, slots of a recurrent state attend to encoded trajectories. Here a look-up of the
-nearest steps of the site is not trained, and `reading.MemoryRead` attends to them with trained parameters.
+nearest steps of the site is not trained, and `MemoryRead` attends to them with trained parameters.
 """
 
 import json

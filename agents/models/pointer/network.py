@@ -1,4 +1,7 @@
-"""The network: one score for each candidate of each question, from the texts around it, its numbers and what the question is about."""
+"""The network: one score for each candidate of each question, from the texts around it, its numbers and its context.
+
+Its batches, its checkpoints, and ensembles of networks are here, too.
+"""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Pages read back from the env's simplified HTML: controls, segments of text, and rows of tables and lists."""
+"""Pages read back from the env's simplified HTML: controls and lines, tables, pieces of text, and what the lines have to do with a goal."""
 
 import re
 from collections.abc import Sequence
