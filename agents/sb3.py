@@ -34,7 +34,7 @@ from agents.rollouts.policies import Request, look_behind
 from agents.settings import ENV_ID, lasting
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import SB3Settings
-from webarena_gym.candidates import PAGE, PRESENCE, RELEVANCE, ROW, CandidateActions, Reader, observation_space
+from webarena_gym.candidates import PAGE, PRESENCE, RELEVANCE, ROW, CandidateActions, Featurizer, observation_space
 from webarena_gym.tasks import Task
 
 
@@ -111,8 +111,6 @@ def _build(policy: Any, lr_schedule: Any) -> None:
 
 
 MODEL = "model.zip"
-
-
 _ALGORITHMS: dict[str, tuple[Any, Any]] = {
     "ppo": (PPO, CandidatePolicy),
     "maskable_ppo": (MaskablePPO, MaskableCandidatePolicy),
@@ -168,23 +166,23 @@ class SB3Replies:
     model: Any
     candidates: int
     temperature: float = 0.0
-    _readers: dict[int, Reader] = field(default_factory=dict)
+    _featurizers: dict[int, Featurizer] = field(default_factory=dict)
 
     def __call__(self, request: Request) -> str:
         """Return the reply to a request. Raises ValueError for an env in another process."""
         env = look_behind(request)
         if request.info["step"] == 0:
-            self._readers[request.slot] = Reader(self.candidates)
-        reader = self._readers[request.slot]
-        observation, _ = self.model.policy.obs_to_tensor(reader.read(env.page, env.observation, request.info))
-        masks = {"action_masks": reader.mask()} if isinstance(self.model, MaskablePPO) else {}
+            self._featurizers[request.slot] = Featurizer(self.candidates)
+        featurizer = self._featurizers[request.slot]
+        observation, _ = self.model.policy.obs_to_tensor(featurizer.read(env.page, env.observation, request.info))
+        masks = {"action_masks": featurizer.mask()} if isinstance(self.model, MaskablePPO) else {}
         with torch.no_grad():
             probabilities = self.model.policy.get_distribution(observation, **masks).distribution.probs[0].double().numpy()
         index = int(probabilities.argmax())
         if self.temperature:
             weights = probabilities ** (1 / self.temperature)
             index = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
-        reply: str = env.dialect.format(reader.take(index))
+        reply: str = env.dialect.format(featurizer.take(index))
         return reply
 
 

@@ -32,7 +32,7 @@ from webarena_gym.candidates import (
     ROW,
     Candidate,
     CandidateActions,
-    Reader,
+    Featurizer,
     describe,
     describe_page,
     find_candidates,
@@ -254,7 +254,7 @@ def test_hashed_words_do_not_change():
 
 
 def test_a_reader_remembers_what_was_taken():
-    reader, seen = Reader(48), observe(page(SHOP), elements="label")
+    reader, seen = Featurizer(48), observe(page(SHOP), elements="label")
     first = reader.read(page(SHOP), seen, START)
     assert not first["page"][-ROW:].any()
     assert reader.mask().sum() == len(reader.candidates)

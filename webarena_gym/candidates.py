@@ -27,8 +27,6 @@ from webarena_gym.pages.page import Page
 
 Form = Literal["leave", "back", "link", "button", "box", "option", "type", "search", "answer"]
 FORMS: tuple[Form, ...] = get_args(Form)
-
-
 Floats = NDArray[numpy.float32]
 
 HASHED = 64
@@ -190,7 +188,7 @@ def _dice(text: str, wanted: frozenset[str]) -> float:
     return 2 * len(found & wanted) / max(len(found) + len(wanted), 1)
 
 
-class Reader:
+class Featurizer:
     """Computes the arrays of one episode's pages, and records the actions taken."""
 
     def __init__(self, size: int) -> None:
@@ -303,19 +301,19 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         self.observation_space: Any = gymnasium.spaces.flatten_space(space) if flat else space
         self._size = candidates
         self._flat = flat
-        self._reader = Reader(candidates)
+        self._featurizer = Featurizer(candidates)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset the env and return the first page as arrays."""
         _, info = self.env.reset(seed=seed, options=options)
-        self._reader = Reader(self._size)
+        self._featurizer = Featurizer(self._size)
         return self._read(info), self._masked(info)
 
     def step(self, action: numpy.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take the action of the candidate with this index. Raises ValueError for an index outside the action space."""
         if not self.action_space.contains(action):
             raise ValueError(f"the action is {action}; expected an index from 0 to {self._size - 1}")
-        reply = self._behind.dialect.format(self._reader.take(int(action)))
+        reply = self._behind.dialect.format(self._featurizer.take(int(action)))
         _, reward, terminated, truncated, info = self.env.step(reply)
         if "failure" in info:
             lost = {"candidates": numpy.zeros((self._size, ROW), numpy.float32), "page": numpy.zeros(PAGE, numpy.float32)}
@@ -324,14 +322,14 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
 
     def action_masks(self) -> NDArray[numpy.bool_]:
         """Return the action mask: True for each index that holds a candidate."""
-        return self._reader.mask()
+        return self._featurizer.mask()
 
     @property
     def _behind(self) -> Any:
         return self.env.unwrapped
 
     def _read(self, info: dict[str, Any]) -> Any:
-        return self._told(self._reader.read(self._behind.page, self._behind.observation, info))
+        return self._told(self._featurizer.read(self._behind.page, self._behind.observation, info))
 
     def _told(self, parts: dict[str, Floats]) -> Any:
         return numpy.concatenate([parts["candidates"].ravel(), parts["page"]]) if self._flat else parts
@@ -346,5 +344,5 @@ def make(candidates: int = 48, flat: bool = False, **env_arguments: Any) -> Cand
 
 
 def observation_space(candidates: int) -> Dict:
-    """Return the space of what a `Reader` of so many candidates returns."""
+    """Return the space of what a `Featurizer` of so many candidates returns."""
     return Dict({"candidates": Box(0.0, 1.0, (candidates, ROW)), "page": Box(0.0, 1.0, (PAGE,))})

@@ -34,8 +34,6 @@ _STATES = (("stock", "In stock", "Out of stock"), ("closed", "Closed", "Open"))
 _LONG = 4  # characters; anything shorter may stand somewhere by chance
 _LINE = 200  # characters of a line that is worth quoting
 _PIECES = 6  # of a line that are quoted
-
-
 _RECENT = re.compile(r"\b(\d+) (?:most recent|latest|newest|last)")
 _NEGATIVE = re.compile(r"-\d+ points?")
 

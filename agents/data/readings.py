@@ -25,8 +25,6 @@ _COMMON = frozenset(
     "its list many me much my name names not of on one only or other page please separated show tell than that the their "
     "them then there these this those to was what when where which who with you your".split()
 )
-
-
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip

@@ -17,8 +17,6 @@ from webarena_gym.actions import Action, Kind
 Thoughts = Literal["none", "short", "long"]
 Wordings = str | tuple[str, str]
 """A sentence, or two of one meaning, of which one is drawn."""
-
-
 _QUOTATION = re.compile(r'"([^"]*)"')
 _VALUE = re.compile(r"\$?\d[\d,.:/]*\d(?: (?:min|km|m)\b)?")
 _TAB = r"\[{}\] (.*?)(?: \||$)"
@@ -96,7 +94,8 @@ def _reasons(moment: Moment, rng: Random) -> list[str]:
 def _reasons_to_click(moment: Moment) -> list[Wordings]:
     action, page, goal = moment.action, moment.page, moment.goal.lower()
     element = action.element or ""
-    label, line = bare(element), _line_of(page, element)
+    line = next((line for line in page.lines if f">{element}<" in line or f'label="{element}"' in line), "")
+    label = bare(element)
     named, reasons = quote(label), list[Wordings]()
     filled = list(dict.fromkeys(bare(before.element or "") for before in _on_this_page(moment) if before.kind in FILLING))
     if filled and f"<button>{element}</button>" in line:
@@ -207,10 +206,6 @@ def _on_this_page(moment: Moment) -> list[Action]:
 def offers(page: Reading, action: Action) -> bool:
     """Return whether the page shows the element of an action."""
     return bool(action.element) and page.shows(bare(action.element or ""))
-
-
-def _line_of(page: Reading, element: str) -> str:
-    return next((line for line in page.lines if f">{element}<" in line or f'label="{element}"' in line), "")
 
 
 def _plain_list(values: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from itertools import combinations
 from math import exp, log, sqrt
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import torch
@@ -94,9 +94,7 @@ def load_critic(run: Path) -> Value:
     done = checkpoints(run)
     if not done:
         raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_rl")
-    trainer = _TrainerState()
-    done[-1].restore(trainer)
-    learned = trainer.state.get("method", {})
+    learned = done[-1].state()["optimizer"].get("method", {})
     name = next((name for name in ("critic", "step_critic") if name in learned), None)
     if name is None:
         raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
@@ -109,16 +107,6 @@ def load_critic(run: Path) -> Value:
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
     return critic_value(critics[name], encoder, critics.get("reward_model"))
-
-
-@dataclass
-class _TrainerState:
-    """Keeps the state of a checkpoint's trainer as it is."""
-
-    state: dict[str, Any] = field(default_factory=dict)
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.state = state_dict
 
 
 # Choices. Episodes that the agent has exited are preferred to truncated ones; of equals, the first is chosen.
@@ -401,28 +389,20 @@ def preferences(found: Found, *, value: Value, prior_weight: float, threshold: f
     return pairs
 
 
-class _Quality(NamedTuple):
-    state: State  # that the action leads to
-    value: float
-
-
 def _of_state(
     found: Found, states: Sequence[State], rewards: dict[int, list[float]], value: Value, prior_weight: float, threshold: float
 ) -> list[Preference]:
     """Return the pairs of the actions that lead to these states."""
-    best: dict[str, _Quality] = {}  # by action, as a state may have been expanded more than once
+    # Q and the episode up to the state, by action; states may have been expanded twice
+    best: dict[str, tuple[float, Trajectory]] = {}
+    task_id, goal, group = found.trajectory.task_id, found.trajectory.goal, found.trajectory.group
     for state, prior in zip(states, ranks(value(states)), strict=True):
         own = rewards[state.number]
-        best.setdefault(state.steps[-1].reply, _Quality(state, mixed(sum(own) / len(own), prior, prior_weight)))
+        episode = Trajectory(task_id, goal, state.steps, reward=0.0, ending="truncated", group=group)
+        best.setdefault(state.steps[-1].reply, (mixed(sum(own) / len(own), prior, prior_weight), episode))
     gaps = []
-    for one, other in combinations(best.values(), 2):
-        worse, better = sorted((one, other), key=lambda item: item.value)
-        if better.value - worse.value > threshold:
-            gaps.append((better.value - worse.value, Preference(_episode(found, better.state), _episode(found, worse.state))))
-    return [pair for _, pair in sorted(gaps, key=lambda item: -item[0])]
-
-
-def _episode(found: Found, state: State) -> Trajectory:
-    """Return the episode up to a state, which ends with the action that led there."""
-    chosen = found.trajectory
-    return Trajectory(chosen.task_id, chosen.goal, state.steps, reward=0.0, ending="truncated", group=chosen.group)
+    for pair in combinations(best.values(), 2):
+        (low, worse), (high, better) = sorted(pair, key=itemgetter(0))
+        if high - low > threshold:
+            gaps.append((high - low, Preference(better, worse)))
+    return [preference for _, preference in sorted(gaps, key=lambda item: -item[0])]

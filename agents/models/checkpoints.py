@@ -70,11 +70,15 @@ class Checkpoint:
         record: dict[str, Any] = json.loads((self.path / _PROGRESS).read_text(encoding="utf-8"))
         return record
 
+    def state(self) -> dict[str, Any]:
+        """Return the trainer's state, under "optimizer", and that of torch's random generator, under "rng"."""
+        return load_tensors(self.path / _TRAINER, str(self.path / _TRAINER))
+
     def restore(self, trainer: Resumable) -> None:
         """Restore the trainer's state and torch's random generator. `load_model` loads the parameters."""
         import torch  # noqa: PLC0415 - see above
 
-        state = load_tensors(self.path / _TRAINER, str(self.path / _TRAINER))
+        state = self.state()
         trainer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["rng"])
 

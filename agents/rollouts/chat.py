@@ -26,8 +26,6 @@ from webarena_gym.servers.rest import RefusedError
 from webarena_gym.sites.catalogue import URLS
 
 _WORKFLOWS = 3  # given to an episode
-
-
 _LAST = "\n\nThis is the last step: use stop, with the best answer that you can give."
 _TITLES = ("INTERACTION HISTORY SUMMARY", "OBSERVATION DESCRIPTION", "REASON", "ACTION", HIGHLIGHT.rstrip(":"))
 _PASSED_ON = ("click", "type", "select", "go_back", "stop")

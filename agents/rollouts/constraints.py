@@ -30,13 +30,9 @@ MARK = ord(WORD)
 _TRIED = 'do(action="Type", argument="5 Größen, \\"naïve\\" 日本", element="Add to Cart [2]")'
 _META_BLANK = "\u2581"  # SentencePiece's
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # a token of a byte, in its vocabularies
-
-
 _BLANK = ord(" ")
 _END = 0  # the byte after each text, which no token matches
 _CONTINUES = 0x80  # the bytes of a character after its first are 0x80 to 0xBF
-
-
 _KEPT = 128  # automata of pages, of some megabytes each
 
 
@@ -168,12 +164,10 @@ class Automaton:
     def __init__(self, language: Language, vocabulary: Vocabulary, stop_ids: frozenset[int]) -> None:
         self._vocabulary, self._stop_ids = vocabulary, stop_ids
         self._buffer = bytearray()
-        self._follow: dict[
-            int, tuple[int, ...]
-        ] = {}  # where one goes on, without a byte, from the place that a byte has led to
-        self._hubs: dict[
-            int, tuple[int, ...]
-        ] = {}  # the beginnings of the items of lists, by the place that stands for all of them
+        # where one goes on, without a byte, from the place that a byte has led to
+        self._follow: dict[int, tuple[int, ...]] = {}
+        # the beginnings of the items of lists, by the place that stands for all of them
+        self._hubs: dict[int, tuple[int, ...]] = {}
         self._final = self._add(b"")
         self._states: dict[Position, State] = {}
         entries = self._sequence((vocabulary.lead, *language), (self._final,))

@@ -11,8 +11,6 @@ from webarena_gym.actions import DIALECTS, Action, Kind
 
 _WORD = re.compile(r"\\.|\w+|[^\w\s\\]")
 _SPECIAL = frozenset(r"\^$.|?*+()[]{}-/")
-
-
 FIXED = ("", "N/A", "Yes", "No")
 """The answers that need not stand anywhere."""
 JOINTS = (", ", "; ", "\n", " in ", " near ")
@@ -23,8 +21,6 @@ _DIALECT = DIALECTS["webrl"]
 _PLAIN = (Kind.SCROLL_UP, Kind.SCROLL_DOWN, Kind.WAIT, Kind.GO_BACKWARD, Kind.GO_FORWARD)
 _USED = (Kind.CLICK, Kind.HOVER, Kind.RIGHT_CLICK)
 _TYPED = (Kind.TYPE, Kind.SEARCH)
-
-
 _ATTRIBUTES = r'((?: [a-z-]+(?:="[^"<]*")?)*)'
 _ELEMENT = re.compile(rf"<([a-z][a-z0-9-]*){_ATTRIBUTES}>([^<]*)")
 _TAG = re.compile(rf"</?[a-z][a-z0-9-]*{_ATTRIBUTES}>|\n")
@@ -33,8 +29,6 @@ _TAB = re.compile(r"(?:^Tabs: | \| )\[([0-9]+)\]")
 _OTHERS = frozenset(("tr", "td", "th", "img", "h1", "h2", "h3", "h4", "h5", "h6"))  # the tags that are no elements to act on
 _FIELDS = frozenset(("input", "select", "textarea"))
 _TICKED = frozenset(("checkbox", "radio"))
-
-
 _MONTHS = {name[:3]: number for number, name in enumerate(month_name) if name}
 _NAMED = re.compile(r"\b([A-Z][a-z]{2})[a-z]{0,6}\.? (?:([0-9]{1,2}),? )?([0-9]{4})\b")
 _SLASHED = re.compile(r"\b([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})\b")

@@ -18,8 +18,6 @@ MOST_POINTS = 400
 _HEADING = re.compile(r"<h1>([^<]*)</h1>")
 _URL = re.compile(r"^URL: (\S+)", re.MULTILINE)
 _TAGS = re.compile(r"<[^<>]*>")
-
-
 _METRICS = Path(__file__).parent / "static" / "metrics.json"
 Counts = dict[str, dict[int, tuple[int, int]]]
 """By template and update: how many rollouts succeeded, of how many."""

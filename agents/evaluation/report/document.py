@@ -25,8 +25,6 @@ _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (
     "dom blocks windowed curves pages filters tasks aligned compared episodes groups heat watch start".split()  # noqa: SIM905
 )
-
-
 _OWN_NAMES = ("127.0.0.1", "localhost")
 _NEVER_STORED = {"Cache-Control": "no-store"}
 

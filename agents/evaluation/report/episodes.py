@@ -32,8 +32,6 @@ from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task
 
 _FRAME = len('<script type="application/gzip" id=""></script>\n')
-
-
 _LEFT_OUT = ("script", "iframe", "frame", "object", "embed", "base")
 
 

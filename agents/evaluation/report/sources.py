@@ -25,18 +25,10 @@ from webarena_gym.tasks import Task
 
 MOST_GROUPS = 12
 """Groups of a run that a report shows by default."""
-
-
 UNKNOWN = "unknown"
-
-
 _EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agents.evaluate --save`, or a folder of such"
-
-
 _SHOWN_AS = {"observation": "html", "dialect": "webrl"}
 """Keywords of an env that EnvSettings lacks, with the values of envs of EnvSettings."""
-
-
 OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
 
 CAUSES = {
@@ -48,11 +40,7 @@ CAUSES = {
     "injected": "followed a hostile page",
 }
 """Why an episode failed, by the kind of its first check that did."""
-
-
 SUFFIXES = (".csv", ".jsonl")
-
-
 _TAGS = re.compile(r"</?(?:think|answer)>")
 
 

@@ -1,4 +1,4 @@
-"""Pieces that are computed from rows: counts, sums, lists of a column, also across pages."""
+"""Computed texts: pieces that follow from rows (counts, sums, lists, also across pages), and derivations of a text from pieces."""
 
 from collections.abc import Collection
 from functools import lru_cache
@@ -10,12 +10,8 @@ from agents.models.pointer.pages import Piece, Row, Table, page_pieces, tables_o
 
 _LONGEST_LIST = 1_200  # characters
 _MOST_COMPUTED = 400  # pieces of one page
-
-
 _COMPARISONS = (("at most", le), ("below", lt), ("at least", ge), ("above", gt))
 _SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ", "bullets"))
-
-
 _MAX_PIECES = 30
 
 

@@ -1,4 +1,4 @@
-"""Goals read as words, numbers, names and dates, with the spans that may be copied out of them."""
+"""Goals read as words, numbers, names and dates; the spans that may be copied out of them; and how other texts stand in them."""
 
 import re
 from calendar import monthrange
@@ -26,14 +26,10 @@ _SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{2,4})\b")
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _SMALL_NUMBERS = {word: number for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
 _ORDINALS = {word: number for number, word in enumerate("first second third fourth fifth sixth".split(), 1)}  # noqa: SIM905
-
-
 MONEY = r"\$\d[\d,]*(?:\.\d\d)?"
 DURATION = r"\d+h \d+min|\d+ ?min|\d+h"
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _TIME = re.compile(r"(?:(\d+)h ?)?(?:(\d+) ?min)?")
-
-
 MATCH = 8
 _NO_MATCH = (0.0,) * MATCH
 

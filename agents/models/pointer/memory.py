@@ -2,7 +2,7 @@
 
 After retrieval-augmented reinforcement learning (Goyal et al., arXiv 2202.08417): a policy reads, at each step, from a set of past
 experience that is not in its parameters. There, slots of a recurrent state attend to encoded trajectories. Here a look-up of the
-nearest steps of the site is not trained, and `reading.MemoryRead` attends to them with trained parameters.
+nearest steps of the site is not trained, and `MemoryRead` attends to them with trained parameters.
 """
 
 import json
@@ -25,8 +25,6 @@ MATCHES = 3
 """Ways in which a candidate may do the same as a step: the same deed, the same kind, the same label."""
 _WEIGHTS = numpy.array([4.0, 1.0, 2.0, 1.0, 1.0], numpy.float32)  # of the numbers in the look-up
 _NO_STEP, _NO_CANDIDATE = -1, -2
-
-
 _HIDDEN = 16
 
 
@@ -71,9 +69,8 @@ class StepMemory:
         self._goals = list(dict.fromkeys(step.goal for step in self.steps))
         self._goal_words = [words_in(goal) for goal in self._goals]
         numbers = {goal: number for number, goal in enumerate(self._goals)}
-        self._rows: dict[
-            str, tuple[Ids, Ids]
-        ] = {}  # by site: goal, path, title and earlier deed of each step, and what it does
+        # by site: goal, path, title and earlier deed of each step, and what it does
+        self._rows: dict[str, tuple[Ids, Ids]] = {}
         for site in dict.fromkeys(step.site for step in self.steps):
             own = [step for step in self.steps if step.site == site]
             keys = [

@@ -1,4 +1,7 @@
-"""The network: one score for each candidate of each question, from the texts around it, its numbers and what the question is about."""
+"""The network: one score for each candidate of each question, from the texts around it, its numbers and its context.
+
+Its batches, its checkpoints, and ensembles of networks are here, too.
+"""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -33,9 +36,6 @@ from agents.models.pointer.reader import (
 
 UNKNOWN = ("<name>", "<number>")
 WEIGHTS, RECORD, MEMORY = "pointer.safetensors", "pointer.json", "memory.json"
-
-
-_HOST = "#host_"
 
 
 class Vocabulary:
@@ -329,12 +329,8 @@ class PointerEnsemble(nn.Module):
         ]
         found = []
         for number, question in enumerate(questions):
-            voices = torch.tensor(self._weights.of(_situation(question, texts)))
+            host = texts.known[int(question.context.slots[1])].rpartition("#host_")[2]  # of the page, as the context names it
+            voices = torch.tensor(self._weights.of(host))
             logprobs = torch.stack([own[number] for own in scored])
             found.append((logprobs + (voices / voices.sum()).log()[:, None]).logsumexp(0))
         return Scores(torch.cat(found), tuple(map(len, found)))
-
-
-def _situation(question: Question, texts: StringTable) -> str:
-    """Return the host of the page that a question is about, as its context names it."""
-    return texts.known[int(question.context.slots[1])].rpartition(_HOST)[2]

@@ -1,4 +1,4 @@
-"""Pages read back from the env's simplified HTML: controls, segments of text, and rows of tables and lists."""
+"""Pages read back from the env's simplified HTML: controls and lines, tables, pieces of text, and what the lines have to do with a goal."""
 
 import re
 from collections.abc import Sequence
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from agents.models.pointer.goals import DURATION, MONEY, Goal, amount_of, date_of, words_of
 
 Use = Literal["link", "button", "box", "text", "area", "select"]
-
-
 Floats = NDArray[numpy.float32]
 Ids = NDArray[numpy.int32]
 EXTREMES = 18
@@ -25,12 +23,8 @@ _TAG = re.compile(r"<([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![a-z-])([a-z-]+)="([^"]*)"')
 _NOTE = re.compile(r"\[\d+ more lines (?:above|below)\]")
 _TAB = re.compile(r"\[(\d+)\](\*?) (.*)")
-
-
 _IN_BRACKETS = re.compile(r" \(([^()]*)\)")
 _BEHIND_COMMA = re.compile(r", (\d+)")
-
-
 _PARTS = re.compile(
     rf"{MONEY}|{DURATION}|\d[\d,.]* k?m\b|https?://[^\s\"<>]+|[\w.+-]+@[\w.-]*\w(?::[\w./-]+)?|"
     r"\d\d:\d\d-\d\d:\d\d|\d+(?:[.,-]\d+)*|@?[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)+"

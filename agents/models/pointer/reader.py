@@ -49,8 +49,6 @@ RANKS = 7
 ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * MATCH + 4 + EXTREMES + WANTED + 14 + RANKS
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + EXTREMES + WANTED + 2 * MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
-
-
 _MATCHED = [0, 3, 1, 4, 5, 6]  # the slots of a piece that are compared with the goal
 _KIND_PLACES = {kind: place for place, kind in enumerate(KINDS)}
 _SOURCE_PLACES = {source: place for place, source in enumerate(SOURCES)}
@@ -59,19 +57,13 @@ _LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _LARGEST_PAGE = 500  # of them of one page
 _ADDRESSES = 3  # the first pieces of each page, which are of its address
 _OLDEST = 14  # pages that are remembered
-
-
 _MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
 _MOST_MATCHES = 200_000  # of texts with goals, that are kept
-
-
 _WORDS = {
     "option": "select {argument} in {label}", "type": "type into {label}", "search": "search in {label}", "area": "write into {label}",
     "done": "exit without an answer", "n/a": "exit with N/A", "answer": "exit with an answer", "back": "go back", "up": "scroll up",
     "down": "scroll down", "tab": "switch to tab {argument}",
 }  # fmt: skip
-
-
 T = TypeVar("T")
 
 

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _ROOM = 64  # decoding steps that fit into a buffer before it is copied to a larger one
-
-
 BLOCK = 16  # tokens that are stored, found and evicted together
-
-
 ATTENTIONS = ("sdpa", "eager", IMPLEMENTATION)
 """The attention implementations of transformers that add a float mask to the scores."""
 
