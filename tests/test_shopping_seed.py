@@ -8,7 +8,7 @@ import pytest
 
 from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, value, worlds
 from webarena_gym.sites import shopping
-from webarena_gym.sites.shopping.views.search import find
+from webarena_gym.sites.shopping.views.catalogue import find
 
 SEEDS = (0, 1, 2, 3, 5, 8, 13, -1, 2**40)
 
