@@ -540,7 +540,7 @@ def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(vis
 
 
 def test_pictures_are_of_what_the_name_says():
-    catalogue = json.loads(resources.files("webarena_gym.sites.shopping.world").joinpath("catalogue.json").read_text("utf-8"))
+    catalogue = json.loads(resources.files("webarena_gym.sites.shopping").joinpath("catalogue.json").read_text("utf-8"))
     nouns = [kind[0] for leaves in catalogue["categories"].values() for leaf in leaves.values() for kind in leaf[2]]
     drawn = {
         noun: [path.get("d") for path in fromstring(draw_image(f"Brand {noun}").encode()).iter("{*}path")] for noun in nouns
