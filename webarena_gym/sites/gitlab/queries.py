@@ -1,13 +1,12 @@
-"""Roles, visibility, addresses, and the queries that several pages share. SQL names a project p, a group g."""
+"""Visibility, addresses, and the queries that several pages share. SQL names a project p, a group g."""
 
 import re
 import sqlite3
 from typing import Any
 
+from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit.database import first
 
-ROLES = ("Guest", "Reporter", "Developer", "Maintainer", "Owner")
-"""The roles, each of which may do all that the ones before it may."""
 VISIBILITIES = ("private", "internal", "public")
 
 VISIBLE = """(p.visibility = 'public' OR p.visibility = 'internal' AND :me IS NOT NULL
@@ -17,15 +16,6 @@ VISIBLE = """(p.visibility = 'public' OR p.visibility = 'internal' AND :me IS NO
 VISIBLE_GROUP = """(g.visibility = 'public' OR g.visibility = 'internal' AND :me IS NOT NULL
     OR g.group_id IN (SELECT group_id FROM current_group_member WHERE user_id = :me))"""
 """Holds for a group g that the person :me may see."""
-
-
-def rank(role: str) -> int:
-    """Return how much a role may do, from 1 for a guest to 5 for an owner; 0 for somebody without a role.
-
-    >>> rank("Developer") > rank("Reporter"), rank("")
-    (True, 0)
-    """
-    return ROLES.index(role) + 1 if role in ROLES else 0
 
 
 def project_role(db: sqlite3.Connection, project_id: int, user_id: int | None) -> str:

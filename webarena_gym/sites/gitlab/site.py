@@ -17,7 +17,8 @@ from werkzeug.exceptions import Forbidden, NotFound
 
 from webarena_gym.sites.country.texts import amount, span
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.queries import project_role, rank
+from webarena_gym.sites.gitlab.queries import project_role
+from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import here, members_of, visitor
 from webarena_gym.sites.kit.forms import clean

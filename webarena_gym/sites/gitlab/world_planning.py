@@ -9,8 +9,19 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, is_held_out, share
-from webarena_gym.sites.gitlab.queries import rank
-from webarena_gym.sites.gitlab.world_projects import ME, SIZES, Branch, Group, Project, Repository, Sizes, User, fill, pools
+from webarena_gym.sites.gitlab.world_projects import (
+    ME,
+    SIZES,
+    Branch,
+    Group,
+    Project,
+    Repository,
+    Sizes,
+    User,
+    fill,
+    pools,
+    rank,
+)
 from webarena_gym.sites.prose import grammar
 from webarena_gym.sites.prose import issues as issues_prose
 

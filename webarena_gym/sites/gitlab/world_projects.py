@@ -11,7 +11,6 @@ from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.names import Person, invented, population
-from webarena_gym.sites.gitlab.queries import rank
 
 Range = tuple[int, int]
 """At least, and at most."""
@@ -52,6 +51,19 @@ SIZES: Mapping[Scale, Sizes] = {
         giant_commits=(180, 420), giant_branches=(6, 16), most_notes=7, is_composed=True,
     ),
 }  # fmt: skip
+
+
+ROLES = ("Guest", "Reporter", "Developer", "Maintainer", "Owner")
+"""The roles, each of which may do all that the ones before it may."""
+
+
+def rank(role: str) -> int:
+    """Return how much a role may do, from 1 for a guest to 5 for an owner; 0 for somebody without a role.
+
+    >>> rank("Developer") > rank("Reporter"), rank("")
+    (True, 0)
+    """
+    return ROLES.index(role) + 1 if role in ROLES else 0
 
 
 _SLOT = re.compile(r"@(\w+)@")

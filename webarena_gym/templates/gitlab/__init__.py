@@ -6,9 +6,9 @@ from typing import Any
 
 from webarena_gym.pages.reading import MAX_LABEL, clean
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind
-from webarena_gym.sites.gitlab.queries import ROLES, VISIBLE, VISIBLE_GROUP
+from webarena_gym.sites.gitlab.queries import VISIBLE, VISIBLE_GROUP
 from webarena_gym.sites.gitlab.site import BRAND
-from webarena_gym.sites.gitlab.world_projects import pools
+from webarena_gym.sites.gitlab.world_projects import ROLES, pools
 from webarena_gym.sites.prose import issues
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step

@@ -8,9 +8,10 @@ from werkzeug.exceptions import Forbidden, NotFound
 
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.queries import ROLES, VISIBILITIES, VISIBLE_GROUP, group_role, is_slug, project_role, rank, slug
+from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE_GROUP, group_role, is_slug, project_role, slug
 from webarena_gym.sites.gitlab.site import RESERVED, Field, find_project, members_only, my_id, require_role, site
 from webarena_gym.sites.gitlab.views.projects import list_projects
+from webarena_gym.sites.gitlab.world_projects import ROLES, rank
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, day, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 

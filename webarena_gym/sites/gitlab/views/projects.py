@@ -12,8 +12,9 @@ from werkzeug.exceptions import Forbidden
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.git import delete_project
-from webarena_gym.sites.gitlab.queries import VISIBILITIES, is_slug, rank, slug
+from webarena_gym.sites.gitlab.queries import VISIBILITIES, is_slug, slug
 from webarena_gym.sites.gitlab.site import Field, find_project, members_only, my_id, require_role, role_in, site
+from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit.accounts import return_url
 from webarena_gym.sites.kit.forms import Pager, checked, clean, complaints, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
