@@ -3,8 +3,7 @@
 import re
 from functools import cache
 
-from webarena_gym.sites.prose.grammar import expansions
-from webarena_gym.sites.prose.pools import pool
+from webarena_gym.sites.prose.grammar import expansions, pool
 from webarena_gym.sites.prose.things import Thing
 
 MARK = "§"

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import webarena_gym.sites
+from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
 
 NOW = datetime(2023, 6, 15, 10, 0)
 NAMES = ("Ada Brook", "Ben Cole", "Cleo Dunn", "Dora Éclair", "Emil Frost", "Fay O'Gray")

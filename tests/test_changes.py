@@ -15,8 +15,7 @@ from webarena_gym.errors import TaskError
 from webarena_gym.sites import changes
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import incidental, net_changes, overlay_changes
-from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.overlay import Overlay
+from webarena_gym.sites.kit.database import Database, Overlay
 from webarena_gym.sites.planting import Planted, plant
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit.side_effects import _posts, _rule, _Search

@@ -6,16 +6,17 @@ import pytest
 from werkzeug.test import EnvironBuilder
 
 from tests.visitors import database_of
-from webarena_gym.sites.country import formats, texts
+from webarena_gym.sites.country import texts
 from webarena_gym.sites.country.seeding import insert
-from webarena_gym.sites.gitlab.forms import Field as CodeField
-from webarena_gym.sites.kit import forms, visits
-from webarena_gym.sites.kit.forms import EMAIL, Field
-from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.country.texts import span
+from webarena_gym.sites.gitlab.site import Field as CodeField
+from webarena_gym.sites.kit import forms
+from webarena_gym.sites.kit.accounts import members_of, return_url
+from webarena_gym.sites.kit.forms import EMAIL, Field, Pager
 from webarena_gym.sites.kit.requests import Request, redirect
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.layout import PLAIN
-from webarena_gym.sites.reddit.forms import USERNAME
+from webarena_gym.sites.reddit.site import USERNAME
 
 SCHEMA = """
 CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -119,15 +120,13 @@ def test_a_page_holds_its_rows_and_says_which(ask):
     ["", "elsewhere", "http://evil.test/", "//evil.test", "/\\evil.test", "/\t/evil.test", "/\n/evil.test", "\r//evil.test"],
 )
 def test_forms_lead_to_no_other_site(ask, address):
-    assert visits.return_url(ask(return_url=address), "/home") == "/home"
-    assert visits.return_url(ask(return_url="/a?b=c"), "/home") == "/a?b=c"
+    assert return_url(ask(return_url=address), "/home") == "/home"
+    assert return_url(ask(return_url="/a?b=c"), "/home") == "/a?b=c"
 
 
 def test_pages_for_members_send_strangers_to_sign_in_and_remember_where_they_were(ask, database):
     row = database.connection.execute("SELECT 5 AS user_id").fetchone()
-    guard = visits.members_only(
-        lambda request: row if request.session.get("user_id") else None, "/login", "Please sign in.", "/home"
-    )
+    guard = members_of(lambda request: row if request.session.get("user_id") else None, "/login", "Please sign in.", "/home")
     page = guard(lambda request, member, **_: str(member["user_id"]))
 
     stranger = ask("/secret?p=2")
@@ -145,14 +144,14 @@ def test_pages_for_members_send_strangers_to_sign_in_and_remember_where_they_wer
 
 def test_times_are_written_as_databases_hold_them_and_spans_in_their_largest_unit(ask):
     assert ask().stamp == "2023-03-05 10:00:00"
-    assert [formats.span(seconds) for seconds in (0, 60, 7200, 86400 * 29, 86400 * 365)] == [
+    assert [span(seconds) for seconds in (0, 60, 7200, 86400 * 29, 86400 * 365)] == [
         "",
         "1 minute",
         "2 hours",
         "29 days",
         "1 year",
     ]
-    assert formats.span(86400 * 29, in_weeks=True) == "4 weeks"
+    assert span(86400 * 29, in_weeks=True) == "4 weeks"
 
 
 def test_texts_for_addresses_counts_and_searches(database):

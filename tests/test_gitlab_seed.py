@@ -1,10 +1,9 @@
 """The code host's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
 from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value, worlds
-from webarena_gym.sites.country.people import population
-from webarena_gym.sites.gitlab.access import VISIBLE
-from webarena_gym.sites.gitlab.base import RESERVED
-from webarena_gym.sites.gitlab.slugs import is_slug
+from webarena_gym.sites.country.names import population
+from webarena_gym.sites.gitlab.queries import VISIBLE, is_slug
+from webarena_gym.sites.gitlab.site import RESERVED
 
 SEEDS = (0, 1, 7, 1000, 1003)
 

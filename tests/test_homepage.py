@@ -8,8 +8,8 @@ import pytest
 
 from tests.visitors import Visitor
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.sites.country.people import population
-from webarena_gym.sites.homepage.arithmetic import calculate, read
+from webarena_gym.sites.country.names import population
+from webarena_gym.sites.homepage.site import calculate, read
 from webarena_gym.sites.world import build
 
 HOST = "http://home.test"

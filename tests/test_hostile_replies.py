@@ -35,7 +35,7 @@ ADDRESSES = (
     "http://\uff53hop.test/", "http://\x00/", "http://shop.test/%00", "http://shop.test/%zz", f"http://shop.test/{'a' * 50_000}",
     f"http://shop.test/?{'a=b&' * 5_000}", f"http://shop.test/{'/' * 5_000}", f"http://shop.test/{'../' * 3_000}", "mailto:a@b", "chrome://settings",
     "x", "/", "?", "#", " ", "", "http://a..b/", "http://shop.test/\ud800", "http://\ud800.test/", "http://0x7f.1/", "http:/shop.test/",
-    "http://sh\nop.test/", "http://shop.test/static/../../../../etc/passwd", "http://shop.test/static/..%2f..%2fbase.py",
+    "http://sh\nop.test/", "http://shop.test/static/../../../../etc/passwd", "http://shop.test/static/..%2f..%2fsite.py",
     "http://shop.test/static//etc/passwd",
 )  # fmt: skip
 NAMES = (

@@ -12,8 +12,8 @@ from werkzeug.exceptions import Forbidden
 from tests.visitors import database_of
 from webarena_gym.pages.page import HostUnknownError, Network
 from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.country.seeding import ENDS, sign_in
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import ENDS, sign_in
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.world import load_site
 

@@ -25,19 +25,19 @@ from webarena_gym.errors import SnapshotError
 from webarena_gym.server.episodes import EpisodeStore
 from webarena_gym.server.schema import NewEpisode
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
-from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.dice import moment
 from webarena_gym.sites.country.geography import country
-from webarena_gym.sites.country.people import people, population
-from webarena_gym.sites.country.words import WORDS, invented
+from webarena_gym.sites.country.names import WORDS, invented, people, population
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.layout import PLAIN
-from webarena_gym.sites.map import finding as places
+from webarena_gym.sites.map import queries as places
 from webarena_gym.sites.map.queries import PLACES
-from webarena_gym.sites.prose import Opinion, Thing
-from webarena_gym.sites.shopping import carts, queries, variants
-from webarena_gym.sites.shopping.forms import RefusedError
-from webarena_gym.sites.shopping.views.search import find
-from webarena_gym.sites.shopping.world import products
+from webarena_gym.sites.prose.reviews import Opinion
+from webarena_gym.sites.prose.things import Thing
+from webarena_gym.sites.shopping import carts, queries
+from webarena_gym.sites.shopping.carts import RefusedError, restock_variant, variants_of
+from webarena_gym.sites.shopping.views.catalogue import find
+from webarena_gym.sites.shopping.world_products import draw_products
 from webarena_gym.sites.wikipedia import queries as articles
 from webarena_gym.sites.world import build, load_world
 from webarena_gym.tasks import Expert, Task
@@ -159,7 +159,7 @@ def test_worlds_for_training_and_held_out_ones_share_no_names():
             assert set(people(7, scale)).isdisjoint(people(1003, other))
             assert set(population(7, scale)).isdisjoint(population(1003, other))
             assert {town.name for town in country(7, scale).towns}.isdisjoint(town.name for town in country(1003, other).towns)
-            goods = [products.draw(seed, moment(seed), each).products for seed, each in ((7, scale), (1003, other))]
+            goods = [draw_products(seed, moment(seed), each).products for seed, each in ((7, scale), (1003, other))]
             assert {one.name for one in goods[0]}.isdisjoint(one.name for one in goods[1])
             assert {one.brand for one in goods[0]}.isdisjoint(one.brand for one in goods[1])
 
@@ -378,8 +378,8 @@ def test_a_variant_that_is_sold_out_is_refused_and_one_that_is_bought_has_less(w
             carts.add(db, 1, product, 1, options)
         (line,) = [line for line in carts.lines(db, 1) if line.product_id == product_id]
         assert (line.sku, line.available, line.quantity) == (sku, quantity, quantity)
-        variants.add(db, product_id, choice, -2)
-        assert variants.of(db, [product_id])[product_id, choice].quantity == quantity - 2
+        restock_variant(db, product_id, choice, -2)
+        assert variants_of(db, [product_id])[product_id, choice].quantity == quantity - 2
 
 
 # Search.
@@ -592,7 +592,7 @@ def test_an_episode_server_plays_in_large_worlds():
 
 
 def test_the_tables_hold_what_a_reader_finds_in_reviews(world):
-    goods = {one.product_id: one for one in products.draw(WORLD, moment(WORLD), "large").products}
+    goods = {one.product_id: one for one in draw_products(WORLD, moment(WORLD), "large").products}
     formal = rows(
         world,
         "shopping",

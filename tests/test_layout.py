@@ -17,9 +17,8 @@ from webarena_gym.observation.writers import HtmlWriter, write
 from webarena_gym.pages import dom
 from webarena_gym.pages.reading import MAX_LABEL, Labels, clean
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.sites.kit.sessions import COOKIE
-from webarena_gym.sites.layout import PLAIN, Layout, layout_of
-from webarena_gym.sites.layout.wording import Wording, table
+from webarena_gym.sites.country.seeding import COOKIE
+from webarena_gym.sites.layout import PLAIN, Layout, Wording, layout_of, table
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
 from webarena_gym.tools.audit import replay

@@ -18,14 +18,15 @@ from webarena_gym.browsers.http import CookieJar, render_response, resolve_url
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Response, Tab
 from webarena_gym.sites.country import texts
-from webarena_gym.sites.gitlab import markdown, planning, slugs
-from webarena_gym.sites.homepage import arithmetic
+from webarena_gym.sites.gitlab import planning
+from webarena_gym.sites.gitlab.queries import is_slug, slug
+from webarena_gym.sites.gitlab.site import render_markdown
+from webarena_gym.sites.homepage.site import read
 from webarena_gym.sites.kit import forms
-from webarena_gym.sites.layout.wording import Wording
-from webarena_gym.sites.map.addresses import read_address
-from webarena_gym.sites.map.units import read_coordinates
+from webarena_gym.sites.layout import Wording
+from webarena_gym.sites.map.geometry import read_address, read_coordinates
 from webarena_gym.sites.wikipedia import markup
-from webarena_gym.sites.wikipedia.views.search import snippet
+from webarena_gym.sites.wikipedia.views.articles import snippet
 from webarena_gym.spaces import within_charset
 
 ROOT = Path(__file__).parent.parent
@@ -275,9 +276,9 @@ def browse(text):
 
 
 SCANNERS = {
-    "code host: Markdown": markdown.render_markdown,
+    "code host: Markdown": render_markdown,
     "code host: mentions": planning.mentions,
-    "code host: names": lambda text: (slugs.slug(text), slugs.is_slug(text)),
+    "code host: names": lambda text: (slug(text), is_slug(text)),
     "encyclopedia: sections": lambda text: markup.whole(markup.sections(text)),
     "encyclopedia: a body": lambda text: markup.html(text, exists),
     "encyclopedia: a search": lambda text: snippet(markup.plain(text), "needle"),
@@ -288,7 +289,7 @@ SCANNERS = {
         forms.is_email(text),
         forms.day(text),
         forms.whole_number(text, 0, 9),
-        arithmetic.read(text),
+        read(text),
     ),
     "layouts: labels": Wording(1).label,
     "browser: addresses": lambda text: (

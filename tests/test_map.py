@@ -10,13 +10,12 @@ import pytest
 from werkzeug.test import Client
 
 from tests.visitors import Visitor
+from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
-from webarena_gym.sites.map import finding, queries
-from webarena_gym.sites.map.geometry import Point, metres_between
-from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
-from webarena_gym.sites.map.steps import directions, line
-from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.sites.map import queries
+from webarena_gym.sites.map import queries as finding
+from webarena_gym.sites.map.geometry import Point, distance, duration, metres_between
+from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot, directions, line
 from webarena_gym.sites.world import build, load_site
 
 HOST = "http://map.test"
@@ -66,7 +65,7 @@ class MapVisitor(Visitor):
         return [link.text for link in self.browser.page().root.cssselect(".found a, table a")]
 
     def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        return queries.rows(self.db, query, *values)
+        return queries.fetch(self.db, query, *values)
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ import pytest
 from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, content, none, opened, worlds
 from webarena_gym.sites.country.geography import KINDS, country
 from webarena_gym.sites.map import queries
-from webarena_gym.sites.map.addresses import NUMBERS, metres_of
-from webarena_gym.sites.map.categories import CATEGORIES
-from webarena_gym.sites.map.geometry import Point, metres_between
+from webarena_gym.sites.map.geometry import NUMBERS, Point, metres_between, metres_of
+from webarena_gym.sites.map.queries import CATEGORIES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
 
 SEEDS = (-1, 1, 2, 7, 1000)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import fragments_fromstring, tostring
 
-from webarena_gym.sites.gitlab.markdown import render_markdown
+from webarena_gym.sites.gitlab.site import render_markdown
 
 TAGS = {
     "h2",

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from webarena_gym.errors import SnapshotError
-from webarena_gym.sites.kit.overlay import Overlay
+from webarena_gym.sites.kit.database import Overlay
 
 SCHEMA = """
 CREATE TABLE note (note_id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL, title TEXT UNIQUE, votes INTEGER NOT NULL DEFAULT 0);

@@ -7,15 +7,16 @@ from itertools import product
 import pytest
 
 from tests.prose_reader import read_opinions, read_outcomes, says
-from webarena_gym.sites import prose
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose import grammar, pools, things, topics
-from webarena_gym.sites.prose.registers import written
+from webarena_gym.sites.prose import grammar, issues, reviews, things, threads
+from webarena_gym.sites.prose import grammar as pools
+from webarena_gym.sites.prose.grammar import written
+from webarena_gym.sites.prose.things import WORKS
 
 FILES = ("aspects", "reviews", "threads", "issues")
 HALVES = pytest.mark.parametrize("is_held_out", [False, True], ids=["training", "held-out"])
 USERS = [f"user_{number}" for number in range(60)]
-NOUNS = [noun for noun, kind in things.kinds().items() if kind.group not in set(topics.WORKS.values())]
+NOUNS = [noun for noun, kind in things.kinds().items() if kind.group not in set(WORKS.values())]
 FORUMS = sorted({*pools.sections("cases"), *pools.sections("debates"), "Velim"} - {"general", "town"})
 
 
@@ -23,16 +24,16 @@ def drawn_reviews(count, is_held_out, register=None):
     dice = Dice(f"reviews/{is_held_out}/{count}")
     for number in range(count):
         attributes = (("Battery Life", "10 hours"), ("Dishwasher Safe", "Yes" if number % 2 else "No"))
-        thing = prose.Thing(dice.pick(NOUNS), "Bako", attributes)
-        facts = prose.draw_review(dice, thing, number % 5 + 1)
+        thing = things.Thing(dice.pick(NOUNS), "Bako", attributes)
+        facts = reviews.draw_review(dice, thing, number % 5 + 1)
         facts = replace(facts, register=register) if register else facts
-        yield facts, prose.compose_review(facts, dice, is_held_out=is_held_out)
+        yield facts, reviews.compose_review(facts, dice, is_held_out=is_held_out)
 
 
 def drawn_threads(count, is_held_out):
     dice = Dice(f"threads/{is_held_out}")
     for number in range(count):
-        thread = prose.draw_discussion(
+        thread = threads.draw_discussion(
             dice,
             FORUMS[number % len(FORUMS)],
             USERS,
@@ -41,17 +42,17 @@ def drawn_threads(count, is_held_out):
             places=["Velim", "Okra"],
             is_held_out=is_held_out,
         )
-        post = prose.compose_post(thread.post, dice, is_held_out=is_held_out)
-        yield thread, post, [prose.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
+        post = threads.compose_post(thread.post, dice, is_held_out=is_held_out)
+        yield thread, post, [threads.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
 
 
 def drawn_issues(count, is_held_out):
     dice = Dice(f"issues/{is_held_out}")
     for number in range(count):
-        defect = prose.draw_defect(dice, is_held_out=is_held_out)
-        bug = prose.Bug(defect=defect, version="2.4.1", platform=dice.pick(prose.PLATFORMS), since="2.3" if number % 2 else "",
+        defect = issues.draw_defect(dice, is_held_out=is_held_out)
+        bug = issues.Bug(defect=defect, version="2.4.1", platform=dice.pick(issues.PLATFORMS), since="2.3" if number % 2 else "",
                         register="formal")  # fmt: skip
-        yield bug, prose.compose_issue(bug, dice, is_held_out=is_held_out)
+        yield bug, issues.compose_issue(bug, dice, is_held_out=is_held_out)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -122,7 +123,7 @@ def test_clauses_name_no_material():
                                                  ("Tritan", "rust")])  # fmt: skip
 def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out):
     for noun in NOUNS:
-        thing = prose.Thing(noun, attributes=(("Material", material),))
+        thing = things.Thing(noun, attributes=(("Material", material),))
         for family, side in product(thing.families.values(), ("good", "bad")):
             known = {**thing.slots, "pet": "the cat"}
             suiting = [line for line in pools.pool("aspects", is_held_out)[f"{family} {side}"] if line.suits(known)]
@@ -133,20 +134,20 @@ def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out)
 
 def test_things_that_nobody_put_into_a_group_have_what_suits_anything():
     for noun, pronoun in (("Zither", "it"), ("Reading Glasses", "they")):
-        thing = prose.Thing(noun)
+        thing = things.Thing(noun)
         assert thing.slots["it"] == pronoun
         for number in range(30):
-            facts = prose.draw_review(Dice(f"{noun}/{number}"), thing, number % 5 + 1)
-            assert prose.compose_review(facts, Dice(str(number)), is_held_out=number % 2 == 0).body
-    assert dict(prose.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
+            facts = reviews.draw_review(Dice(f"{noun}/{number}"), thing, number % 5 + 1)
+            assert reviews.compose_review(facts, Dice(str(number)), is_held_out=number % 2 == 0).body
+    assert dict(things.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
     with pytest.raises(ValueError, match="'speed'"):
-        prose.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
+        things.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
 
 
 def test_what_comes_whole_has_no_setup():
-    shelf = prose.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
+    shelf = things.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
     assert {"setup", "instruction"} & set(shelf.families) == set()
-    assert {"setup", "instruction"} <= set(prose.Thing("Bookshelf").families)
+    assert {"setup", "instruction"} <= set(things.Thing("Bookshelf").families)
 
 
 SAYS = {
@@ -250,8 +251,8 @@ def test_a_reader_finds_the_opinions_and_what_became_of_the_thing(is_held_out):
 
 @HALVES
 def test_other_facts_give_other_texts(is_held_out):
-    thing = prose.Thing("Water Bottle", "Bako")
-    own = prose.Opinion(aspect="leak", is_good=False)
+    thing = things.Thing("Water Bottle", "Bako")
+    own = reviews.Opinion(aspect="leak", is_good=False)
     variants = [
         own,
         replace(own, is_good=True),
@@ -266,8 +267,8 @@ def test_other_facts_give_other_texts(is_held_out):
     ]
     for number in range(40):
         texts = [
-            prose.compose_review(
-                prose.ReviewFacts(thing=thing, rating=2, opinions=(opinion,)), Dice(str(number)), is_held_out=is_held_out
+            reviews.compose_review(
+                reviews.ReviewFacts(thing=thing, rating=2, opinions=(opinion,)), Dice(str(number)), is_held_out=is_held_out
             )
             for opinion in variants
         ]
@@ -280,7 +281,7 @@ NEGATION = re.compile(r"\b(?:not|never|no|nothing|nobody|none|cannot)\b|n'?t\b",
 def test_registers_keep_every_negation():
     text = "it does not leak. I cannot say no, and I have not seen it. Nobody never did. It is not so, I would not say that."
     wanted = len(NEGATION.findall(text))
-    for register, number in product(prose.REGISTERS, range(20)):
+    for register, number in product(grammar.REGISTERS, range(20)):
         from_it = written(text, register, Dice(f"{register}/{number}"))
         said = re.sub(r"\b(does|is|have|would|do|did|was|could|has|wo|ca)nt\b", r"\1n't", from_it)
         assert len(NEGATION.findall(said)) == wanted, from_it
@@ -288,20 +289,22 @@ def test_registers_keep_every_negation():
 
 def test_opinions_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="ironic"):
-        prose.Opinion(aspect="leak", is_good=True, voice="ironic")
+        reviews.Opinion(aspect="leak", is_good=True, voice="ironic")
     with pytest.raises(ValueError, match="who"):
-        prose.Opinion(aspect="leak", is_good=True, voice="heard")
+        reviews.Opinion(aspect="leak", is_good=True, voice="heard")
     with pytest.raises(ValueError, match="retracted"):
-        prose.Opinion(aspect="leak", is_good=True, strength="strong", is_retracted=True)
+        reviews.Opinion(aspect="leak", is_good=True, strength="strong", is_retracted=True)
     with pytest.raises(ValueError, match="no aspects of 'Water Bottle'"):
-        prose.ReviewFacts(thing=prose.Thing("Water Bottle"), rating=3, opinions=(prose.Opinion(aspect="zipper", is_good=True),))
+        reviews.ReviewFacts(
+            thing=things.Thing("Water Bottle"), rating=3, opinions=(reviews.Opinion(aspect="zipper", is_good=True),)
+        )
 
 
 def test_a_verdict_is_the_writers_own_and_last():
-    heard = prose.Opinion(aspect="taste", is_good=True, voice="heard", who="my aunt")
-    denied = prose.Opinion(aspect="leak", is_good=True, voice="quoted", who="my aunt", agrees=False)
-    turned = prose.Opinion(aspect="size", is_good=False, is_retracted=True)
-    facts = prose.ReviewFacts(thing=prose.Thing("Water Bottle"), rating=2, opinions=(heard, denied, turned))
+    heard = reviews.Opinion(aspect="taste", is_good=True, voice="heard", who="my aunt")
+    denied = reviews.Opinion(aspect="leak", is_good=True, voice="quoted", who="my aunt", agrees=False)
+    turned = reviews.Opinion(aspect="size", is_good=False, is_retracted=True)
+    facts = reviews.ReviewFacts(thing=things.Thing("Water Bottle"), rating=2, opinions=(heard, denied, turned))
     assert [facts.verdict(aspect) for aspect in ("taste", "leak", "size", "color")] == [None, False, False, None]
     assert facts.complaints == ("leak", "size")
 
@@ -310,25 +313,25 @@ def test_a_verdict_is_the_writers_own_and_last():
 def test_threads_hold_together(is_held_out):
     kinds = set()
     for thread, _, _ in drawn_threads(150, is_held_out):
-        answered = [said.author for said in thread.comments if isinstance(said.facts, prose.Answer)]
+        answered = [said.author for said in thread.comments if isinstance(said.facts, threads.Answer)]
         assert len(set(answered)) == len(answered)
-        sides = {thread.author: thread.post.side.text} if isinstance(thread.post, prose.Opening) else {}
+        sides = {thread.author: thread.post.side.text} if isinstance(thread.post, threads.Opening) else {}
         for place, said in enumerate(thread.comments):
             assert said.parent is None or said.parent < place
             kinds.add((type(said.facts).__name__, getattr(said.facts, "kind", "")))
-            if isinstance(said.facts, prose.Thanks):
+            if isinstance(said.facts, threads.Thanks):
                 answer = thread.comments[said.parent]
                 assert (answer.author, answer.facts.remedy) == (said.facts.user, said.facts.remedy)
                 assert said.author == thread.author
                 assert said.facts.remedy not in thread.post.tried
-            if isinstance(said.facts, prose.Stand):
+            if isinstance(said.facts, threads.Stand):
                 if said.facts.kind == "changed":
                     assert sides[said.author] == said.facts.side.opposite
                     assert sides[said.facts.user] == said.facts.side.text
                 if said.facts.kind in ("agree", "disagree"):
                     assert (sides[said.facts.user] == said.facts.side.text) is (said.facts.kind == "agree")
                 sides[said.author] = said.facts.side.text
-        thanked = [said for said in thread.comments if isinstance(said.facts, prose.Thanks) and said.facts.has_helped]
+        thanked = [said for said in thread.comments if isinstance(said.facts, threads.Thanks) and said.facts.has_helped]
         assert len(thanked) <= 1
     assert len(kinds) == 12  # all kinds of comments occur
 
@@ -337,7 +340,7 @@ def test_threads_hold_together(is_held_out):
 def test_titles_are_as_short_as_asked_for(is_held_out):
     for thread, _, _ in drawn_threads(80, is_held_out):
         titles = [
-            prose.compose_post(thread.post, Dice("short"), is_held_out=is_held_out, longest_title=longest).title
+            threads.compose_post(thread.post, Dice("short"), is_held_out=is_held_out, longest_title=longest).title
             for longest in (60, 200)
         ]
         assert len(titles[0]) <= max(60, len(titles[1]))
@@ -347,7 +350,7 @@ def test_titles_are_as_short_as_asked_for(is_held_out):
 def test_threads_say_their_facts(is_held_out):
     for thread, post, comments in drawn_threads(80, is_held_out):
         assert thread.post.place in post.body
-        if isinstance(thread.post, prose.Question):
+        if isinstance(thread.post, threads.Question):
             assert thread.post.problem.name.lower() in post.title.lower().replace("n't", " not") or "'" in post.title
         for said, text in zip(thread.comments, comments, strict=True):
             if getattr(said.facts, "user", ""):
@@ -364,13 +367,13 @@ def test_issues_say_symptom_trigger_and_where(is_held_out):
 
 
 @HALVES
-@pytest.mark.parametrize("kind", [prose.Inquiry, prose.Gap])
+@pytest.mark.parametrize("kind", [issues.Inquiry, issues.Gap])
 def test_questions_and_gaps_of_the_manual_say_what_happens(kind, is_held_out):
     dice = Dice(f"{kind.__name__}/{is_held_out}")
     for _ in range(40):
-        where = {"version": "2.4.1", "platform": dice.pick(prose.PLATFORMS)} if kind is prose.Inquiry else {}
-        facts = kind(defect=prose.draw_defect(dice, is_held_out=is_held_out), register="formal", **where)
-        _, body = prose.compose_issue(facts, dice, is_held_out=is_held_out)
+        where = {"version": "2.4.1", "platform": dice.pick(issues.PLATFORMS)} if kind is issues.Inquiry else {}
+        facts = kind(defect=issues.draw_defect(dice, is_held_out=is_held_out), register="formal", **where)
+        _, body = issues.compose_issue(facts, dice, is_held_out=is_held_out)
         for text in (facts.defect.symptom, *where.values()):
             assert text.lower() in body.lower(), body
 
@@ -379,10 +382,10 @@ def test_questions_and_gaps_of_the_manual_say_what_happens(kind, is_held_out):
 def test_merge_requests_say_what_they_do_and_close(is_held_out):
     dice = Dice(f"requests/{is_held_out}")
     for number in range(60):
-        defect, wish = prose.draw_defect(dice, is_held_out=is_held_out), prose.draw_wish(dice, is_held_out=is_held_out)
+        defect, wish = issues.draw_defect(dice, is_held_out=is_held_out), issues.draw_wish(dice, is_held_out=is_held_out)
         about, issue = (wish, "12") if number % 3 == 0 else (defect, "12" if number % 3 == 1 else "")
-        facts = prose.Request(about=about, issue=issue, has_tests=number % 2 == 0, register="formal")
-        _, body = prose.compose_request(facts, dice, is_held_out=is_held_out)
+        facts = issues.Request(about=about, issue=issue, has_tests=number % 2 == 0, register="formal")
+        _, body = issues.compose_request(facts, dice, is_held_out=is_held_out)
         assert (wish.wish if about is wish else defect.fix).lower() in body.lower(), body
         assert (re.search(r"[Cc]loses:? #12", body) is not None) == bool(issue), body
 

@@ -3,9 +3,7 @@
 import json
 
 from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, opened, value, worlds
-from webarena_gym.sites.reddit.texts import slug
-from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, capitalised, pool
-from webarena_gym.sites.reddit.world.sizes import SIZES
+from webarena_gym.sites.reddit.world_posts import LONGEST_TITLE, SIZES, capitalised, pool, slug
 
 SEEDS = (7, 1, 1003)
 

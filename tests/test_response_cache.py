@@ -5,10 +5,9 @@ import sqlite3
 import pytest
 
 from webarena_gym.pages.page import Network
-from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.requests import Response
-from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.kit.site import CachedResponse, ResponseCache, Site
 from webarena_gym.sites.layout import Layout
 
 SCHEMA = """

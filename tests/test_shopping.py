@@ -12,8 +12,8 @@ from lxml.etree import fromstring
 
 from tests.visitors import Visitor, small_database
 from webarena_gym.observation import observe
-from webarena_gym.sites.kit.sessions import sign_in
-from webarena_gym.sites.shopping import images
+from webarena_gym.sites.country.seeding import sign_in
+from webarena_gym.sites.shopping.views.catalogue import draw_image
 
 HOST = "http://shop.test"
 NOW = "2023-06-10 12:00:00"
@@ -540,10 +540,10 @@ def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(vis
 
 
 def test_pictures_are_of_what_the_name_says():
-    catalogue = json.loads(resources.files("webarena_gym.sites.shopping.world").joinpath("catalogue.json").read_text("utf-8"))
+    catalogue = json.loads(resources.files("webarena_gym.sites.shopping").joinpath("catalogue.json").read_text("utf-8"))
     nouns = [kind[0] for leaves in catalogue["categories"].values() for leaf in leaves.values() for kind in leaf[2]]
     drawn = {
-        noun: [path.get("d") for path in fromstring(images.draw(f"Brand {noun}").encode()).iter("{*}path")] for noun in nouns
+        noun: [path.get("d") for path in fromstring(draw_image(f"Brand {noun}").encode()).iter("{*}path")] for noun in nouns
     }
     other = drawn["Power Bank"]  # whose words say no shape
     assert sum(paths == other for paths in drawn.values()) <= len(nouns) // 20

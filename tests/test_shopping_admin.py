@@ -12,9 +12,9 @@ from lxml.html import HtmlElement, document_fromstring
 from tests.shopping_rows import GOODS, NOW, signed_in, small_shop
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.pages.page import Network, Response
-from webarena_gym.sites.country.formats import money
-from webarena_gym.sites.shopping_admin.base import site
-from webarena_gym.sites.shopping_admin.fields import parse_cents, parse_count, parse_date
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.shopping_admin.grids import parse_cents, parse_count, parse_date
+from webarena_gym.sites.shopping_admin.site import site
 from webarena_gym.sites.world import load_site
 
 HOST = "shop-admin.test"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, value, worlds
 from webarena_gym.sites import shopping
-from webarena_gym.sites.shopping.views.search import find
+from webarena_gym.sites.shopping.views.catalogue import find
 
 SEEDS = (0, 1, 2, 3, 5, 8, 13, -1, 2**40)
 
@@ -206,7 +206,7 @@ def test_reviews_follow_purchases(db):
 
 
 def test_opinions_name_their_aspect_and_no_other():
-    pool = json.loads((Path(shopping.__file__).parent / "world" / "opinions.json").read_text())
+    pool = json.loads((Path(shopping.__file__).parent / "opinions.json").read_text())
     keywords = {name: aspect["keyword"] for name, aspect in pool["aspects"].items()}
     assert len(set(keywords.values())) == len(keywords)
     sentences = [
@@ -222,7 +222,7 @@ def test_opinions_name_their_aspect_and_no_other():
 
 
 def test_reviews_agree_with_their_stars(db):
-    pool = json.loads((Path(shopping.__file__).parent / "world" / "opinions.json").read_text())
+    pool = json.loads((Path(shopping.__file__).parent / "opinions.json").read_text())
     praise = [text for aspect in pool["aspects"].values() for text in aspect["praise"]]
     complaints = [text for aspect in pool["aspects"].values() for text in aspect["complaint"]]
     for row in db.execute("SELECT rating, detail FROM review"):

@@ -47,11 +47,10 @@ def test_keys_are_those_of_this_package(package):
 
 PAGES = [
     *(path for folder in ("views", "templates", "static") for path in sorted((PACKAGE / "sites").glob(f"*/{folder}/*.*"))),
-    *sorted((PACKAGE / "sites").glob("*/base.py")),
-    *sorted((PACKAGE / "sites").glob("*/views.py")),
+    *sorted((PACKAGE / "sites").glob("*/site.py")),
     *(PACKAGE / "sites" / "layout").glob("*.*"),
-    *(path for path in sorted((PACKAGE / "sites" / "kit").glob("*.py")) if path.name != "sessions.py"),
-    *(path for path in sorted((PACKAGE / "sites").glob("*.py"))),
+    *sorted((PACKAGE / "sites" / "kit").glob("*.py")),
+    *sorted((PACKAGE / "sites").glob("*.py")),
 ]
 
 
@@ -61,7 +60,7 @@ def test_no_world_follows_from_what_only_pages_are_made_of():
     assert not used.intersection(PAGES)
 
 
-@pytest.mark.parametrize("path", ["gitlab/views/issues.py", "gitlab/templates/issue.html", "kit/site.py", "layout/shapes.py"])
+@pytest.mark.parametrize("path", ["gitlab/views/items.py", "gitlab/templates/issue.html", "kit/site.py", "layout/shapes.py"])
 def test_a_comment_in_a_view_changes_no_key(package, path):
     assert changed(package, path, "\n# a comment\n") == set()
 
@@ -69,10 +68,10 @@ def test_a_comment_in_a_view_changes_no_key(package, path):
 @pytest.mark.parametrize(
     ("path", "databases"),
     [
-        ("gitlab/seed.py", {"gitlab"}),
+        ("gitlab/world.py", {"gitlab"}),
         ("gitlab/schema.sql", {"gitlab"}),
-        ("gitlab/access.py", {"gitlab"}),  # which a module of the generator imports
-        ("gitlab/world/pools.json", {"gitlab"}),
+        ("gitlab/world_projects.py", {"gitlab"}),  # which a module of the generator imports
+        ("gitlab/pools.json", {"gitlab"}),
         ("map/geometry.py", {"map"}),
         ("country/dice.py", set(DATABASES)),
         ("country/geography.py", {"shopping", "reddit", "map", "wikipedia"}),
@@ -83,12 +82,12 @@ def test_a_change_of_what_a_generator_reads_changes_its_key(package, path, datab
 
 
 def test_what_a_generator_begins_to_import_is_followed(package):
-    seed, view = (package / "sites" / "gitlab" / name for name in ("seed.py", "views/issues.py"))
+    seed, view = (package / "sites" / "gitlab" / name for name in ("world.py", "views/items.py"))
     seed.write_text(
-        seed.read_text(encoding="utf-8") + "\nfrom webarena_gym.sites.gitlab.views import issues\n", encoding="utf-8"
+        seed.read_text(encoding="utf-8") + "\nfrom webarena_gym.sites.gitlab.views import items\n", encoding="utf-8"
     )
     assert view in sources.sources("gitlab", package)
-    assert changed(package, "gitlab/views/issues.py", "\n# a comment\n") == {"gitlab"}
+    assert changed(package, "gitlab/views/items.py", "\n# a comment\n") == {"gitlab"}
 
 
 READ = """
@@ -109,5 +108,5 @@ def test_all_that_building_a_world_reads_of_this_package_counts(name):
     done = subprocess.run([sys.executable, "-c", READ, name], capture_output=True, text=True, check=True)
     read = {Path(line) for line in done.stdout.splitlines() if Path(line).is_relative_to(PACKAGE)}
     read = {file for file in read if file.name != "__init__.py"}
-    assert len(read) > 3
+    assert len(read) >= 3
     assert read <= set(sources.sources(name))

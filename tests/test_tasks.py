@@ -17,7 +17,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import NothingToDraw, TaskError
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation import observe
-from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks
 from webarena_gym.tasks import template as task_template

@@ -11,9 +11,9 @@ from tests.generated import assert_same_bytes_in_any_process, column, content, n
 from tests.visitors import Visitor
 from webarena_gym.observation import observe
 from webarena_gym.sites.country.geography import country
-from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.names import population
 from webarena_gym.sites.wikipedia.markup import LINK, html, path, sections, whole
-from webarena_gym.sites.wikipedia.views.search import snippet
+from webarena_gym.sites.wikipedia.views.articles import snippet
 
 HOST = "http://wiki.test"
 SEEDS = (0, 1, 7, 1000, -1, 2**40)

@@ -12,8 +12,8 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import schema
+from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.world import load_site
 
 

@@ -24,7 +24,7 @@ from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
 from webarena_gym.servers.logins import Account, Login
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import OnUnreadable, Task
 

@@ -20,7 +20,7 @@ from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import SITES, URLS
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.planting import Planted

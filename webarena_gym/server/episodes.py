@@ -35,7 +35,7 @@ from webarena_gym.server.schema import (
     Verdict,
 )
 from webarena_gym.sites.catalogue import DATABASES
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import is_seed, load_world
 from webarena_gym.tasks import SPLITS, Task, find, load, scale_of, templates
 from webarena_gym.texts import MAX_REPLY

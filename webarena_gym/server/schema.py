@@ -7,7 +7,7 @@ from webarena_gym.arguments import expect_between
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
 from webarena_gym.options import EnvOptions, SideEffects, option_meanings
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
 from webarena_gym.texts import MAX_PAGE

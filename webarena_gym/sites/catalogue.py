@@ -1,7 +1,7 @@
 """The table of the sites: one entry for each, from which everything else that needs a list of them derives.
 
 What a site shows and does is in the package of its name beside this module: `schema.sql` (also the changes that are incidental,
-see `changes`), `seed.py`, `base.py`, `views`, `templates` and `static`.
+see `changes`), `world.py`, `site.py`, `views`, `templates` and `static`.
 """
 
 import re

@@ -26,13 +26,13 @@ def digest(database: str, package: Path = _PACKAGE) -> str:
 def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
     """Return the files, in a fixed order.
 
-    Imports are followed from the module `seed` of a site through all modules of this package. A folder's `__init__` is followed
+    Imports are followed from the module `world` of a site through all modules of this package. A folder's `__init__` is followed
     where something is imported from it, and not where a module beside it is. Data are those files that stand beside a module
     and are named in it, and the text files of a folder that is named so.
     """
     site = package / "sites" / database
     found = {file for file in (site / "schema.sql", site / "schema_large.sql") if file.is_file()}
-    new = {site / "seed.py"}
+    new = {site / "world.py"}
     while new:
         file = new.pop()
         found.add(file)

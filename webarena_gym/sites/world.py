@@ -18,7 +18,6 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 from webarena_gym.changes import Change
@@ -28,12 +27,10 @@ from webarena_gym.progress import Progress
 from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes, overlay_changes
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.kit.cache import ResponseCache
-from webarena_gym.sites.kit.database import Database, EpisodeDatabase, Snapshot
-from webarena_gym.sites.kit.overlay import Overlay
-from webarena_gym.sites.kit.sessions import COOKIE
-from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.country.dice import Scale
+from webarena_gym.sites.country.seeding import COOKIE
+from webarena_gym.sites.kit.database import Database, Overlay, Snapshot
+from webarena_gym.sites.kit.site import ResponseCache, Site
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.planting import Planted, plant
 
@@ -78,7 +75,7 @@ class World:
             self._files[name] = _large_file(name, self.seed)
         return self._files[name]
 
-    def database(self, site: str) -> EpisodeDatabase:
+    def database(self, site: str) -> Database:
         """Return the database of a site for one episode, good as new. Raises WorldError."""
         name = SITES[site].database
         if self.scale == "large" and os.access(self._file(name), os.W_OK):
@@ -105,7 +102,7 @@ class World:
         return self._signed_in[name].get(site, [])
 
 
-class Databases(Mapping[str, EpisodeDatabase]):
+class Databases(Mapping[str, Database]):
     """The databases of one episode by site, each opened when it is first asked for.
 
     `lock` is held while a request is answered, and while the databases change as a whole: a browser asks in a thread of its own, and
@@ -116,12 +113,12 @@ class Databases(Mapping[str, EpisodeDatabase]):
         self._world = world
         self.responses = world.responses
         self.lock = threading.RLock()
-        self._open: dict[str, EpisodeDatabase] = {}
+        self._open: dict[str, Database] = {}
         self._planted: dict[str, list[Planted]] = {}
         self._begun: dict[str, bytes] = {}  # the names of the states of databases with planted rows
         self._bases: dict[str, bytes] = {}  # and their content, as far as it was asked for
 
-    def __getitem__(self, site: str) -> EpisodeDatabase:
+    def __getitem__(self, site: str) -> Database:
         name = SITES[site].database
         if name not in self._open:
             self._open[name] = self._world.database(name)
@@ -203,10 +200,9 @@ class Databases(Mapping[str, EpisodeDatabase]):
 @cache
 def load_site(name: str) -> Site:
     """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light."""
-    views = import_module(f"webarena_gym.sites.{name}.views")
-    for module in iter_modules(getattr(views, "__path__", ())):  # a site with few pages has one module of views
-        import_module(f"{views.__name__}.{module.name}")
-    site: Site = import_module(f"webarena_gym.sites.{name}.base").site
+    site: Site = import_module(f"webarena_gym.sites.{name}.site").site
+    for file in sorted(Path(__file__).parent.glob(f"{name}/views/[a-z]*.py")):
+        import_module(f"webarena_gym.sites.{name}.views.{file.stem}")
     return site
 
 
@@ -344,7 +340,7 @@ def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
     db = sqlite3.connect(":memory:")
     db.row_factory = sqlite3.Row
     db.executescript(schema(name, scale))
-    fill = import_module(f"webarena_gym.sites.{name}.seed").seed
+    fill = import_module(f"webarena_gym.sites.{name}.world").seed
     fill(db, seed, **({"scale": scale} if "scale" in signature(fill).parameters else {}))  # a small site has but one scale
     db.commit()
     db.execute("VACUUM")

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.catalogue import SITES
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import Databases, load_world
 from webarena_gym.tasks.expert import Expert as Expert

@@ -14,7 +14,7 @@ from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.evaluators.kinds.verified import judged_by_package
 from webarena_gym.sites.catalogue import SITE_NAME
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.planting import Planted, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.difficulty import Difficulty, parse_difficulty

@@ -30,8 +30,8 @@ from webarena_gym.evaluators.kinds.string_match import not_achievable as not_ach
 from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.pages.reading import MAX_LABEL, clean
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.kit.database import EpisodeDatabase
+from webarena_gym.sites.country.dice import Scale
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.planting import Columns, Planted, Value, plant
 from webarena_gym.tasks.difficulty import Difficulty
@@ -78,7 +78,7 @@ def skip_if(condition: object, missing: str) -> None:
 class Sampler:
     """Draws slots from one world; every draw comes from one seeded generator. Queries go to `site` unless they name another."""
 
-    def __init__(self, databases: Mapping[str, EpisodeDatabase], rng: Dice, site: str, layout: Layout = PLAIN) -> None:
+    def __init__(self, databases: Mapping[str, Database], rng: Dice, site: str, layout: Layout = PLAIN) -> None:
         self._databases = databases
         self._site = site
         self.rng = rng

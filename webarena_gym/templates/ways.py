@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Any, ClassVar, cast
 
-from webarena_gym.sites.country.formats import date_time, long_date, money
-from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.sites.country.texts import date_time, long_date, money
+from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground
 from webarena_gym.tasks.task import Step

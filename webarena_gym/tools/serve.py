@@ -22,8 +22,8 @@ from webarena_gym.errors import ArenaError
 from webarena_gym.pages.page import Network, Response
 from webarena_gym.server.schema import Limits, NewEpisode, Split
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.kit.sessions import COOKIE
+from webarena_gym.sites.country.dice import Scale
+from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tools.session import settings_of

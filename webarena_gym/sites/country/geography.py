@@ -10,11 +10,8 @@ from functools import lru_cache
 from math import cos, hypot, radians
 from typing import NamedTuple
 
-from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.country.holdout import share
-from webarena_gym.sites.country.people import LAST_NAMES
-from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.country.words import WORDS, invented
+from webarena_gym.sites.country.dice import Dice, Scale, share
+from webarena_gym.sites.country.names import LAST_NAMES, WORDS, invented
 
 KM_PER_DEGREE = 111.195
 SOUTH, NORTH, WEST, EAST = 41.0, 43.2, -31.0, -28.0

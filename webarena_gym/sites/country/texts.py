@@ -1,7 +1,9 @@
-"""Small texts that sites make of names and numbers."""
+"""Small texts that sites make of names, numbers and dates, also as filters of templates."""
 
 import re
 import string
+from collections.abc import Callable
+from datetime import datetime
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -41,3 +43,67 @@ def like(text: str) -> str:
     """
     escaped = re.sub(r"([\\%_])", r"\\\1", text)
     return f"%{escaped}%"
+
+
+_WEEK = 7 * 86400
+_UNITS = (("year", 365 * 86400), ("month", 30 * 86400), ("week", _WEEK), ("day", 86400), ("hour", 3600), ("minute", 60))
+
+
+def money(cents: int) -> str:
+    """Write cents as a shop does.
+
+    >>> money(123456), money(-500)
+    ('$1,234.56', '-$5.00')
+    """
+    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
+
+
+def short_date(value: str | datetime) -> str:
+    """Write a date as month/day/two-digit year.
+
+    >>> short_date("2023-03-05 10:00:00")
+    '3/5/23'
+    """
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return f"{moment.month}/{moment.day}/{moment:%y}"
+
+
+def long_date(value: str | datetime) -> str:
+    """Write a date in words.
+
+    >>> long_date("2023-03-05 10:00:00")
+    'March 5, 2023'
+    """
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return f"{moment:%B} {moment.day}, {moment.year}"
+
+
+def date_time(value: str | datetime) -> str:
+    """Write a moment as lists of orders do.
+
+    >>> date_time("2023-03-05 15:07:09")
+    'Mar 5, 2023, 3:07:09 PM'
+    """
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return f"{moment:%b} {moment.day}, {moment.year}, {moment.hour % 12 or 12}:{moment:%M:%S %p}"
+
+
+def span(seconds: float, *, in_weeks: bool = False) -> str:
+    """Return a span of time in its largest unit; nothing when it is less than a minute.
+
+    >>> span(3 * 3600 + 59), span(8 * 86400), span(8 * 86400, in_weeks=True), span(59)
+    ('3 hours', '8 days', '1 week', '')
+    """
+    for unit, length in _UNITS:
+        count = int(seconds // length)
+        if count and (in_weeks or length != _WEEK):
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return ""
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "money": money,
+    "short_date": short_date,
+    "long_date": long_date,
+    "date_time": date_time,
+}

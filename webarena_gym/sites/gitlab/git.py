@@ -1,5 +1,6 @@
-"""What people do to repositories: commits, branches, forks. Callers have checked that the person may do it."""
+"""Repositories: commits, branches, forks, merges, and deleting a project. Callers have checked that the person may do it."""
 
+import difflib
 import hashlib
 import re
 import sqlite3
@@ -8,8 +9,8 @@ from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.gitlab.world.pools import licenses
-from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.gitlab.world_projects import licenses
+from webarena_gym.sites.kit.database import first, insert, one
 
 LONGEST_FILE = 100_000  # characters
 _BRANCH_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9_-])?")
@@ -28,10 +29,7 @@ class Entry(NamedTuple):
 
 def find_branch(db: sqlite3.Connection, project_id: int, name: str) -> sqlite3.Row | None:
     """Return a branch by its name."""
-    row: sqlite3.Row | None = db.execute(
-        "SELECT * FROM branch WHERE project_id = ? AND name = ?", (project_id, name)
-    ).fetchone()
-    return row
+    return first(db, "SELECT * FROM branch WHERE project_id = ? AND name = ?", (project_id, name))
 
 
 def branch_and_path(db: sqlite3.Connection, project: sqlite3.Row, address: str) -> tuple[sqlite3.Row, str]:
@@ -197,10 +195,9 @@ def copy_repository(db: sqlite3.Connection, source: sqlite3.Row, project_id: int
             "INSERT INTO file_change SELECT ?, path, kind, before, after FROM file_change WHERE commit_id = ?",
             (new_id[row["commit_id"]], row["commit_id"]),
         )
-    branch_id = db.execute(
-        "INSERT INTO branch (project_id, name, head_id, is_protected) VALUES (?, ?, ?, 1)",
-        (project_id, trunk["name"], new_id[trunk["head_id"]]),
-    ).lastrowid
+    branch_id = insert(
+        db, "branch", project_id=project_id, name=trunk["name"], head_id=new_id[trunk["head_id"]], is_protected=1
+    )
     db.executemany("INSERT INTO commit_branch VALUES (?, ?)", [(branch_id, new_id[row["commit_id"]]) for row in rows])
     for row in db.execute("SELECT path, content, commit_id FROM file WHERE branch_id = ?", (trunk["branch_id"],)).fetchall():
         db.execute("INSERT INTO file VALUES (?, ?, ?, ?)", (branch_id, row["path"], row["content"], new_id[row["commit_id"]]))
@@ -225,3 +222,137 @@ def merge(db: sqlite3.Connection, source: sqlite3.Row, target: sqlite3.Row, auth
         (target["branch_id"], source["branch_id"]),
     )
     return commit(db, target, author, message, changes, now)
+
+
+CONTEXT = 3  # unchanged lines around a change
+MAX_LINES = 400  # of one file's diff
+
+
+class Change(NamedTuple):
+    """What happens to one file: its whole text before and after; added and deleted files are empty on one side."""
+
+    path: str
+    kind: str  # added, modified, deleted
+    before: str
+    after: str
+
+
+def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Row], list[Change]]:
+    """Return the commits of a merge request, the newest first, and what they do to files all together."""
+    if item["state"] == "merged":
+        commits = merged_commit(db, item)
+    else:
+        commits = commits_between(db, item["project_id"], item["source_branch"], item["target_branch"])
+    return commits, net_changes(db, commits)
+
+
+def commits_between(db: sqlite3.Connection, project_id: int, source: str, target: str) -> list[sqlite3.Row]:
+    """Return the commits of the source branch that the target branch has not, the newest first."""
+    return db.execute(
+        """
+        SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
+        WHERE c.commit_id IN (
+            SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name = :source
+        ) AND c.commit_id NOT IN (
+            SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name = :target
+        ) ORDER BY c.created_at DESC, c.commit_id DESC
+        """,
+        {"id": project_id, "source": source, "target": target},
+    ).fetchall()
+
+
+def net_changes(db: sqlite3.Connection, commits: list[sqlite3.Row]) -> list[Change]:
+    """Return what commits, the newest first, do to files all together, by path."""
+    first: dict[str, str] = {}
+    last: dict[str, str] = {}
+    existed: dict[str, bool] = {}
+    exists: dict[str, bool] = {}
+    for commit in reversed(commits):
+        rows = db.execute("SELECT * FROM file_change WHERE commit_id = ? ORDER BY path", (commit["commit_id"],))
+        for row in rows:
+            first.setdefault(row["path"], row["before"])
+            existed.setdefault(row["path"], row["kind"] != "added")
+            last[row["path"]], exists[row["path"]] = row["after"], row["kind"] != "deleted"
+    kinds = {(False, True): "added", (True, True): "modified", (True, False): "deleted"}
+    return [
+        Change(path, kinds[existed[path], exists[path]], first[path], last[path])
+        for path in sorted(first)
+        if (existed[path] or exists[path]) and (first[path], existed[path]) != (last[path], exists[path])
+    ]
+
+
+def merged_commit(db: sqlite3.Connection, item: sqlite3.Row) -> list[sqlite3.Row]:
+    """Return the commit that merged a request, in a list that is empty when there is no record of it."""
+    return db.execute(
+        """
+        SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
+        WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1
+        """,
+        (item["project_id"], merge_title(item), item["merged_at"]),
+    ).fetchall()
+
+
+def merge_title(item: sqlite3.Row) -> str:
+    """Return the title of the commit that merges a request."""
+    return f"Merge branch '{item['source_branch']}' into '{item['target_branch']}'"
+
+
+def conflict(db: sqlite3.Connection, item: sqlite3.Row, changes: list[Change]) -> str:
+    """Return why a request cannot be merged, or nothing."""
+    for role in ("source", "target"):
+        if find_branch(db, item["project_id"], item[f"{role}_branch"]) is None:
+            return f"The {role} branch {item[f'{role}_branch']} does not exist any more."
+    if not changes:
+        return "The source branch has no changes that the target branch has not."
+    query = "SELECT path, content FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ?"
+    present: dict[str, str] = dict(db.execute(query, (item["project_id"], item["target_branch"])).fetchall())
+    clash = next((c.path for c in changes if present.get(c.path) != (None if c.kind == "added" else c.before)), "")
+    return f"Both branches changed {clash}. Resolve the conflict before you merge." if clash else ""
+
+
+def merge_item(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str) -> None:
+    """Bring the source into the target branch, which must not conflict, by a commit of the user's."""
+    source, target = (find_branch(db, item["project_id"], item[f"{role}_branch"]) for role in ("source", "target"))
+    assert source is not None
+    assert target is not None
+    merge(db, source, target, user, f"{merge_title(item)}\n\n{item['title']}\n\nSee merge request !{item['iid']}", now)
+
+
+def diff_lines(change: Change) -> list[tuple[str, str]]:
+    """Return a file's unified diff as pairs of what a line is (added, removed, hunk or same) and its text, cut when it is long.
+
+    >>> diff_lines(Change("a", "modified", "x", "y"))
+    [('hunk', '@@ -1 +1 @@'), ('removed', '-x'), ('added', '+y')]
+    """
+    lines = list(
+        difflib.unified_diff(change.before.split("\n"), change.after.split("\n"), lineterm="", n=CONTEXT)
+    )[2:]  # fmt: skip
+    kinds = {"+": "added", "-": "removed", "@": "hunk"}
+    shown = [(kinds.get(line[:1], "same"), line) for line in lines[:MAX_LINES]]
+    return shown if len(lines) <= MAX_LINES else [*shown, ("hunk", f"{len(lines) - MAX_LINES} more lines")]
+
+
+_ISSUES = "SELECT issue_id FROM issue WHERE project_id = :id"
+_REQUESTS = "SELECT merge_request_id FROM merge_request WHERE project_id = :id"
+_STATEMENTS = (
+    f"DELETE FROM todo WHERE issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})",
+    f"DELETE FROM note WHERE issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})",
+    *(f"DELETE FROM issue_{part} WHERE issue_id IN ({_ISSUES})" for part in ("label", "assignee")),
+    *(
+        f"DELETE FROM merge_request_{part} WHERE merge_request_id IN ({_REQUESTS})"
+        for part in ("label", "assignee", "reviewer")
+    ),
+    *(f"DELETE FROM {table} WHERE project_id = :id" for table in ("issue", "merge_request", "milestone", "label", "star")),
+    "DELETE FROM commit_branch WHERE branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)",
+    "DELETE FROM file WHERE branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)",
+    "DELETE FROM file_change WHERE commit_id IN (SELECT commit_id FROM git_commit WHERE project_id = :id)",
+    *(f"DELETE FROM {table} WHERE project_id = :id" for table in ("branch", "git_commit", "project_member")),
+    "UPDATE project SET forked_from_id = NULL WHERE forked_from_id = :id",
+    "DELETE FROM project WHERE project_id = :id",
+)
+
+
+def delete_project(db: sqlite3.Connection, project_id: int) -> None:
+    """Delete a project; its forks stay, on their own."""
+    for statement in _STATEMENTS:
+        db.execute(statement, {"id": project_id})

@@ -1,19 +1,26 @@
-"""What issues and merge requests have in common, as pure values: what was decided about one, what changed, how lists are cut.
+"""Issues and merge requests: plans of them, filters of their lists, who may do what, and the ledger that writes changes.
 
-Nothing here touches the database; `items` does. An item's plan is all that its form can change.
+An item's plan is all that its form can change.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.country.formats import long_date
-from webarena_gym.sites.country.texts import folded
-from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.country.texts import folded, long_date
+from webarena_gym.sites.gitlab.git import Change, conflict
+from webarena_gym.sites.gitlab.queries import VISIBLE
+from webarena_gym.sites.gitlab.site import Field, can, find_project, members_only, my_id, require_role, site
+from webarena_gym.sites.kit.database import first, one
+from webarena_gym.sites.kit.forms import clean, complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 NONE = "None"
 """What the URL says for "without a milestone" and "assigned to nobody"."""
@@ -236,3 +243,373 @@ def _text(value: str | None) -> str:
 
 def _without(names: Iterable[str], name: str) -> tuple[str, ...]:
     return tuple(other for other in names if other != name)
+
+
+VISIBLE_ITEM = {
+    MERGE_REQUEST: "1",
+    ISSUE: """(NOT t.is_confidential OR t.author_id = :me
+        OR EXISTS (SELECT 1 FROM issue_assignee a WHERE a.issue_id = t.issue_id AND a.user_id = :me)
+        OR EXISTS (SELECT 1 FROM membership s WHERE s.project_id = t.project_id AND s.user_id = :me AND s.role <> 'Guest'))""",
+}
+"""Holds for an item t that the person :me may see in a project that this person may see: a confidential issue is for its
+author, its assignees and the members of its project, but for guests."""
+
+
+def item_numbered(db: sqlite3.Connection, kind: Kind, project_id: int, iid: int, me: int | None) -> sqlite3.Row | None:
+    """Return the item with that number in a project, with its author's names, when `me` may see it."""
+    return first(
+        db,
+        f"""
+        SELECT t.*, author.username, author.name AS author_name,
+            (SELECT count(*) FROM note n WHERE n.{kind.key} = t.{kind.key} AND NOT n.is_system) AS notes FROM {kind.table} t
+        JOIN user author ON author.user_id = t.author_id
+        WHERE t.project_id = :project_id AND t.iid = :iid AND {VISIBLE_ITEM[kind]}
+        """,
+        {"project_id": project_id, "iid": iid, "me": me},
+    )
+
+
+def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
+    """Return the plan that an item follows now."""
+    milestone = db.execute(
+        "SELECT milestone_id, title FROM milestone WHERE milestone_id = ?", (item["milestone_id"],)
+    ).fetchone()
+    plan = {
+        "title": item["title"],
+        "description": item["description"],
+        "milestone": Named(*milestone) if milestone else None,
+        "labels": labels_of(db, kind, item[kind.key]),
+        "assignees": people_of(db, kind, item[kind.key], "assignee"),
+    }
+    if kind is ISSUE:
+        return Plan(**plan, due_on=item["due_on"] or "", is_confidential=bool(item["is_confidential"]))
+    return Plan(
+        **plan,
+        reviewers=people_of(db, kind, item[kind.key], "reviewer"),
+        is_draft=bool(item["is_draft"]),
+        target_branch=item["target_branch"],
+    )
+
+
+def labels_of(db: sqlite3.Connection, kind: Kind, item_id: int) -> tuple[Named, ...]:
+    """Return the labels of an item by name."""
+    rows = db.execute(
+        f"SELECT label_id, name FROM {kind.table}_label JOIN label USING (label_id) WHERE {kind.key} = ? ORDER BY name",
+        (item_id,),
+    )
+    return tuple(Named(*row) for row in rows)
+
+
+def people_of(db: sqlite3.Connection, kind: Kind, item_id: int, role: str) -> tuple[Named, ...]:
+    """Return the assignees or reviewers of an item by user name."""
+    rows = db.execute(
+        f"SELECT user_id, username FROM {kind.table}_{role} JOIN user USING (user_id) WHERE {kind.key} = ? ORDER BY username",
+        (item_id,),
+    )
+    return tuple(Named(*row) for row in rows)
+
+
+def user_ids(db: sqlite3.Connection, usernames: Iterable[str]) -> list[int]:
+    """Return the ids of those user names that exist."""
+    rows = (db.execute("SELECT user_id FROM user WHERE username = ?", (name,)).fetchone() for name in usernames)
+    return [row["user_id"] for row in rows if row]
+
+
+def can_see(db: sqlite3.Connection, kind: Kind, item_id: int, user_id: int) -> bool:
+    """Say whether a person may see an item."""
+    query = f"""SELECT 1 FROM {kind.table} t JOIN project p USING (project_id)
+        WHERE t.{kind.key} = :item_id AND {VISIBLE} AND {VISIBLE_ITEM[kind]}"""
+    return db.execute(query, {"item_id": item_id, "me": user_id}).fetchone() is not None
+
+
+def find_item(request: Request, kind: Kind, namespace: str, path: str, iid: int) -> tuple[sqlite3.Row, sqlite3.Row]:
+    """Return the project and the item of a URL. Raises NotFound, also when they may not be seen."""
+    project = find_project(request, namespace, path)
+    item = item_numbered(request.db, kind, project["project_id"], iid, my_id(request))
+    if item is None:
+        raise NotFound
+    return project, item
+
+
+def may_plan(request: Request, kind: Kind, project: sqlite3.Row) -> bool:
+    """Say whether the visitor may plan the items of a project."""
+    return can(request, project, "Reporter" if kind is ISSUE else "Developer")
+
+
+def may_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row) -> bool:
+    """Say whether the visitor may change the text of an item, close it and open it again."""
+    is_author = item["author_id"] == my_id(request) and not project["is_archived"]
+    return is_author or may_plan(request, kind, project)
+
+
+def require_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row) -> None:
+    """Raise Forbidden unless the visitor may change the item."""
+    if not may_edit(request, kind, project, item):
+        raise Forbidden(f"You cannot change this {kind.noun}: it is not yours, and your role in the project is too low.")
+
+
+def require_open(project: sqlite3.Row) -> None:
+    """Raise Forbidden when the project is archived."""
+    if project["is_archived"]:
+        raise Forbidden("This project is archived. It can only be read.")
+
+
+def merge_obstacle(request: Request, project: sqlite3.Row, item: sqlite3.Row, changes: list[Change]) -> str:
+    """Return why the visitor cannot merge a request, or nothing."""
+    if item["state"] != "opened":
+        return f"This merge request is {item['state']}."
+    if item["is_draft"]:
+        return "This merge request is a draft. Mark it as ready to merge it."
+    query = "SELECT is_protected FROM branch WHERE project_id = ? AND name = ?"
+    target = request.db.execute(query, (project["project_id"], item["target_branch"])).fetchone()
+    role = "Maintainer" if target and target["is_protected"] else "Developer"
+    if not can(request, project, role):
+        return f"Somebody with the role {role} or a higher one can merge this."
+    return conflict(request.db, item, changes)
+
+
+def address(kind: Kind, project: sqlite3.Row, iid: int | None = None) -> str:
+    """Return the path of an item's page, or of the project's list."""
+    path = f"/{project['full_path']}/-/{kind.segment}"
+    return path if iid is None else f"{path}/{iid}"
+
+
+class Ledger:
+    """Writes what one user does to issues and merge requests at one moment."""
+
+    def __init__(self, db: sqlite3.Connection, user: sqlite3.Row, now: datetime) -> None:
+        self._db = db
+        self._user = user
+        self._now = f"{now:%Y-%m-%d %H:%M:%S}"
+
+    def create(self, kind: Kind, project: sqlite3.Row, plan: Plan, source_branch: str = "") -> int:
+        """Store a new item and return its number in the project."""
+        (iid,) = self._db.execute(
+            f"SELECT coalesce(max(iid), 0) + 1 FROM {kind.table} WHERE project_id = ?", (project["project_id"],)
+        ).fetchone()
+        values = {"project_id": project["project_id"], "iid": iid, "title": plan.title, "author_id": self._user["user_id"]}
+        values |= {"created_at": self._now, "updated_at": self._now}
+        if kind is MERGE_REQUEST:
+            values |= {"source_branch": source_branch, "target_branch": plan.target_branch}
+        item_id = self._db.execute(
+            f"INSERT INTO {kind.table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
+        ).lastrowid
+        assert item_id is not None
+        self._write(kind, item_id, plan)
+        start = Plan(plan.title, target_branch=plan.target_branch)
+        self._notify(kind, item_id, start, plan)
+        return int(iid)
+
+    def change(self, kind: Kind, item: sqlite3.Row, before: Plan, after: Plan) -> bool:
+        """Carry an item from one plan to another, tell so in its history, and return whether anything changed."""
+        said = changes(before, after)
+        if said:
+            self._write(kind, item[kind.key], after)
+            for body in said:
+                self._insert_note(kind, item[kind.key], body, is_system=True)
+            self._notify(kind, item[kind.key], before, after)
+            self._touch(kind, item)
+        return bool(said)
+
+    def comment(self, kind: Kind, item: sqlite3.Row, body: str) -> int:
+        """Add a comment, tell those whom it mentions, and return its id."""
+        note_id = self._insert_note(kind, item[kind.key], body, is_system=False)
+        self._remind(kind, item[kind.key], "mentioned", user_ids(self._db, mentions(body)))
+        self._touch(kind, item)
+        return note_id
+
+    def move(self, kind: Kind, item: sqlite3.Row, state: str) -> None:
+        """Open, close or merge an item."""
+        values: dict[str, Any] = {"state": state, "closed_at": self._now if state == "closed" else None}
+        if state == "merged":
+            values["merged_at"] = self._now
+        self._update(kind, item[kind.key], values)
+        self._insert_note(kind, item[kind.key], "reopened" if state == "opened" else state, is_system=True)
+        self._touch(kind, item)
+
+    def mark_to_do(self, kind: Kind, item: sqlite3.Row) -> None:
+        """Put an item on the user's own list of things to do, once."""
+        self._insert_todo(kind, item[kind.key], "marked", self._user["user_id"])
+
+    def _write(self, kind: Kind, item_id: int, plan: Plan) -> None:
+        values: dict[str, Any] = {
+            "title": plan.title,
+            "description": plan.description,
+            "milestone_id": plan.milestone.row_id if plan.milestone else None,
+        }
+        if kind is ISSUE:
+            values |= {"due_on": plan.due_on or None, "is_confidential": int(plan.is_confidential)}
+        else:
+            values |= {"is_draft": int(plan.is_draft), "target_branch": plan.target_branch}
+            self._relate(kind, item_id, "reviewer", "user_id", plan.reviewers)
+        self._update(kind, item_id, values)
+        self._relate(kind, item_id, "assignee", "user_id", plan.assignees)
+        self._relate(kind, item_id, "label", "label_id", plan.labels)
+
+    def _update(self, kind: Kind, item_id: int, values: dict[str, Any]) -> None:
+        assignments = ", ".join(f"{column} = ?" for column in values)
+        self._db.execute(f"UPDATE {kind.table} SET {assignments} WHERE {kind.key} = ?", (*values.values(), item_id))
+
+    def _relate(self, kind: Kind, item_id: int, what: str, column: str, rows: Sequence[Named]) -> None:
+        self._db.execute(f"DELETE FROM {kind.table}_{what} WHERE {kind.key} = ?", (item_id,))
+        self._db.executemany(
+            f"INSERT OR IGNORE INTO {kind.table}_{what} ({kind.key}, {column}) VALUES (?, ?)",
+            [(item_id, row.row_id) for row in rows],
+        )
+
+    def _notify(self, kind: Kind, item_id: int, before: Plan, after: Plan) -> None:
+        self._remind(kind, item_id, "assigned", [person.row_id for person in newcomers(before.assignees, after.assignees)])
+        self._remind(
+            kind, item_id, "review_requested", [person.row_id for person in newcomers(before.reviewers, after.reviewers)]
+        )
+        fresh = [name for name in mentions(after.description) if name not in mentions(before.description)]
+        self._remind(kind, item_id, "mentioned", user_ids(self._db, fresh))
+
+    def _remind(self, kind: Kind, item_id: int, why: str, who: Iterable[int]) -> None:
+        """Give others something to do, where they can see the item."""
+        for user_id in who:
+            if user_id != self._user["user_id"] and can_see(self._db, kind, item_id, user_id):
+                self._insert_todo(kind, item_id, why, user_id)
+
+    def _insert_todo(self, kind: Kind, item_id: int, why: str, user_id: int) -> None:
+        self._db.execute(
+            f"""
+            INSERT INTO todo (user_id, author_id, kind, {kind.key}, created_at)
+            SELECT :user_id, :author_id, :why, :item_id, :now
+            WHERE NOT EXISTS (
+                SELECT 1 FROM todo WHERE user_id = :user_id AND kind = :why AND {kind.key} = :item_id AND state = 'pending'
+            )
+            """,
+            {"user_id": user_id, "author_id": self._user["user_id"], "why": why, "item_id": item_id, "now": self._now},
+        )
+
+    def _insert_note(self, kind: Kind, item_id: int, body: str, *, is_system: bool) -> int:
+        note_id = self._db.execute(
+            f"INSERT INTO note ({kind.key}, author_id, body, is_system, created_at) VALUES (?, ?, ?, ?, ?)",
+            (item_id, self._user["user_id"], body, int(is_system), self._now),
+        ).lastrowid
+        assert note_id is not None
+        return note_id
+
+    def _touch(self, kind: Kind, item: sqlite3.Row) -> None:
+        self._update(kind, item[kind.key], {"updated_at": self._now})
+
+
+Values = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of parts. `noun` is its table, and in the plural its part of the URL.
+
+    `key` is the column by which an address names one: the table's own id, or `iid`, which counts in each project. `check` adds
+    what is wrong with what was posted to the errors, and may rewrite it as it is stored. `forget` are the statements that take one off
+    everything, before it is deleted.
+    """
+
+    noun: str
+    key: str
+    named_by: str
+    fields: Mapping[str, Field]
+    blank: Mapping[str, str]
+    nullable: frozenset[str]
+    check: Callable[[Values, list[str]], None]
+    taken: str
+    forget: Sequence[str]
+    has_page: bool  # to which its forms lead; else they lead to the list
+
+    def find(self, request: Request, project: sqlite3.Row, number: int) -> sqlite3.Row:
+        """Return one of a project. Raises NotFound."""
+        query = f"SELECT * FROM {self.noun} WHERE project_id = ? AND {self.key} = ?"
+        return one(request.db, query, (project["project_id"], number))
+
+    def register(self) -> None:
+        """Register the views that create, change and delete one, for reporters of the project."""
+        place = f"/<namespace>/<path>/-/{self.noun}s"
+        for decorate, rule, view in (
+            (site.get, f"{place}/new", self._new),
+            (site.post, place, self._create),
+            (site.get, f"{place}/<int:number>/edit", self._edit),
+            (site.post, f"{place}/<int:number>/edit", self._save),
+            (site.post, f"{place}/<int:number>/delete", self._delete),
+        ):
+            decorate(rule)(members_only(view))
+
+    def _new(self, request: Request, _: sqlite3.Row, namespace: str, path: str) -> str:
+        """Show the form for a new one."""
+        return self._form(request, planned_project(request, namespace, path), self.blank)
+
+    def _create(self, request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
+        """Store a new one."""
+        project = planned_project(request, namespace, path)
+        values, errors = self._read(request, project)
+        if errors:
+            return self._form(request, project, values, errors)
+        row = {"project_id": project["project_id"], **self._stored(values)}
+        if self.key == "iid":
+            query = f"""
+                SELECT max(last_{self.noun}, coalesce((SELECT max(iid) FROM {self.noun} WHERE project_id = :id), 0)) + 1
+                FROM project WHERE project_id = :id
+            """
+            (row["iid"],) = request.db.execute(query, {"id": project["project_id"]}).fetchone()
+        request.db.execute(f"INSERT INTO {self.noun} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", (*row.values(),))
+        return self._done(request, project, row, "created")
+
+    def _edit(self, request: Request, _: sqlite3.Row, namespace: str, path: str, number: int) -> str:
+        """Show the form of one."""
+        project = planned_project(request, namespace, path)
+        row = self.find(request, project, number)
+        return self._form(request, project, {name: value or "" for name, value in dict(row).items()})
+
+    def _save(self, request: Request, _: sqlite3.Row, namespace: str, path: str, number: int) -> str | Response:
+        """Change one."""
+        project = planned_project(request, namespace, path)
+        own = self.find(request, project, number)[f"{self.noun}_id"]
+        values, errors = self._read(request, project, own)
+        if errors:
+            return self._form(request, project, {**values, self.key: number}, errors)
+        row = self._stored(values)
+        columns = ", ".join(f"{column} = ?" for column in row)
+        request.db.execute(f"UPDATE {self.noun} SET {columns} WHERE {self.noun}_id = ?", (*row.values(), own))
+        return self._done(request, project, {**row, self.key: number}, "saved")
+
+    def _delete(self, request: Request, _: sqlite3.Row, namespace: str, path: str, number: int) -> Response:
+        """Delete one, and take it off everything."""
+        project = planned_project(request, namespace, path)
+        row = self.find(request, project, number)
+        if self.key == "iid":
+            query = f"UPDATE project SET last_{self.noun} = max(last_{self.noun}, ?) WHERE project_id = ?"
+            request.db.execute(query, (number, project["project_id"]))
+        for statement in (*self.forget, f"DELETE FROM {self.noun} WHERE {self.noun}_id = ?"):
+            request.db.execute(statement, (row[f"{self.noun}_id"],))
+        return request.redirect(f"/{project['full_path']}/-/{self.noun}s", f"The {self.noun} {row[self.named_by]} was deleted.")
+
+    def _read(self, request: Request, project: sqlite3.Row, own: int = 0) -> tuple[Values, list[str]]:
+        """Return what was posted, and what is wrong with it; `own` is the id of the one that is changed."""
+        values = read(request, self.fields)
+        values[self.named_by] = " ".join(values[self.named_by].split())
+        errors = complaints(values, self.fields)
+        self.check(values, errors)
+        query = f"SELECT 1 FROM {self.noun} WHERE project_id = ? AND {self.named_by} = ? AND {self.noun}_id <> ?"
+        if request.db.execute(query, (project["project_id"], values[self.named_by], own)).fetchone():
+            errors.append(self.taken)
+        return values, errors
+
+    def _stored(self, values: Values) -> dict[str, object]:
+        return {name: None if name in self.nullable and not value else value for name, value in values.items()}
+
+    def _form(self, request: Request, project: sqlite3.Row, values: Mapping[str, object], errors: Sequence[str] = ()) -> str:
+        return request.render(f"{self.noun}_form.html", project=project, values={self.key: "", **values}, errors=errors)
+
+    def _done(self, request: Request, project: sqlite3.Row, row: Mapping[str, object], done: str) -> Response:
+        place = f"/{project['full_path']}/-/{self.noun}s"
+        if self.has_page:
+            return redirect(f"{place}/{row[self.key]}")
+        return request.redirect(place, f"The {self.noun} {row[self.named_by]} was {done}.")
+
+
+def planned_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
+    """Return the project of a URL, in which the visitor must be a reporter. Raises NotFound or Forbidden."""
+    project = find_project(request, namespace, path)
+    require_role(request, project, "Reporter")
+    return project

@@ -1,51 +1,25 @@
-"""The database of a site in one episode: a copy of its world's, in memory, that returns to it in no time.
+"""The database of a site in one episode, which returns to its world's content in no time.
 
-All that an episode writes stays in one transaction that is never committed. So a reset takes back those pages alone, and what
-SQLite has read and prepared stays good.
+That of a standard world is a copy in memory. That of a large world is an overlay: the world's own file, and above it the pages
+that the episode has written. All that an episode writes stays in one transaction that is never committed. So a reset takes back
+those pages alone, and what SQLite has read and prepared stays good.
 """
 
 import hashlib
+import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.errors import SnapshotError
+from webarena_gym.sites.country.dice import NO_AGGREGATES
 
 Snapshot = dict[int, bytes]
 _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
-
-
-class EpisodeDatabase(Protocol):
-    """The database of a site in one episode, which can return to its beginning: a `Database`, or an `Overlay` of a large world."""
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """What reads and writes the database."""
-
-    @property
-    def state(self) -> bytes | None:
-        """A name of the content; see `Database.state`."""
-
-    def follows(self, before: bytes | None, cause: bytes) -> None:
-        """Name the content anew; see `Database.follows`."""
-
-    def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
-        """Have what `write` writes into a schema of a connection belong to the beginning, which `cause` names."""
-
-    def reset(self) -> None:
-        """Return to the world's content, without planted rows."""
-
-    def snapshot(self) -> Snapshot:
-        """Return what differs from the world, or from the beginning."""
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken, of an episode with the same planted rows. Raises SnapshotError."""
-
-    def close(self) -> None:
-        """Free the memory."""
 
 
 class Database:
@@ -132,14 +106,35 @@ class Database:
         self.connection.close()
 
 
-def one(
-    db: sqlite3.Connection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = (), *, missing: str | None = None
-) -> sqlite3.Row:
-    """Return the first row of a query. Raises werkzeug's NotFound when there is none, which says what is `missing`."""
+Parameters = Sequence[Any] | Mapping[str, Any]
+
+
+def first(db: sqlite3.Connection, query: str, parameters: Parameters = ()) -> sqlite3.Row | None:
+    """Return the first row of a query, None when there is none."""
     row: sqlite3.Row | None = db.execute(query, parameters).fetchone()
+    return row
+
+
+def one(db: sqlite3.Connection, query: str, parameters: Parameters = (), *, missing: str | None = None) -> sqlite3.Row:
+    """Return the first row of a query. Raises werkzeug's NotFound when there is none, which says what is `missing`."""
+    row = first(db, query, parameters)
     if row is None:
         raise NotFound(missing)
     return row
+
+
+def insert(db: sqlite3.Connection, table: str, **values: Any) -> int:
+    """Insert a row and return its id."""
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    row_id = db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())).lastrowid
+    assert row_id is not None
+    return row_id
+
+
+def update(db: sqlite3.Connection, table: str, key: str, row_id: int | str, **values: Any) -> None:
+    """Set columns of the row whose `key` is `row_id`."""
+    changes = ", ".join(f"{name} = ?" for name in values)
+    db.execute(f"UPDATE {table} SET {changes} WHERE {key} = ?", (*values.values(), row_id))
 
 
 def _copy(content: bytes) -> sqlite3.Connection:
@@ -155,3 +150,216 @@ def _copy(content: bytes) -> sqlite3.Connection:
         source.backup(connection)
     connection.execute(f"PRAGMA schema_version = {version}")  # the copy has counted it on
     return connection
+
+
+def shows_aggregates(db: sqlite3.Connection) -> bool:
+    """Say whether a site shows them."""
+    return db.execute("SELECT 1 FROM world WHERE key = ? AND value = ?", NO_AGGREGATES).fetchone() is None
+
+
+_ROWS = -2
+"""The key of a snapshot under which its rows stand, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
+_OPTIONS = "mode=rw&nolock=1"
+_SETTINGS = ("cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
+_SETTINGS_OF_EACH = ("journal_mode = MEMORY", "cache_size = -1000")  # KiB of pages that were read; the system has them all
+_ROLLBACK = "ROLLBACK TRANSACTION -- to the file"  # nobody else writes it so, and finds it prepared
+_PLANTED = "planted"  # the savepoint at which an episode with planted rows begins
+
+
+class _Table(NamedTuple):
+    """A table that an episode may write to."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+    @property
+    def condition(self) -> str:
+        """What holds of the row with a key, in SQL."""
+        return " AND ".join(f"{column} = ?" for column in self.key)
+
+    @property
+    def is_touched(self) -> str:
+        """What holds of a row of the table `{0}` that the episode has touched, in SQL."""
+        columns = ", ".join(f"{{0}}.{column}" for column in self.key)
+        values = ", ".join(f"key ->> {place}" for place in range(len(self.key)))
+        return f"({columns}) IN (SELECT {values} FROM temp.touched WHERE name = '{self.name}')"
+
+
+_LAST_NUMBERS = _Table("sqlite_sequence", ("name", "seq"), ("name",))
+"""SQLite's own table of the last number that each table has given, on which nobody may have triggers."""
+
+
+class Overlay(Database):
+    """A database that begins as the file `base` holds it, and can return to it or to a snapshot; the file is never written to.
+
+    The file is shared by all episodes, on disk and in the system's cache. SQLite keeps the pages that a transaction has written
+    in memory until it is committed, and here none ever is: the transaction is the overlay, and a reset is a rollback, so to
+    commit or roll back is refused. Triggers note the keys of the rows that an episode touches, so a snapshot holds these rows,
+    and to compare with the beginning means to compare them.
+
+    The file is opened twice: the schema `main` is the episode's, the schema `base` is its beginning. What a task plants is
+    written to both, in the same transaction, so that the beginning can be read and joined like the file itself.
+    """
+
+    def __init__(self, base: Path) -> None:
+        address = f"{base.absolute().as_uri()}?{_OPTIONS}"
+        self.connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        self.connection.row_factory = sqlite3.Row
+        self.connection.execute("ATTACH ? AS base", (address,))
+        own = (f"{schema}.{setting}" for schema in ("main", "base") for setting in _SETTINGS_OF_EACH)
+        for setting in (*_SETTINGS, *own):
+            self.connection.execute(f"PRAGMA {setting}")
+        self._tables = {table.name: table for table in _tables(self.connection)}
+        self._watch()
+        if self.connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = ?", (_LAST_NUMBERS.name,)).fetchone():
+            self._tables[_LAST_NUMBERS.name] = _LAST_NUMBERS
+        self._guard = _Guard()
+        self.connection.set_authorizer(self._guard)
+        self._begin()
+
+    def _watch(self) -> None:
+        """Have the key of every row noted that is added, changed or removed, in a table that a rollback empties as well."""
+        self.connection.execute("CREATE TEMP TABLE touched (name TEXT NOT NULL, key TEXT NOT NULL)")
+        for table in self._tables.values():
+            for event, sides in (("INSERT", ("new",)), ("UPDATE", ("old", "new")), ("DELETE", ("old",))):
+                keys = (", ".join(f"{side}.{column}" for column in table.key) for side in sides)
+                rows = ", ".join(f"('{table.name}', json_array({key}))" for key in keys)
+                self.connection.execute(
+                    f"CREATE TEMP TRIGGER {table.name}_{event} AFTER {event} ON main.{table.name}"
+                    f" BEGIN INSERT INTO touched VALUES {rows}; END"
+                )
+
+    def _begin(self) -> None:
+        self.connection.execute("BEGIN")
+        self._state = b""
+        self._planted: bytes | None = None  # the name of the beginning, where it has planted rows
+        self._changes = self.connection.total_changes
+
+    def touched(self) -> dict[str, str]:
+        """Return the tables that the episode has written to, each with the SQL condition under which it has touched a row `{0}`."""
+        names = [name for (name,) in self.connection.execute("SELECT DISTINCT name FROM temp.touched ORDER BY name")]
+        return {name: self._tables[name].is_touched for name in names}
+
+    def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
+        """Have what `write` writes into a schema belong to the beginning; the database must be as good as new."""
+        for schema in ("main", "base"):
+            write(self.connection, schema)
+        self.connection.execute("DELETE FROM temp.touched")
+        self.connection.execute(f"SAVEPOINT {_PLANTED}")
+        self.follows(b"", cause)
+        self._planted = self._state
+
+    def reset(self) -> None:
+        """Return to the file's content, without planted rows."""
+        self._guard.is_open = True
+        try:
+            if self.connection.in_transaction:  # SQLite itself may have rolled it back
+                self.connection.execute(_ROLLBACK)
+            self._begin()
+        finally:
+            self._guard.is_open = False
+
+    def snapshot(self) -> Snapshot:
+        """Return the rows that differ from those of the beginning, as they are now."""
+        touched = ((name, key, self._row("main", name, key)) for name, key in self._keys())
+        rows = [[name, key, row] for name, key, row in touched if row != self._row("base", name, key)]
+        if _LAST_NUMBERS.name in self._tables:
+            numbers = self.connection.execute("SELECT * FROM main.sqlite_sequence EXCEPT SELECT * FROM base.sqlite_sequence")
+            rows += [[_LAST_NUMBERS.name, [name], [name, last]] for name, last in numbers]
+        return {_ROWS: json.dumps(rows, separators=(",", ":")).encode()} if rows else {}
+
+    def _keys(self) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the tables and the keys of the rows that the episode has touched, in order."""
+        touched = self.connection.execute("SELECT DISTINCT name, key FROM temp.touched ORDER BY name, key").fetchall()
+        return ((name, json.loads(key)) for name, key in touched)
+
+    def _row(self, schema: str, name: str, key: list[Any]) -> list[Any] | None:
+        """Return a row as JSON has it, None where there is none."""
+        table = self._tables[name]
+        query = f"SELECT {', '.join(table.columns)} FROM {schema}.{name} WHERE {table.condition}"
+        row = self.connection.execute(query, key).fetchone()
+        return None if row is None else [_packed(value) for value in row]
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state in which `snapshot` was taken, of an episode with the same planted rows. Raises SnapshotError."""
+        self._return()
+        if not snapshot:
+            return
+        content = snapshot.get(_ROWS, b"")
+        try:
+            rows = [(name, key, row) for name, key, row in json.loads(content)]
+            for name, key, _ in rows:
+                self._put(name, key, None)
+            for name, key, row in rows:
+                self._put(name, key, row)
+            self._settle({(name, json.dumps(key)): row for name, key, row in rows})
+        except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
+            self._return()
+            raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
+        self._state, self._changes = hashlib.sha256((self._planted or b"") + content).digest(), self.connection.total_changes
+
+    def _return(self) -> None:
+        """Return to the beginning, with what is planted there."""
+        if self._planted is None:
+            self.reset()
+        else:
+            self.connection.execute(f"ROLLBACK TO {_PLANTED}")
+            self._state, self._changes = self._planted, self.connection.total_changes
+
+    def _put(self, name: str, key: list[Any], row: list[Any] | None) -> None:
+        """Write a row under a key in place of what is there; None removes it."""
+        table = self._tables[name]
+        self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
+        if row is not None:
+            blanks, columns = ", ".join("?" * len(row)), ", ".join(table.columns)
+            self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
+
+    def _settle(self, wanted: Mapping[tuple[str, str], list[Any] | None]) -> None:
+        """Undo what the site's own triggers have done to rows meanwhile, such as counting votes."""
+        for name, key in list(self._keys()):
+            row = wanted.get((name, json.dumps(key)), self._row("base", name, key))
+            if row is not None and self._row("main", name, key) not in (None, row):
+                table = self._tables[name]
+                values = ", ".join(f"{column} = ?" for column in table.columns)
+                self.connection.execute(
+                    f"UPDATE main.{name} SET {values} WHERE {table.condition}", [*map(_unpacked, row), *key]
+                )
+
+
+class _Guard:
+    """Refuses to end the transaction, since what is written outside of one goes to the file; a reset opens it for a moment."""
+
+    is_open = False
+
+    def __call__(self, action: int, what: str | None, *_: object) -> int:
+        """Say whether SQLite may do what a statement says; it asks when the statement is prepared."""
+        is_refused = action == sqlite3.SQLITE_TRANSACTION and (what == "COMMIT" or (what == "ROLLBACK" and not self.is_open))
+        return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
+    """Yield the tables of the file; those that only serve a search index follow from the others."""
+    query = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+    for name, has_no_rowid in connection.execute(query).fetchall():
+        info = connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", (name,)).fetchall()
+        columns = [column for column, _ in info]
+        key: Sequence[str] = [column for _, column in sorted((place, column) for column, place in info if place)]
+        if not has_no_rowid:
+            is_numbered = len(key) == 1 and _is_integer(connection, name, key[0])
+            columns, key = (columns, key) if is_numbered else (["rowid", *columns], ["rowid"])
+        yield _Table(name, tuple(columns), tuple(key))
+
+
+def _is_integer(connection: sqlite3.Connection, table: str, column: str) -> bool:
+    (kind,) = connection.execute("SELECT type FROM pragma_table_info(?) WHERE name = ?", (table, column)).fetchone()
+    return str(kind).upper() == "INTEGER"
+
+
+def _packed(value: Any) -> Any:
+    """Return a value of a column as JSON has it."""
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _unpacked(value: Any) -> Any:
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value

@@ -1,10 +1,12 @@
-"""Reading what people typed: nothing here trusts its input, and everything wrong becomes a message."""
+"""Reading forms, pages of one form, and long lists cut into pages. Nothing here trusts its input; everything wrong becomes a message."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 from webarena_gym.sites.kit.requests import Request
 
@@ -149,3 +151,76 @@ def day(value: str | None) -> str | None:
         return str(date(int(typed["year"]), int(typed["month"]), int(typed["day"]))) if typed else None
     except ValueError:
         return None
+
+
+class Aside(NamedTuple):
+    """A question below a form, and the link that answers it."""
+
+    question: str
+    address: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormPage:
+    """A page of text fields and one button, which posts them to `action`. A page of more has a template of its own."""
+
+    title: str
+    action: str
+    fields: Mapping[str, Field]
+    button: str
+    aside: Aside | None = None
+
+    def show(self, request: Request, values: Mapping[str, str] = MappingProxyType({}), errors: Sequence[str] = ()) -> str:
+        """Return the page with what was typed, but for passwords, and what is wrong with it."""
+        typed = {name: "" if field.type == "password" else values.get(name, "") for name, field in self.fields.items()}
+        return request.render("form.html", title=self.title, form=self, values=typed, errors=errors)
+
+    def read(self, request: Request) -> tuple[dict[str, str], list[str]]:
+        """Return the posted text of each field, cleaned, and what is wrong with them."""
+        return checked(request, self.fields)
+
+
+T = TypeVar("T")
+
+
+class Pager:
+    """The page `wanted` of a list of `total` rows, as the URL says it: `limit` rows, from row `first` on.
+
+    `url` gives the address of another page.
+    """
+
+    def __init__(self, wanted: str | None, total: int, limit: int, url: Callable[[int], str]) -> None:
+        self.total = total
+        self.limit = limit
+        self.url = url
+        self.pages = max(1, -(-total // limit))
+        self.page = min(whole_number(wanted, 1, 10**9 - 1) or 1, self.pages)
+        self.first = (self.page - 1) * limit
+
+    @classmethod
+    def of(cls, request: Request, total: int, usual: int, argument: str = "p") -> "Pager":
+        """Return the pager of a list whose page is an argument of the URL; `usual` is its limit in the plain layout.
+
+        The other pages keep all other arguments. The first page has one address only, without the argument.
+        """
+        kept = [(key, value) for key, value in request.args.items(multi=True) if key != argument]
+
+        def url(page: int) -> str:
+            query = urlencode([*kept, (argument, page)] if page > 1 else kept, errors="replace")
+            return f"{request.path}?{query}" if query else request.path
+
+        pager = cls(request.args.get(argument), total, request.layout.page_size(usual), url)
+        request.arranges({argument: pager.page})
+        return pager
+
+    def cut(self, rows: Sequence[T]) -> list[T]:
+        """Return those of all rows that are on this page."""
+        return list(rows[self.first : self.first + self.limit])
+
+    @property
+    def amount(self) -> str:
+        """Which items are shown, in words."""
+        if self.pages == 1:
+            return f"{self.total} Item" if self.total == 1 else f"{self.total} Items"
+        return f"Items {self.first + 1}-{min(self.first + self.limit, self.total)} of {self.total}"

@@ -12,65 +12,18 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from webarena_gym.sites.country.indexing import WORD
-from webarena_gym.sites.country.indexing import has_index as has_index
+from webarena_gym.sites.country.seeding import WORD
+from webarena_gym.sites.country.seeding import has_index as has_index
 
 _MOST_WORDS = 12
 _MOST_SPELLINGS = 4
 _STOP_WORDS = frozenset(
     [
-        "a",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "can",
-        "do",
-        "does",
-        "for",
-        "from",
-        "has",
-        "have",
-        "how",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "some",
-        "than",
-        "that",
-        "the",
-        "their",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "will",
-        "with",
-        "you",
-        "your",
+        "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "has", "have", "how", "i",
+        "in", "is", "it", "its", "me", "my", "of", "on", "or", "our", "some", "than", "that", "the", "their", "there", "these",
+        "they", "this", "to", "was", "we", "were", "what", "when", "where", "which", "who", "will", "with", "you", "your",
     ]
-)
+)  # fmt: skip
 _DIGITS = 6  # of a relevance that count, so that the last bits of a logarithm decide nothing
 
 

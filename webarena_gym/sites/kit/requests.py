@@ -22,8 +22,8 @@ from werkzeug.utils import redirect as redirect
 from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
-from webarena_gym.sites.kit.database import EpisodeDatabase
-from webarena_gym.sites.kit.sessions import COOKIE, ENDS, sign_in
+from webarena_gym.sites.country.seeding import COOKIE, ENDS, sign_in
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import Layout
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
@@ -62,9 +62,7 @@ class Request(BaseRequest):
     route: Route | None = None
     """The way that the request took; None for one that was refused."""
 
-    def __init__(
-        self, environ: dict[str, Any], database: EpisodeDatabase, layout: Layout, templates: jinja2.Environment
-    ) -> None:
+    def __init__(self, environ: dict[str, Any], database: Database, layout: Layout, templates: jinja2.Environment) -> None:
         super().__init__(environ)
         self.layout = layout
         self._database = database

@@ -6,21 +6,66 @@ writes is taken back when it fails or refuses.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property, partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError
 from werkzeug.routing import IntegerConverter, Map, Rule
 from werkzeug.utils import send_from_directory
 
-from webarena_gym.sites.country.formats import FILTERS
-from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
-from webarena_gym.sites.kit.database import EpisodeDatabase
+from webarena_gym.sites.country.texts import FILTERS
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.requests import Request, Response, Route
 from webarena_gym.sites.layout import PLAIN, Layout
+
+
+class CachedResponse(NamedTuple):
+    """A whole response, as WSGI has it."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    @property
+    def is_page(self) -> bool:
+        """Say whether this is a page, and not a picture or a file, which may depend on more of a request."""
+        return any(name.lower() == "content-type" and value.startswith("text/html") for name, value in self.headers)
+
+
+class ResponseCache:
+    """Responses by what they follow from: at most `room` bytes of bodies; the least recently used are dropped first."""
+
+    def __init__(self, room: int = 16_000_000) -> None:
+        self._room = room
+        self._kept: OrderedDict[Hashable, CachedResponse] = OrderedDict()
+
+    def get(self, key: Hashable) -> CachedResponse | None:
+        """Return the response that is kept under a key, or None."""
+        found = self._kept.get(key)
+        if found is not None:
+            self._kept.move_to_end(key)
+        return found
+
+    def keep(self, key: Hashable, response: CachedResponse) -> None:
+        """Keep a response, and drop others where there is no room."""
+        self._kept[key] = response
+        self._room -= len(response.body)
+        while self._room < 0:
+            self._drop()
+
+    def clear(self) -> None:
+        """Drop everything."""
+        while self._kept:
+            self._drop()
+
+    def _drop(self) -> None:
+        _, old = self._kept.popitem(last=False)
+        self._room += len(old.body)
+
 
 _ASKED = (
     "REQUEST_METHOD", "wsgi.url_scheme", "HTTP_HOST", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "HTTP_COOKIE", "HTTP_REFERER",
@@ -93,22 +138,22 @@ class Site:
         environment.filters.update(FILTERS)
         return environment
 
-    def get(self, rule: str) -> Callable[[View], View]:
-        """Register a view for GET (and HEAD) requests; the rule is Werkzeug's."""
-        return self._register(rule, "GET")
+    def get(self, rule: str, *guards: Callable[[View], View]) -> Callable[[View], View]:
+        """Register a view for GET (and HEAD) requests, behind `guards`, the first outermost; the rule is Werkzeug's."""
+        return partial(self._register, ("GET", rule), guards)
 
-    def post(self, rule: str) -> Callable[[View], View]:
-        """Register a view for POST requests; the form key is checked before it runs."""
-        return self._register(rule, "POST")
+    def post(self, rule: str, *guards: Callable[[View], View]) -> Callable[[View], View]:
+        """Register a view for POST requests, behind `guards`; the form key is checked before any of them runs."""
+        return partial(self._register, ("POST", rule), guards)
 
-    def _register(self, rule: str, method: str) -> Callable[[View], View]:
-        def decorate(view: View) -> View:
-            endpoint = (method, rule)
-            self._rules.add(Rule(rule, endpoint=endpoint, methods=[method]))
-            self._views[endpoint] = view
-            return view
+    def form(self, rule: str, *guards: Callable[[View], View]) -> Callable[[View], View]:
+        """Register a view that shows a form, and takes it when it is posted."""
+        return lambda view: self.post(rule, *guards)(self.get(rule, *guards)(view))
 
-        return decorate
+    def _register(self, endpoint: tuple[str, str], guards: Sequence[Callable[[View], View]], view: View) -> View:
+        self._rules.add(Rule(endpoint[1], endpoint=endpoint, methods=[endpoint[0]]))
+        self._views[endpoint] = reduce(lambda guarded, guard: guard(guarded), reversed(guards), view)
+        return view
 
     def rule(self, method: str, path: str) -> str:
         """Return the rule that answers a request, "" when none does."""
@@ -118,7 +163,7 @@ class Site:
             return ""
         return str(rule)
 
-    def app(self, database: EpisodeDatabase, layout: Layout = PLAIN, responses: ResponseCache | None = None) -> "App":
+    def app(self, database: Database, layout: Layout = PLAIN, responses: ResponseCache | None = None) -> "App":
         """Return the WSGI application of one episode. `responses` is shared with others whose databases have the same base."""
         return App(self, database, layout, responses or ResponseCache())
 
@@ -138,7 +183,7 @@ class Site:
 class App:
     """A site bound to one episode's database, in one layout: a WSGI application."""
 
-    def __init__(self, site: Site, database: EpisodeDatabase, layout: Layout, responses: ResponseCache) -> None:
+    def __init__(self, site: Site, database: Database, layout: Layout, responses: ResponseCache) -> None:
         self.site = site
         self.database = database
         self.layout = layout

@@ -1,10 +1,24 @@
-"""The rows that several pages show."""
+"""Rows of the map's database, categories of places, and the search for places and addresses."""
 
+import json
+import re
 import sqlite3
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from webarena_gym.sites.map.routing import Roads, load_roads
+from webarena_gym.sites.kit import ranking
+from webarena_gym.sites.kit.database import first
+from webarena_gym.sites.map.geometry import (
+    NUMBERS,
+    Point,
+    coordinates,
+    metres_between,
+    metres_of,
+    number_at,
+    read_address,
+    read_coordinates,
+)
+from webarena_gym.sites.map.routing import Roads, Spot, load_roads
 
 PLACES = """
 WITH places AS (
@@ -28,15 +42,14 @@ A world in which places share names or have several says so by the key `names`.
 """
 
 
-def rows(db: sqlite3.Connection, query: str, *values: Any) -> list[sqlite3.Row]:
+def fetch(db: sqlite3.Connection, query: str, *values: Any) -> list[sqlite3.Row]:
     """Return the rows of a query over places, towns and streets."""
     return db.execute(PLACES + query, values).fetchall()
 
 
 def row(db: sqlite3.Connection, query: str, *values: Any) -> sqlite3.Row | None:
     """Return the first row of a query over places, towns and streets, if there is one."""
-    found: sqlite3.Row | None = db.execute(PLACES + query, values).fetchone()
-    return found
+    return first(db, PLACES + query, values)
 
 
 def place(db: sqlite3.Connection, place_id: int) -> sqlite3.Row | None:
@@ -59,7 +72,263 @@ def country(db: sqlite3.Connection) -> str:
     return str(name)
 
 
-def user(db: sqlite3.Connection, user_id: int) -> sqlite3.Row | None:
-    """Return a mapper."""
-    found: sqlite3.Row | None = db.execute("SELECT * FROM user WHERE user_id = ?", (user_id,)).fetchone()
-    return found
+class Category(NamedTuple):
+    """A kind of place: its name, many of it, and other words for it."""
+
+    name: str
+    plural: str
+    synonyms: tuple[str, ...] = ()
+
+
+CATEGORIES = (
+    Category("cafe", "cafes", ("coffee shop", "coffee shops", "coffee")), Category("restaurant", "restaurants"),
+    Category("hotel", "hotels"), Category("supermarket", "supermarkets", ("grocery store", "grocery stores", "grocery")),
+    Category("pharmacy", "pharmacies", ("drugstore", "drugstores", "drug store", "chemist")), Category("bakery", "bakeries"),
+    Category("bookshop", "bookshops", ("bookstore", "bookstores", "book shop")),
+    Category("post office", "post offices", ("postal office", "mail")),
+    Category("police station", "police stations", ("police",)), Category("school", "schools"),
+    Category("bank", "banks", ("atm",)),
+    Category("petrol station", "petrol stations", ("gas station", "gas stations", "gas", "petrol", "fuel")),
+    Category("park", "parks"), Category("cinema", "cinemas", ("movie theater", "movie theaters")),
+    Category("bus station", "bus stations"), Category("gym", "gyms", ("fitness center", "fitness studio")),
+    Category("dentist", "dentists"), Category("tax office", "tax offices", ("revenue office",)),
+    Category("town hall", "town halls", ("city hall",)), Category("car rental", "car rentals", ("rental car",)),
+    Category("library", "libraries"), Category("museum", "museums"),
+    Category("university", "universities", ("college", "colleges")), Category("national park", "national parks"),
+    Category("stadium", "stadiums", ("arena", "arenas", "stadia")),
+    Category("airport", "airports", ("international airport", "international airports")),
+    Category("concert hall", "concert halls", ("music hall", "music halls")), Category("hospital", "hospitals"),
+    Category("monument", "monuments", ("memorial", "memorials")), Category("bridge", "bridges"), Category("zoo", "zoos"),
+    Category("theater", "theaters", ("theatre", "theatres", "playhouse")),
+)  # fmt: skip
+_KNOWN = {word: each.name for each in CATEGORIES for word in (each.name, each.plural, *each.synonyms)}
+PLURALS = {each.name: each.plural for each in CATEGORIES}
+
+
+def category_of(words: str) -> str | None:
+    """Return the kind of place that the words ask for, if they are a kind's name.
+
+    >>> category_of(" Coffee  shops"), category_of("the moon")
+    ('cafe', None)
+    """
+    return _KNOWN.get(" ".join(words.lower().split()).removeprefix("the ").removeprefix("a "))
+
+
+LONGEST = 200  # characters of a search that count
+MOST_WORDS = 12
+MOST_ALIKE = 40  # near misses that a search shows
+_EXACT, _BEGINNING, _NAMED, _OTHER = range(4)
+_AREA = re.compile(r"(.+?) (near|nearby|around|close to|next to|in|within) (.+)", re.IGNORECASE | re.DOTALL)
+_ORDER = ("state", "town", "place", "street", "address")
+
+
+class Found(NamedTuple):
+    """Something on the map. Its label finds it again; `spot` is where routes lead, and None for what is too large for one."""
+
+    table: str  # one of _ORDER, or point
+    label: str
+    kind: str
+    address: str
+    url: str
+    point: Point
+    spot: Spot | None
+    rank: int = _EXACT
+    metres: float | None = None  # from where it was looked for
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is what the text says, and not just like it."""
+        return self.rank == _EXACT
+
+
+class Results(NamedTuple):
+    """What a search found, and what was searched for in words, such as 'cafes near Old Museum'."""
+
+    title: str
+    found: Sequence[Found]
+
+
+def search(db: sqlite3.Connection, text: str) -> Results:
+    """Return what a text finds: things by name, or a kind of places by their distance, and where there is an index near misses."""
+    text = " ".join(text[:LONGEST].split())
+    found = find(db, text)
+    if any(one.is_exact for one in found):
+        return Results(text, found)
+    category, area = category_of(text), _AREA.fullmatch(text)
+    if category:
+        rows = fetch(db, "SELECT * FROM places WHERE category = ? ORDER BY name", category)
+        return Results(PLURALS[category], [of_place(row) for row in rows])
+    centres = find(db, area[3]) if area else []
+    if area is None or not centres:
+        return Results(text, [*found, *_alike(db, text, found)])
+    is_inside = area[2].lower() in ("in", "within") and centres[0].table in ("town", "state")
+    return _around(db, area[1], centres[0], is_inside=is_inside)
+
+
+def _alike(db: sqlite3.Connection, text: str, found: Iterable[Found]) -> Iterator[Found]:
+    """Yield the towns and then the places that nearly fit a text and were not found, by relevance; none where there is no index."""
+    if not ranking.has_index(db):
+        return
+    known = {one.url for one in found}
+    for table, weights in (("town", (4, 1)), ("place", (4, 4, 2, 1))):
+        keys = list(ranking.ranked(db, f"{table}_text", text, weights))[:MOST_ALIKE]
+        rows = fetch(db, f"SELECT * FROM {table}s WHERE {table}_id IN (SELECT value FROM json_each(?))", json.dumps(keys))
+        for row in sorted(rows, key=lambda row: keys.index(row[f"{table}_id"])):
+            one = of_town(db, row, _OTHER) if table == "town" else of_place(row, _OTHER)
+            if one.url not in known:
+                yield one
+
+
+def near(db: sqlite3.Connection, category: str, centre: Found) -> list[Found]:
+    """Return the places of a kind, the nearest to something first, without itself."""
+    rows = fetch(db, "SELECT * FROM places WHERE category = ?", category)
+    return by_distance(roads(db), [of_place(row) for row in rows if row["label"] != centre.label], centre)
+
+
+def by_distance(roads: Roads, found: Iterable[Found], centre: Found) -> list[Found]:
+    """Return what was found, sorted by its straight distance from something, from door to door as routes are."""
+    middle = _door(roads, centre)
+    measured = [one._replace(metres=metres_between(_door(roads, one), middle)) for one in found]
+    return sorted(measured, key=lambda one: (one.metres, one.label))
+
+
+def _door(roads: Roads, one: Found) -> Point:
+    return one.point if one.spot is None or one.table == "point" else roads.point(one.spot)
+
+
+def _around(db: sqlite3.Connection, wanted: str, centre: Found, *, is_inside: bool) -> Results:
+    """Return the places that have the wanted kind, chain or words, by their distance from something."""
+    category = category_of(wanted)
+    if category:
+        rows = fetch(db, "SELECT * FROM places WHERE category = ?", category)
+    else:
+        where, patterns = _all_words("name || ' ' || alias || ' ' || category || ' ' || brand", wanted)
+        rows = fetch(db, f"SELECT * FROM places WHERE {where}", *patterns)
+    if is_inside:
+        rows = [row for row in rows if centre.label == row[centre.table]]
+    title = f"{PLURALS[category] if category else wanted} {'in' if is_inside else 'near'} {centre.label}"
+    found = [of_place(row) for row in rows if row["label"] != centre.label]
+    return Results(title, by_distance(roads(db), found, centre))
+
+
+def find(db: sqlite3.Connection, text: str) -> list[Found]:
+    """Return what is called like the text, the best match first: the very name, then beginnings, then all words."""
+    text = " ".join(text[:LONGEST].split()).strip(" ,")
+    point = read_coordinates(text)
+    if point is not None:
+        return [at_point(roads(db), Point(*point))]
+    if not re.search(r"\w", text):
+        return []
+    found = [*_states(db, text), *_towns(db, text), *_places(db, text), *_streets(db, text), *_addresses(db, text)]
+    return sorted(found, key=lambda one: (one.rank, _ORDER.index(one.table), one.label))
+
+
+def at_point(roads: Roads, point: Point) -> Found:
+    """Return a point of the map that has no name."""
+    label = coordinates(*point)
+    url = f"/query?lat={point.latitude:.5f}&lon={point.longitude:.5f}"
+    return Found("point", label, "coordinates", "", url, point, roads.nearest(point))
+
+
+def of_place(row: sqlite3.Row, rank: int = _EXACT) -> Found:
+    """Return a place as something found."""
+    spot = Spot(row["edge_id"], row["metres"])
+    point = Point(row["latitude"], row["longitude"])
+    return Found("place", row["label"], row["category"], row["address"], f"/place/{row['place_id']}", point, spot, rank)
+
+
+def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> Found:
+    """Return a town as something found; its routes lead to the crossing in its middle."""
+    spot = roads(db).crossing(row["node_id"])
+    point = Point(row["latitude"], row["longitude"])
+    return Found("town", row["name"], row["kind"], row["address"], f"/town/{row['town_id']}", point, spot, rank)
+
+
+def of_street(db: sqlite3.Connection, row: sqlite3.Row, number: int, rank: int = _EXACT, *, is_whole: bool = False) -> Found:
+    """Return a house number of a street as something found, or the whole street, which is found in its middle."""
+    metres = metres_of(number, row["length"])
+    edge = db.execute(
+        "SELECT edge_id, start, length FROM edge WHERE street_id = ? AND start <= ? ORDER BY start DESC",
+        (row["street_id"], metres),
+    ).fetchone()
+    spot = Spot(edge["edge_id"], min(metres - edge["start"], edge["length"]))
+    point = Point(*(round(degrees, 5) for degrees in roads(db).point(spot)))
+    if is_whole:
+        url = f"/street/{row['street_id']}"
+        return Found("street", f"{row['name']}, {row['town']}", "street", row["address"], url, point, spot, rank)
+    url = f"/query?lat={point.latitude:.5f}&lon={point.longitude:.5f}"
+    label, address = f"{number} {row['name']}, {row['town']}", f"{number} {row['name']}, {row['address']}"
+    return Found("address", label, "address", address, url, point, spot, rank)
+
+
+def nearest_address(db: sqlite3.Connection, point: Point) -> Found:
+    """Return the address that is nearest to a point; in the open country it is far away."""
+    spots = roads(db)
+    spot = spots.nearest(point)
+    edge = spots.edges[spot.edge_id]
+    street = row(db, "SELECT * FROM streets WHERE street_id = ?", edge.street_id)
+    if street is None:  # a road between towns: nobody lives there
+        here = at_point(spots, point)
+        return here._replace(table="street", label=edge.name, kind="road", metres=metres_between(point, spots.point(spot)))
+    found = of_street(db, street, number_at(edge.start + spot.metres, street["length"]))
+    return found._replace(metres=metres_between(point, found.point))
+
+
+def _all_words(column: str, text: str) -> tuple[str, list[str]]:
+    """Return an SQL condition, and its values, for texts that hold all words."""
+    words = list(dict.fromkeys(text.lower().replace(",", " ").split()))[:MOST_WORDS]
+    return " AND ".join([f"instr(lower({column}), ?)"] * len(words)) or "0", words
+
+
+def _rank(name: str, text: str) -> int:
+    """Return how well a name that has all words of a text somewhere around it fits the text."""
+    name, text = name.lower(), text.lower()
+    if text == name or text.startswith(f"{name},"):
+        return _EXACT
+    if name.startswith(text):
+        return _BEGINNING
+    return _NAMED if all(word in name for word in text.replace(",", " ").split()) else _OTHER
+
+
+def _states(db: sqlite3.Connection, text: str) -> Iterable[Found]:
+    where, words = _all_words("name", text)
+    for row in db.execute(f"SELECT * FROM state WHERE {where}", words).fetchall():
+        point = Point(row["latitude"], row["longitude"])
+        rank = _rank(row["name"], text)
+        yield Found("state", row["name"], "state", country(db), f"/state/{row['state_id']}", point, None, rank)
+
+
+def _towns(db: sqlite3.Connection, text: str) -> Iterable[Found]:
+    where, words = _all_words("name || ' ' || address || ' ' || kind", text)
+    for row in fetch(db, f"SELECT * FROM towns WHERE {where}", *words):
+        if _rank(row["name"], text) != _OTHER:  # a state's name finds the state, not all of its towns
+            yield of_town(db, row, _rank(row["name"], text))
+
+
+def _places(db: sqlite3.Connection, text: str) -> Iterable[Found]:
+    where, words = _all_words("name || ' ' || alias || ' ' || category || ' ' || address", text)
+    rows = fetch(db, f"SELECT * FROM places WHERE {where}", *words)
+    meant = [row for row in rows if row["label"] != row["name"] and row["label"].lower() == text.lower()]
+    for row in meant or rows:
+        yield of_place(row, min(_rank(name, text) for name in (row["name"], row["alias"]) if name))
+
+
+def _streets(db: sqlite3.Connection, text: str) -> Iterable[Found]:
+    where, words = _all_words("name || ' ' || address", text)
+    for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
+        rank = _rank(row["name"], text)
+        if rank != _OTHER or row["name"].lower() in text.lower():
+            yield of_street(db, row, NUMBERS // 2, min(rank, _NAMED), is_whole=True)
+
+
+def _addresses(db: sqlite3.Connection, text: str) -> Iterable[Found]:
+    """Yield the addresses that a text such as '12 Oak Street, Townville' means; there may be such a street in many towns."""
+    typed = read_address(text)
+    if typed is None or not 1 <= typed.number <= NUMBERS:
+        return
+    where, words = _all_words(
+        "name || ' ' || address", re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed.street, flags=re.IGNORECASE)
+    )
+    for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
+        if typed.street.lower().startswith(row["name"].lower()):
+            yield of_street(db, row, typed.number)

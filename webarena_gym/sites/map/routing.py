@@ -13,8 +13,7 @@ from heapq import heappop, heappush
 from itertools import count, pairwise
 from typing import Any, NamedTuple
 
-from webarena_gym.sites.map.geometry import Point, along, metres_between, nearest_fraction
-from webarena_gym.sites.map.units import minutes
+from webarena_gym.sites.map.geometry import Point, along, bearing, metres_between, minutes, nearest_fraction
 
 Rows = Callable[[str], Iterable[Any]]
 """Runs a query and returns its rows, which know their columns by name."""
@@ -166,10 +165,7 @@ class Roads:
     def _exits(self, mode: Mode, spot: Spot) -> dict[int, int]:
         """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""
         edge = self.edges[spot.edge_id]
-        return {
-            edge.node_a: _cost(mode, edge, spot.metres),
-            edge.node_b: _cost(mode, edge, edge.length - spot.metres),
-        }
+        return {edge.node_a: _cost(mode, edge, spot.metres), edge.node_b: _cost(mode, edge, edge.length - spot.metres)}
 
 
 def _cheapest(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]:
@@ -223,3 +219,58 @@ def _read(source: _Source) -> Roads:
         source.rows("SELECT * FROM node ORDER BY node_id"),
         source.rows("SELECT edge.*, kind, name FROM edge JOIN street USING (street_id) ORDER BY edge_id"),
     )
+
+
+MOST = 60
+_WINDS = ("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest")
+
+
+class Step(NamedTuple):
+    """What to do, and for how many metres."""
+
+    text: str
+    metres: int
+
+
+def directions(roads: Roads, route: Route) -> list[Step]:
+    """Return the steps of a route, one for each street that it follows."""
+    steps: list[Step] = []
+    heading = 0.0
+    street = None
+    for leg in route.legs:
+        begin, end = (roads.point(Spot(leg.edge.edge_id, metres)) for metres in (leg.begin, leg.end))
+        if leg.edge.street_id == street and leg.edge.kind != "path":
+            steps[-1] = Step(steps[-1].text, steps[-1].metres + leg.metres)
+        else:
+            steps.append(Step(_instruction(leg, begin, end, None if street is None else heading), leg.metres))
+        street, heading = leg.edge.street_id, bearing(begin, end)
+    return steps
+
+
+def line(roads: Roads, route: Route) -> list[Point]:
+    """Return the points that a route passes."""
+    points = [roads.point(Spot(leg.edge.edge_id, leg.begin)) for leg in route.legs]
+    last = route.legs[-1]
+    return [*points, roads.point(Spot(last.edge.edge_id, last.end))]
+
+
+def _instruction(leg: Leg, begin: Point, end: Point, heading: float | None) -> str:
+    ahead = bearing(begin, end)
+    if heading is None:
+        return f"Head {_WINDS[round(ahead / 45) % 8]} on {leg.edge.name}"
+    return f"{_turn((ahead - heading + 180) % 360 - 180)} {leg.edge.name}"
+
+
+def _turn(angle: float) -> str:
+    """Say how to go on, by how many degrees to the right one turns.
+
+    >>> _turn(10), _turn(-90), _turn(40), _turn(175)
+    ('Continue onto', 'Turn left onto', 'Turn slightly right onto', 'Make a U-turn onto')
+    """
+    side = "right" if angle > 0 else "left"
+    size = abs(angle)
+    if size < 25:
+        return "Continue onto"
+    if size > 165:
+        return "Make a U-turn onto"
+    return f"Turn {'slightly ' if size < 55 else 'sharply ' if size > 125 else ''}{side} onto"

@@ -15,6 +15,8 @@ All functions are pure: they take facts, a `Dice`, and whether the world is held
 disjoint pools of phrasings, problems, debates and defects.
 
 >>> from webarena_gym.sites.country.dice import Dice
+>>> from webarena_gym.sites.prose.reviews import Opinion, ReviewFacts, compose_review
+>>> from webarena_gym.sites.prose.things import Thing
 >>> bottle = Thing("Water Bottle", brand="Bako", attributes=(("Material", "Tritan"),))
 >>> leaks = Opinion(aspect="leak", is_good=False, voice="ironic")
 >>> facts = ReviewFacts(thing=bottle, rating=2, opinions=(leaks,), use="at the gym", outcome="returned", because="leak")
@@ -25,98 +27,3 @@ disjoint pools of phrasings, problems, debates and defects.
 A new phrasing is a line of a file in `data` (the grammar is told in `grammar`); a new kind of thing is a noun in
 `data/things.txt`. This package knows no site, no database and no task.
 """
-
-from webarena_gym.sites.prose.discussions import Discussion, Said, draw_discussion
-from webarena_gym.sites.prose.issues import (
-    PLATFORMS,
-    Bug,
-    Defect,
-    Gap,
-    Inquiry,
-    Issue,
-    Note,
-    NoteKind,
-    Remark,
-    Request,
-    ReviewKind,
-    Wish,
-    compose_issue,
-    compose_note,
-    compose_remark,
-    compose_request,
-    draw_choice,
-    draw_defect,
-    draw_wish,
-    parts_of_programs,
-    platforms_of,
-)
-from webarena_gym.sites.prose.registers import REGISTERS, Register
-from webarena_gym.sites.prose.reviews import Opinion, ReviewFacts, Titled, compose_review, draw_review
-from webarena_gym.sites.prose.things import Thing
-from webarena_gym.sites.prose.threads import (
-    Answer,
-    Chatter,
-    Comment,
-    Detail,
-    Impression,
-    Opening,
-    Post,
-    Question,
-    Report,
-    Stand,
-    Thanks,
-    compose_comment,
-    compose_post,
-)
-from webarena_gym.sites.prose.topics import Claim, Problem, Remedy
-
-__all__ = [
-    "PLATFORMS",
-    "REGISTERS",
-    "Answer",
-    "Bug",
-    "Chatter",
-    "Claim",
-    "Comment",
-    "Defect",
-    "Detail",
-    "Discussion",
-    "Gap",
-    "Impression",
-    "Inquiry",
-    "Issue",
-    "Note",
-    "NoteKind",
-    "Opening",
-    "Opinion",
-    "Post",
-    "Problem",
-    "Question",
-    "Register",
-    "Remark",
-    "Remedy",
-    "Report",
-    "Request",
-    "ReviewFacts",
-    "ReviewKind",
-    "Said",
-    "Stand",
-    "Thanks",
-    "Thing",
-    "Titled",
-    "Wish",
-    "compose_comment",
-    "compose_issue",
-    "compose_note",
-    "compose_post",
-    "compose_remark",
-    "compose_request",
-    "compose_review",
-    "draw_choice",
-    "draw_defect",
-    "draw_discussion",
-    "draw_review",
-    "draw_wish",
-    "parts_of_programs",
-    "platforms_of",
-]

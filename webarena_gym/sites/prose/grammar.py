@@ -12,8 +12,10 @@ A phrasing can be used where all of its slots are given. A slot whose value is "
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
-from typing import TypeAlias
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 from webarena_gym.sites.country.dice import Dice
 
@@ -220,3 +222,120 @@ def counted(count: int, noun: str) -> str:
     ('one week', '14 days')
     """
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
+DATA = Path(__file__).parent / "data"
+_TRIES = 12
+
+
+def sections(name: str) -> dict[str, list[str]]:
+    """Return the lines of each section of a file, all of them."""
+    read_so_far: dict[str, list[str]] = {}
+    lines: list[str] | None = None
+    for number, raw in enumerate((DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines(), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("[") and line.endswith("]") and "|" not in line:
+            if line[1:-1] in read_so_far:
+                raise ValueError(f"{name}.txt, line {number}: the section {line} stands there twice")
+            lines = read_so_far.setdefault(line[1:-1], [])
+        elif lines is None:
+            raise ValueError(f"{name}.txt, line {number}: expected a section in square brackets, got {line!r}")
+        else:
+            lines.append(line)
+    return read_so_far
+
+
+def half(lines: list[str], is_held_out: bool) -> list[str]:
+    """Return the lines that one half of the worlds uses: every other one, as the smaller share has to be varied as well.
+
+    >>> half(["a", "b", "c"], False), half(["a", "b", "c"], True)
+    (['a', 'c'], ['b'])
+    """
+    return lines[int(is_held_out) :: 2]
+
+
+@cache
+def pool(name: str, is_held_out: bool) -> Mapping[str, tuple[Phrasing, ...]]:
+    """Return the phrasings of a file that one half of the worlds uses, by section."""
+    return {title: tuple(read(line) for line in half(lines, is_held_out)) for title, lines in sections(name).items()}
+
+
+class Speaker:
+    """Says one text: it knows the slots of the whole text, and says no phrasing twice that has words of its own."""
+
+    def __init__(self, name: str, dice: Dice, slots: Slots, *, is_held_out: bool) -> None:
+        self.dice = dice
+        self.slots = dict(slots)
+        self._pool = pool(name, is_held_out)
+        self._said: set[str] = set()
+
+    def phrase(self, section: str, **slots: str) -> str:
+        """Return a phrasing of a section, filled. `slots` are added to those of the text."""
+        known = {**self.slots, **slots} if slots else self.slots
+        phrasings = self._pool[section]
+        for _ in range(_TRIES):
+            chosen = self.dice.pick(phrasings)
+            if (chosen.text not in self._said or chosen.is_bare) and chosen.suits(known):
+                break
+        else:
+            suiting = [phrasing for phrasing in phrasings if phrasing.suits(known)]
+            fresh = [phrasing for phrasing in suiting if phrasing.text not in self._said]
+            if not suiting:
+                raise ValueError(f"no phrasing of [{section}] can be used with the slots {sorted(known)}")
+            chosen = self.dice.pick(fresh or suiting)
+        self._said.add(chosen.text)
+        return chosen.fill(self.dice, known)
+
+    def say(self, section: str, **slots: str) -> str:
+        """Return a phrasing of a section as a sentence."""
+        return sentence(self.phrase(section, **slots))
+
+
+def paragraphs(*parts: list[str]) -> str:
+    r"""Return sentences as paragraphs; empty paragraphs are left out.
+
+    >>> paragraphs(["It works.", "Really."], [], ["Edit: no."])
+    'It works. Really.\n\nEdit: no.'
+    """
+    return "\n\n".join(" ".join(part) for part in parts if part)
+
+
+Register = Literal["formal", "plain", "chatty", "careless"]
+REGISTERS: tuple[Register, ...] = ("formal", "plain", "chatty", "careless")
+"""Formal writes in full, plain and chatty contract, chatty exclaims, and careless misspells and knows no capitals."""
+
+_SELF = re.compile(r"\bI\b")
+_SLIPS = 60  # percent of the words that a careless writer may get wrong
+
+
+@cache
+def _table(section: str) -> tuple[re.Pattern[str], Mapping[str, str]]:
+    names = dict(line.split(": ", 1) for line in sections("misspellings")[section])
+    return re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b"), names
+
+
+def written(text: str, register: Register, dice: Dice) -> str:
+    """Return a text of phrasings, which has neither capitals nor contractions, as a writer of that register leaves it.
+
+    >>> written("it does not leak. I definitely like it.", "chatty", Dice("a"))
+    "It doesn't leak. I definitely like it!"
+    >>> written("it does not leak. I definitely like it.", "careless", Dice("c"))
+    'it doesnt leak. i definately like it'
+    """
+    if register != "careless":
+        text = capitalized(text)
+    if register == "formal":
+        return text
+    text = _replaced(text, "contracted", dice, 100 if register != "plain" else 70)
+    if register == "chatty" and text.endswith(".") and not text.endswith("..") and '"' not in text[-3:]:
+        text = f"{text[:-1]}!"
+    if register == "careless":
+        text = _SELF.sub("i", _replaced(_replaced(text, "dropped", dice, 80), "words", dice, _SLIPS)).removesuffix(".")
+    return text
+
+
+def _replaced(text: str, section: str, dice: Dice, percent: int) -> str:
+    pattern, pairs = _table(section)
+    return pattern.sub(lambda match: pairs[match[1]] if dice.chance(percent) else match[1], text)

@@ -5,8 +5,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.pools import Speaker, half, paragraphs, sections
-from webarena_gym.sites.prose.registers import Register, written
+from webarena_gym.sites.prose.grammar import Register, Speaker, half, paragraphs, sections, written
 from webarena_gym.sites.prose.reviews import Titled
 
 NoteKind = Literal[

@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.grammar import capitalized, counted
-from webarena_gym.sites.prose.pools import Speaker, paragraphs, sections
-from webarena_gym.sites.prose.registers import REGISTERS, Register, written
+from webarena_gym.sites.prose.grammar import REGISTERS, Register, Speaker, capitalized, counted, paragraphs, sections, written
 from webarena_gym.sites.prose.things import Thing, names
 
 Strength = Literal["mild", "plain", "strong"]

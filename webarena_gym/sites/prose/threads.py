@@ -1,15 +1,13 @@
-"""Posts and comments of a forum. Facts hold all that a text says; `compose_post` and `compose_comment` say it."""
+"""Posts and comments of a forum, and whole threads of them. Facts hold all that a text says; `compose_post` and `compose_comment` say it."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.grammar import capitalized, counted
-from webarena_gym.sites.prose.pools import Speaker, paragraphs
-from webarena_gym.sites.prose.registers import Register, written
-from webarena_gym.sites.prose.reviews import Titled
-from webarena_gym.sites.prose.things import Thing, names
-from webarena_gym.sites.prose.topics import Claim, Problem, Remedy
+from webarena_gym.sites.prose.grammar import REGISTERS, Register, Speaker, capitalized, counted, paragraphs, sections, written
+from webarena_gym.sites.prose.reviews import SPANS, Titled
+from webarena_gym.sites.prose.things import WORKS, Claim, Problem, Remedy, Thing, draw_problem, draw_sides, has_problems, names
 
 _TITLES = 12  # are tried for a short one
 _LONG = 25  # percent of the posts that digress
@@ -134,10 +132,7 @@ def compose_post(facts: Post, dice: Dice, *, is_held_out: bool, longest_title: i
     if dice.chance(_LONG):
         parts.insert(-1, [speaker.say("digression") for _ in range(dice.between(2, 5))])
     register = facts.register
-    return Titled(
-        written(title, register, dice).rstrip("."),
-        written(paragraphs(*parts), register, dice),
-    )
+    return Titled(written(title, register, dice).rstrip("."), written(paragraphs(*parts), register, dice))
 
 
 def _title(speaker: Speaker, section: str, longest: int, **slots: str) -> str:
@@ -256,3 +251,233 @@ def _comment(speaker: Speaker, facts: Comment, is_held_out: bool) -> list[str]:
             return [speaker.say("detail reply", span=counted(*lasting))]
         case Chatter():
             return [speaker.say("chatter")]
+
+
+_ANSWERS: tuple[AnswerKind, ...] = ("worked", "failed", "heard", "idea")
+
+
+@dataclass(frozen=True)
+class Said:
+    """A comment of a thread: who wrote it, the place of the comment that it answers (None: the post), and its facts."""
+
+    author: str
+    parent: int | None
+    facts: Comment
+
+
+@dataclass(frozen=True)
+class Discussion:
+    """A thread: who posted, the facts of the post, and the comments, each after the one that it answers."""
+
+    author: str
+    post: Post
+    comments: tuple[Said, ...]
+
+
+def draw_discussion(
+    dice: Dice,
+    forum: str,
+    users: Sequence[str],
+    count: int,
+    *,
+    works: Sequence[str] = (),
+    places: Sequence[str] = (),
+    is_held_out: bool,
+) -> Discussion:
+    """Draw a thread of a forum with `count` comments.
+
+    `works` are names of books, games and the like that it may be about, `places` names of towns where its author may live.
+    """
+    thread = _drawn(dice, forum, users, count, works, is_held_out)
+    if not places or dice.chance(50):
+        return thread
+    return replace(thread, post=replace(thread.post, place=dice.pick(places)))
+
+
+def _drawn(dice: Dice, forum: str, users: Sequence[str], count: int, works: Sequence[str], is_held_out: bool) -> Discussion:
+    author = dice.pick(users)
+    chance = dice.below(100)
+    if works and forum in WORKS and chance < 35:
+        return _about_a_work(dice, author, forum, dice.pick(works), users, count)
+    if chance < 70 and has_problems(forum):
+        return _about_a_problem(dice, author, forum, users, count, is_held_out)
+    return _about_a_claim(dice, author, forum, users, count, is_held_out)
+
+
+def _register(dice: Dice) -> Register:
+    return dice.weigh(REGISTERS, (20, 50, 15, 15))
+
+
+def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], count: int, is_held_out: bool) -> Discussion:
+    problem = draw_problem(dice, forum, is_held_out=is_held_out)
+    remedies = dice.some(problem.remedies, len(problem.remedies))
+    tried = remedies[: dice.weigh((0, 1, 2), (45, 40, 15))]
+    open_ones = remedies[len(tried) :]
+    post = Question(
+        problem=problem,
+        tried=tuple(tried),
+        lasting=dice.pick(SPANS[3:]) if problem.is_lasting and dice.chance(55) else None,
+        asked_for=_somebody(dice) if dice.chance(15) else "",
+        register=_register(dice),
+    )
+    # One remedy is what helped the asker, if the thread is solved; the asker thanks once, after an answer that names it.
+    solution = open_ones[0] if dice.chance(60) else None
+    comments: list[Said] = []
+    is_solved = False
+    for _ in range(count):
+        proposals = [
+            (place, said.author, said.facts)
+            for place, said in enumerate(comments)
+            if isinstance(said.facts, Answer) and said.facts.kind != "failed" and said.author != author
+        ]
+        right = [proposal for proposal in proposals if proposal[2].remedy == solution]
+        wrong = [proposal for proposal in proposals if proposal[2].remedy in open_ones and proposal[2].remedy != solution]
+        chance = dice.below(100)
+        if right and not is_solved and chance < 25:
+            place, user, answer = dice.pick(right)
+            facts = Thanks(remedy=answer.remedy, user=user, register=_register(dice))
+            comments.append(Said(author, place, facts))
+            is_solved = True
+        elif wrong and not is_solved and chance < 32 and _is_new(comments, wrong[-1][2].remedy.name):
+            place, user, answer = wrong[-1]
+            comments.append(
+                Said(author, place, Thanks(remedy=answer.remedy, user=user, has_helped=False, register=_register(dice)))
+            )
+        else:
+            comments.append(_help(dice, author, users, comments, post))
+    return Discussion(author, post, tuple(comments))
+
+
+def _is_new(comments: list[Said], name: str) -> bool:
+    """Tell whether the asker has not yet reported on a remedy."""
+    return all(said.facts.remedy.name != name for said in comments if isinstance(said.facts, Thanks))
+
+
+def _help(dice: Dice, author: str, users: Sequence[str], comments: list[Said], post: Question) -> Said:
+    """Draw an answer, a question for details or its reply, or chatter."""
+    asked = [place for place, said in enumerate(comments) if isinstance(said.facts, Detail) and said.facts.lasting is None]
+    replied = [said.parent for said in comments if isinstance(said.facts, Detail)]
+    chance = dice.below(100)
+    register = _register(dice)
+    helper = _other(dice, users, {author, *(said.author for said in comments if isinstance(said.facts, Answer))})
+    if chance < 62:
+        remedy = dice.pick(post.problem.remedies)
+        kind = dice.weigh(_ANSWERS, (35, 65, 0, 0) if remedy in post.tried else (40, 18, 20, 22))
+        heard = _somebody(dice) if kind == "heard" else ""
+        return Said(helper, _parent(dice, comments, 25), Answer(remedy=remedy, kind=kind, heard_from=heard, register=register))
+    if chance < 72:
+        is_solved = any(isinstance(said.facts, Thanks) and said.facts.has_helped for said in comments)
+        open_questions = [] if is_solved else [place for place in asked if place not in replied]
+        if open_questions and post.lasting and dice.chance(60):
+            return Said(author, open_questions[0], Detail(lasting=post.lasting, register=register))
+        return Said(helper, None, Detail(register=register))
+    return Said(helper, _parent(dice, comments, 60), Chatter(register=register))
+
+
+def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], count: int, is_held_out: bool) -> Discussion:
+    pair = draw_sides(dice, forum, is_held_out=is_held_out)
+    first = dice.below(2)
+    side = pair[first]
+    is_first_hand = has_problems(forum) and dice.chance(35)
+    post = Opening(
+        side=side,
+        reasons=tuple(dice.some(side.reasons, dice.between(1, 3))),
+        has_turned=dice.chance(15),
+        experience=dice.pick(SPANS[6:]) if is_first_hand else None,
+        heard_from=_somebody(dice) if not is_first_hand and dice.chance(30) else "",
+        register=_register(dice),
+    )
+    held = {author: first}
+    turned: set[str] = set()
+    comments: list[Said] = []
+    for _ in range(count):
+        user = dice.pick(users) if dice.chance(85) else author
+        register = _register(dice)
+        if dice.chance(28):
+            comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=register)))
+            continue
+        stands = [  # what somebody said before they changed their mind is not answered any more
+            (place, said.author)
+            for place, said in enumerate(comments)
+            if isinstance(said.facts, Stand) and said.facts.side == pair[held[said.author]]
+        ]
+        own = held.get(user)
+        against = [(place, name) for place, name in stands if held[name] != own and name != user]
+        if own is not None and against and user not in turned and dice.chance(18):
+            place, name = dice.pick(against)
+            reason = _reason_of(comments[place], dice, pair[held[name]].reasons)
+            held[user] = 1 - own
+            turned.add(user)
+            comments.append(
+                Said(user, place, Stand(side=pair[held[user]], kind="changed", reason=reason, user=name, register=register))
+            )
+            continue
+        is_new = own is None
+        if own is None:
+            own = held[user] = dice.below(2)
+        side = pair[own]
+        if stands and dice.chance(45):
+            place, name = dice.pick(stands)
+            if name != user:
+                kind: str = "agree" if held[name] == own else "disagree"
+                comments.append(
+                    Said(user, place, Stand(side=side, kind="agree" if kind == "agree" else "disagree", user=name,
+                                            reason=dice.pick(side.reasons) if dice.chance(60) else "", register=register))
+                )  # fmt: skip
+                continue
+        if not is_new:  # nobody says the same again to nobody in particular
+            user = _other(dice, users, set(held))
+            side = pair[held.setdefault(user, dice.below(2))]
+        comments.append(
+            Said(user, None, Stand(side=side, kind="side", reason=dice.pick(side.reasons), register=register,
+                                   experience=dice.pick(SPANS[6:]) if has_problems(forum) and dice.chance(20) else None))
+        )  # fmt: skip
+    return Discussion(author, post, tuple(comments))
+
+
+def _reason_of(said: Said, dice: Dice, reasons: Sequence[str]) -> str:
+    """Return the reason that a comment gave, or one of its side."""
+    return said.facts.reason if isinstance(said.facts, Stand) and said.facts.reason else dice.pick(reasons)
+
+
+def _about_a_work(dice: Dice, author: str, forum: str, work: str, users: Sequence[str], count: int) -> Discussion:
+    thing = Thing(WORKS[forum])
+    aspects = list(thing.families)
+    is_heard = dice.chance(25)
+    post = Report(
+        name=work,
+        thing=thing,
+        opinions=tuple((aspect, dice.chance(55)) for aspect in dice.some(aspects, dice.between(1, 4))),
+        experience=None if is_heard else dice.pick(SPANS[1:8]),
+        heard_from=_somebody(dice) if is_heard else "",
+        register=_register(dice),
+    )
+    comments: list[Said] = []
+    for _ in range(count):
+        user = _other(dice, users, {author, *(said.author for said in comments if isinstance(said.facts, Impression))})
+        if dice.chance(40):
+            comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=_register(dice))))
+            continue
+        heard = _somebody(dice) if dice.chance(25) else ""
+        facts = Impression(
+            thing=thing, aspect=dice.pick(aspects), is_good=dice.chance(55), heard_from=heard, register=_register(dice)
+        )
+        comments.append(Said(user, _parent(dice, comments, 30), facts))
+    return Discussion(author, post, tuple(comments))
+
+
+def _parent(dice: Dice, comments: Sequence[Said], percent: int) -> int | None:
+    """Return an earlier comment in so many of a hundred cases."""
+    return dice.below(len(comments)) if comments and dice.chance(percent) else None
+
+
+def _other(dice: Dice, users: Sequence[str], taken: set[str]) -> str:
+    """Return a user who is none of those, where one is soon found: nobody should contradict himself."""
+    for _ in range(12):
+        if (user := dice.pick(users)) not in taken:
+            break
+    return user
+
+
+def _somebody(dice: Dice) -> str:
+    return dice.pick(sections("people")["who"])

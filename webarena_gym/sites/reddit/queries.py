@@ -2,14 +2,12 @@
 
 import sqlite3
 
+from webarena_gym.sites.kit.database import first
+
 SORTS = {
-    "hot": "Hot",
-    "new": "New",
-    "active": "Active",
-    "top": "Top",
-    "controversial": "Controversial",
+    "hot": "Hot", "new": "New", "active": "Active", "top": "Top", "controversial": "Controversial",
     "most_commented": "Most commented",
-}
+}  # fmt: skip
 """The orders of a list of submissions, by their part of the address."""
 
 PERIODS = {"day": "24 hours", "week": "Week", "month": "Month", "year": "Year", "all": "All time"}
@@ -23,13 +21,10 @@ _ACTIVE_AT = """(SELECT coalesce(max(c.created_at), s.created_at) FROM comment c
     WHERE c.submission_id = s.submission_id AND c.state = 'visible')"""
 
 ORDER_BY = {
-    "hot": "CAST(strftime('%s', s.created_at) AS INTEGER) + 600 * (s.up - s.down) DESC",
-    "new": "s.created_at DESC",
-    "active": f"{_ACTIVE_AT} DESC",
-    "top": "s.up - s.down DESC",
-    "controversial": "min(s.up, s.down) DESC",
+    "hot": "CAST(strftime('%s', s.created_at) AS INTEGER) + 600 * (s.up - s.down) DESC", "new": "s.created_at DESC",
+    "active": f"{_ACTIVE_AT} DESC", "top": "s.up - s.down DESC", "controversial": "min(s.up, s.down) DESC",
     "most_commented": f"{_COMMENTS} DESC",
-}
+}  # fmt: skip
 
 CARD = f"""
     SELECT s.*, s.up - s.down AS score, f.name AS forum, u.username AS author, i.description AS image,
@@ -64,22 +59,14 @@ FORUM = """
 """Forums with their counts."""
 
 
-def user(db: sqlite3.Connection, user_id: int) -> sqlite3.Row | None:
-    """Return a user."""
-    row: sqlite3.Row | None = db.execute("SELECT * FROM user WHERE user_id = ?", (user_id,)).fetchone()
-    return row
-
-
 def user_named(db: sqlite3.Connection, username: str) -> sqlite3.Row | None:
     """Return a user by name, in whatever case."""
-    row: sqlite3.Row | None = db.execute("SELECT * FROM user WHERE username = ?", (username,)).fetchone()
-    return row
+    return first(db, "SELECT * FROM user WHERE username = ?", (username,))
 
 
 def forum_named(db: sqlite3.Connection, name: str, me: int) -> sqlite3.Row | None:
     """Return a forum by name, in whatever case."""
-    row: sqlite3.Row | None = db.execute(f"{FORUM} WHERE f.name = :name", {"me": me, "name": name}).fetchone()
-    return row
+    return first(db, f"{FORUM} WHERE f.name = :name", {"me": me, "name": name})
 
 
 def tags(db: sqlite3.Connection, forum_id: int) -> list[str]:
@@ -98,15 +85,13 @@ def moderators(db: sqlite3.Connection, forum_id: int) -> list[sqlite3.Row]:
 def submission(db: sqlite3.Connection, submission_id: int, me: int) -> sqlite3.Row | None:
     """Return a submission, also one that is gone."""
     query = f"{CARD} WHERE s.submission_id = :submission_id"
-    row: sqlite3.Row | None = db.execute(query, {"me": me, "submission_id": submission_id}).fetchone()
-    return row
+    return first(db, query, {"me": me, "submission_id": submission_id})
 
 
 def comment(db: sqlite3.Connection, comment_id: int, me: int) -> sqlite3.Row | None:
     """Return a comment, also one that is gone."""
     query = f"{REMARK} WHERE c.comment_id = :comment_id"
-    row: sqlite3.Row | None = db.execute(query, {"me": me, "comment_id": comment_id}).fetchone()
-    return row
+    return first(db, query, {"me": me, "comment_id": comment_id})
 
 
 def is_blocked(db: sqlite3.Connection, user_id: int, blocked_id: int) -> bool:

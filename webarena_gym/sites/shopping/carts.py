@@ -1,13 +1,149 @@
-"""Carts: whose they are, what lies in them, and what they come to."""
+"""Carts and what follows from them: stock of variants, prices, addresses, and the order that a checkout places."""
 
 import json
+import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
+from webarena_gym.errors import FormError
+from webarena_gym.sites.kit.database import first, insert
+from webarena_gym.sites.kit.forms import Field
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping import pricing, queries, variants
-from webarena_gym.sites.shopping.forms import RefusedError
+from webarena_gym.sites.shopping import queries
+from webarena_gym.sites.shopping.queries import marks
+
+_AMOUNT = re.compile(r"\$?([0-9]{1,9})(?:\.([0-9]{1,2})[0-9]*)?")
+
+
+class RefusedError(FormError):
+    """The shop cannot do what was asked; the text is for the customer."""
+
+
+def cents(value: str | None) -> int | None:
+    """Return an amount of money that was typed, in cents, or None.
+
+    >>> cents("12.5"), cents("$3"), cents("free")
+    (1250, 300, None)
+    """
+    match = _AMOUNT.fullmatch((value or "").strip().replace(",", ""))
+    return int(match[1]) * 100 + int((match[2] or "").ljust(2, "0")) if match else None
+
+
+class Variant(NamedTuple):
+    """One choice of a product's options."""
+
+    variant_id: int
+    product_id: int
+    sku: str
+    options: Mapping[str, str]
+    quantity: int
+    is_in_stock: bool
+
+    @property
+    def available(self) -> int:
+        """How many can be bought."""
+        return self.quantity if self.is_in_stock else 0
+
+
+def variants_of(db: sqlite3.Connection, product_ids: Sequence[int]) -> dict[tuple[int, str], Variant]:
+    """Return the variants of products, by product and by the choice as carts hold it; none where choices share one stock."""
+    if db.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'product_variant'").fetchone() is None:
+        return {}
+    query = f"SELECT * FROM product_variant WHERE product_id IN ({queries.marks(product_ids)}) ORDER BY variant_id"
+    return {
+        (row["product_id"], row["options"]): Variant(
+            row["variant_id"],
+            row["product_id"],
+            row["sku"],
+            json.loads(row["options"]),
+            row["quantity"],
+            bool(row["is_in_stock"]),
+        )
+        for row in db.execute(query, product_ids)
+    }
+
+
+def restock_variant(db: sqlite3.Connection, product_id: int, choice: str, pieces: int) -> None:
+    """Put pieces of a choice into its stock, or take them when they are negative; nothing where it has no stock of its own."""
+    variant = variants_of(db, [product_id]).get((product_id, choice))
+    if variant is not None:
+        quantity = variant.quantity + pieces
+        set_stock(db, variant, quantity, is_in_stock=quantity > 0 and (variant.is_in_stock or pieces > 0))
+
+
+def set_stock(db: sqlite3.Connection, variant: Variant, quantity: int, *, is_in_stock: bool) -> None:
+    """Write how many there are of a variant."""
+    query = "UPDATE product_variant SET quantity = ?, is_in_stock = ? WHERE variant_id = ?"
+    db.execute(query, (quantity, is_in_stock, variant.variant_id))
+
+
+def remove_variants(db: sqlite3.Connection, product_ids: Sequence[int]) -> None:
+    """Delete the variants of products."""
+    for variant in variants_of(db, product_ids).values():
+        db.execute("DELETE FROM product_variant WHERE variant_id = ?", (variant.variant_id,))
+
+
+FLAT, TABLE, FREE = "Flat Rate - Fixed", "Best Way - Table Rate", "Free Shipping"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The sums below a cart or an order. `shipping_cents` is None until a method is chosen."""
+
+    subtotal_cents: int
+    discount_cents: int
+    coupon_code: str | None
+    shipping_cents: int | None
+
+    @property
+    def grand_total_cents(self) -> int:
+        """What is to be paid."""
+        return self.subtotal_cents - self.discount_cents + (self.shipping_cents or 0)
+
+
+def rules_in_force(db: sqlite3.Connection, now: datetime, coupon_code: str | None) -> list[sqlite3.Row]:
+    """Return the price rules in force: those without a coupon, and the one of the coupon, if it is valid."""
+    return db.execute(
+        """
+        SELECT * FROM cart_rule
+        WHERE is_active AND (coalesce(coupon_code, '') = '' OR coupon_code = :code COLLATE NOCASE)
+            AND (coalesce(from_date, '') = '' OR substr(from_date, 1, 10) <= :today)
+            AND (coalesce(to_date, '') = '' OR substr(to_date, 1, 10) >= :today)
+        ORDER BY rule_id
+        """,
+        {"code": coupon_code or "", "today": f"{now:%Y-%m-%d}"},
+    ).fetchall()
+
+
+def valid_coupon(db: sqlite3.Connection, now: datetime, code: str) -> str | None:
+    """Return the coupon code as the rule spells it, or None when no rule in force has it."""
+    return next((row["coupon_code"] for row in rules_in_force(db, now, code) if row["coupon_code"]), None)
+
+
+def rule_discount(rules_in_force: Sequence[sqlite3.Row], subtotal_cents: int) -> int:
+    """Return what the rules take off, never more than the subtotal."""
+    taken = 0
+    for rule in rules_in_force:
+        is_percent = rule["action"] == "by_percent"
+        taken += (subtotal_cents * rule["amount"] + 50) // 100 if is_percent else rule["amount"]
+    return min(taken, subtotal_cents)
+
+
+def shipping_rates(db: sqlite3.Connection, quantity: int, discounted_cents: int) -> dict[str, int]:
+    """Return the shipping methods on offer for that many pieces of that worth, with their prices."""
+    settings = dict(db.execute("SELECT path, value FROM store_config WHERE path LIKE 'carriers/%'").fetchall())
+    flat, table, threshold = (
+        cents(settings.get(f"carriers/{name}"))
+        for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
+    )
+    rates = {FLAT: (500 if flat is None else flat) * quantity, TABLE: 1500 if table is None else table}
+    if threshold is not None and discounted_cents >= threshold:
+        rates[FREE] = 0
+    return rates
+
 
 MOST = 10_000  # pieces of one product in a cart
 
@@ -40,8 +176,7 @@ def find(request: Request) -> sqlite3.Row | None:
         query, value = "SELECT * FROM cart WHERE cart_id = ? AND customer_id IS NULL", request.session.get("cart_id")
     else:
         query, value = "SELECT * FROM cart WHERE customer_id = ?", customer_id
-    row: sqlite3.Row | None = request.db.execute(query, (value,)).fetchone()
-    return row
+    return first(request.db, query, (value,))
 
 
 def obtain(request: Request) -> int:
@@ -81,7 +216,7 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
         (cart_id,),
     ).fetchall()
     choices = queries.options(db, sorted({row["product_id"] for row in rows})) if rows else []
-    kinds = variants.of(db, sorted({row["product_id"] for row in rows}))
+    kinds = variants_of(db, sorted({row["product_id"] for row in rows}))
     deltas = {(row["product_id"], row["title"], row["label"]): row["price_delta_cents"] for row in choices}
     found = []
     for row in rows:
@@ -105,12 +240,12 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
     return found
 
 
-def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_method: str | None) -> pricing.Totals:
+def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_method: str | None) -> Totals:
     """Return what a cart comes to today, with that shipping method if it is on offer."""
-    rules = pricing.rules(request.db, request.now, cart["coupon_code"])
+    rules = rules_in_force(request.db, request.now, cart["coupon_code"])
     subtotal = sum(line.total_cents for line in content)
-    discount = pricing.discount(rules, subtotal)
-    return pricing.Totals(
+    discount = rule_discount(rules, subtotal)
+    return Totals(
         subtotal_cents=subtotal,
         discount_cents=discount,
         coupon_code=next((rule["coupon_code"] for rule in rules if rule["coupon_code"]), None),
@@ -120,7 +255,7 @@ def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_me
 
 def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[str, int]:
     """Return the shipping methods on offer for a cart, with their prices."""
-    return pricing.shipping_rates(request.db, sum(line.quantity for line in content), discounted_cents)
+    return shipping_rates(request.db, sum(line.quantity for line in content), discounted_cents)
 
 
 def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: int, options: Mapping[str, str]) -> None:
@@ -134,7 +269,7 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
     ).fetchone()[0]
     if held + quantity > min(product["quantity"], MOST):
         raise RefusedError(f"The requested quantity of {product['name']} is not available.")
-    kind = variants.of(db, [product["product_id"]]).get((product["product_id"], choice))
+    kind = variants_of(db, [product["product_id"]]).get((product["product_id"], choice))
     if kind is not None:
         query = "SELECT coalesce(sum(quantity), 0) FROM cart_item WHERE cart_id = ? AND product_id = ? AND options = ?"
         (held,) = db.execute(query, (cart_id, product["product_id"], choice)).fetchone()
@@ -144,10 +279,7 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
             raise RefusedError(f"{product['name']} ({wanted}) {how}.")
     query = "UPDATE cart_item SET quantity = quantity + ? WHERE cart_id = ? AND product_id = ? AND options = ?"
     if db.execute(query, (quantity, cart_id, product["product_id"], choice)).rowcount == 0:
-        db.execute(
-            "INSERT INTO cart_item (cart_id, product_id, options, quantity) VALUES (?, ?, ?, ?)",
-            (cart_id, product["product_id"], choice, quantity),
-        )
+        insert(db, "cart_item", cart_id=cart_id, product_id=product["product_id"], options=choice, quantity=quantity)
 
 
 def chosen_options(db: sqlite3.Connection, product_id: int, chosen: Mapping[str, str]) -> dict[str, str]:
@@ -193,3 +325,114 @@ def remove(db: sqlite3.Connection, cart_id: int) -> None:
     """Take a cart away with all that lies in it."""
     db.execute("DELETE FROM cart_item WHERE cart_id = ?", (cart_id,))
     db.execute("DELETE FROM cart WHERE cart_id = ?", (cart_id,))
+
+
+ADDRESS = {
+    "firstname": Field("First Name"), "lastname": Field("Last Name"), "company": Field("Company", required=False),
+    "street": Field("Street Address"), "city": Field("City"), "region": Field("State/Province"),
+    "postcode": Field("Zip/Postal Code", limit=32), "country": Field("Country"), "telephone": Field("Phone Number", limit=64),
+}  # fmt: skip
+
+
+def save_address(
+    db: sqlite3.Connection,
+    customer_id: int,
+    values: Mapping[str, str],
+    defaults: Mapping[str, bool],
+    address_id: int | None = None,
+) -> None:
+    """Write an address into a customer's book, in place of `address_id` if given.
+
+    There is one default of each kind at most: a new one takes over, and the first address of a book is both.
+    """
+    is_first = db.execute("SELECT 1 FROM customer_address WHERE customer_id = ?", (customer_id,)).fetchone() is None
+    texts = [values[name] for name in ADDRESS]
+    if address_id is None:
+        query = f"INSERT INTO customer_address (customer_id, {', '.join(ADDRESS)}) VALUES (?, {marks(ADDRESS)})"
+        address_id = db.execute(query, (customer_id, *texts)).lastrowid
+    else:
+        changes = ", ".join(f"{name} = ?" for name in ADDRESS)
+        db.execute(f"UPDATE customer_address SET {changes} WHERE address_id = ?", (*texts, address_id))
+    for name, is_default in defaults.items():
+        if is_default or is_first:
+            db.execute(
+                f"UPDATE customer_address SET {name} = (address_id = ?) WHERE customer_id = ?", (address_id, customer_id)
+            )
+
+
+PAYMENT_METHODS = ("Check / Money order", "Cash On Delivery")
+
+
+def check_stock(lines: Sequence[Line]) -> None:
+    """Raise RefusedError when the cart holds more than the shop has."""
+    pieces: dict[tuple[int, str], int] = {}
+    for line in lines:
+        key = (line.product_id, line.stock)
+        pieces[key] = pieces.get(key, 0) + line.quantity
+        if pieces[key] > line.available:
+            raise RefusedError(f"The requested quantity of {line.name} is not available.")
+
+
+def place(
+    request: Request,
+    lines: Sequence[Line],
+    totals: Totals,
+    *,
+    email: str,
+    addresses: Mapping[str, Mapping[str, str]],
+    shipping_method: str,
+    payment_method: str,
+) -> str:
+    """Write the order of the visitor's cart, take the goods from stock, drop the cart; return the order's number.
+
+    `addresses` maps billing and shipping to the fields of an address.
+    """
+    db, cart = request.db, find(request)
+    assert cart is not None
+    assert totals.shipping_cents is not None
+    increment_id = queries.next_increment_id(db, "sales_order")
+    buyer = queries.customer(db, request.session["customer_id"]) if "customer_id" in request.session else None
+    named = buyer or addresses["billing"]
+    order_id = db.execute(
+        """
+        INSERT INTO sales_order (increment_id, customer_id, customer_email, customer_name, status, created_at, subtotal_cents,
+            discount_cents, coupon_code, shipping_cents, grand_total_cents, shipping_method, payment_method)
+        VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            increment_id,
+            buyer["customer_id"] if buyer else None,
+            email,
+            f"{named['firstname']} {named['lastname']}",
+            request.stamp,
+            totals.subtotal_cents,
+            totals.discount_cents,
+            totals.coupon_code,
+            totals.shipping_cents,
+            totals.grand_total_cents,
+            shipping_method,
+            payment_method,
+        ),
+    ).lastrowid
+    for kind, address in addresses.items():
+        db.execute(
+            f"INSERT INTO order_address (order_id, kind, {', '.join(ADDRESS)}) VALUES (?, ?, {queries.marks(ADDRESS)})",
+            (order_id, kind, *(address[name] for name in ADDRESS)),
+        )
+    for line in lines:
+        db.execute(
+            """
+            INSERT INTO order_item (order_id, product_id, sku, name, options, price_cents, qty_ordered)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """,
+            (order_id, line.product_id, line.sku, line.name, json.dumps(line.options), line.price_cents, line.quantity),
+        )
+        db.execute(
+            "UPDATE product SET quantity = quantity - :taken, is_in_stock = quantity > :taken WHERE product_id = :product_id",
+            {"taken": line.quantity, "product_id": line.product_id},
+        )
+        restock_variant(db, line.product_id, json.dumps(line.options), -line.quantity)
+    for rule in rules_in_force(db, request.now, cart["coupon_code"]):
+        db.execute("UPDATE cart_rule SET times_used = times_used + 1 WHERE rule_id = ?", (rule["rule_id"],))
+    remove(db, cart["cart_id"])
+    return increment_id

@@ -5,14 +5,12 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from webarena_gym.sites.kit.database import first
+
 STATUS_LABELS = {
-    "pending": "Pending",
-    "processing": "Processing",
-    "complete": "Complete",
-    "canceled": "Canceled",
-    "closed": "Closed",
+    "pending": "Pending", "processing": "Processing", "complete": "Complete", "canceled": "Canceled", "closed": "Closed",
     "holded": "On Hold",
-}
+}  # fmt: skip
 FINAL_PRICE = "min(p.price_cents, coalesce(p.special_price_cents, p.price_cents))"
 
 
@@ -34,8 +32,7 @@ def country(db: sqlite3.Connection) -> str:
 
 def customer(db: sqlite3.Connection, customer_id: int) -> sqlite3.Row | None:
     """Return a customer's row."""
-    row: sqlite3.Row | None = db.execute("SELECT * FROM customer WHERE customer_id = ?", (customer_id,)).fetchone()
-    return row
+    return first(db, "SELECT * FROM customer WHERE customer_id = ?", (customer_id,))
 
 
 def subcategories(db: sqlite3.Connection, parent_id: int | None) -> list[sqlite3.Row]:
@@ -104,7 +101,8 @@ def product_by_url_key(db: sqlite3.Connection, url_key: str) -> sqlite3.Row | No
 
 
 def _product(db: sqlite3.Connection, condition: str, value: int | str | None) -> sqlite3.Row | None:
-    row: sqlite3.Row | None = db.execute(
+    return first(
+        db,
         f"""
         SELECT p.*, {FINAL_PRICE} AS final_cents, p.is_in_stock AND p.quantity > 0 AS is_salable,
             (SELECT avg(rating) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS rating,
@@ -112,8 +110,7 @@ def _product(db: sqlite3.Connection, condition: str, value: int | str | None) ->
         FROM product p WHERE p.is_enabled AND {condition}
         """,
         (value,),
-    ).fetchone()
-    return row
+    )
 
 
 def options(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqlite3.Row]:

@@ -11,19 +11,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from webarena_gym.errors import FormError
-from webarena_gym.sites.country.formats import money
-from webarena_gym.sites.shopping import variants
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.kit.database import insert, update
+from webarena_gym.sites.shopping.carts import restock_variant
 from webarena_gym.sites.shopping.queries import next_increment_id
-from webarena_gym.sites.shopping_admin.queries import insert, one, update
+from webarena_gym.sites.shopping_admin.site import one
 
 STATUSES = {
-    "pending": "Pending",
-    "processing": "Processing",
-    "complete": "Complete",
-    "closed": "Closed",
-    "canceled": "Canceled",
+    "pending": "Pending", "processing": "Processing", "complete": "Complete", "closed": "Closed", "canceled": "Canceled",
     "holded": "On Hold",
-}
+}  # fmt: skip
 Quantities = Mapping[int, int]  # of order lines, by item_id
 
 
@@ -198,7 +195,7 @@ def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> No
         [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines],
     )
     for line in order.lines:
-        variants.add(db, line.product_id, line.options, quantities.get(line.item_id, 0))
+        restock_variant(db, line.product_id, line.options, quantities.get(line.item_id, 0))
 
 
 def _check(order: Order, quantities: Quantities, left: str, *, may_be_empty: bool = False) -> None:

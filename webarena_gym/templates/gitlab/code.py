@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from webarena_gym.sites.country.words import invented
-from webarena_gym.sites.gitlab.world.pools import licenses
+from webarena_gym.sites.country.names import invented
+from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, sum_of
 from webarena_gym.tasks.task import Step

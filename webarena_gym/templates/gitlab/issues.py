@@ -5,8 +5,8 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
+from webarena_gym.sites.gitlab.site import day_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, says
 from webarena_gym.tasks.task import Step

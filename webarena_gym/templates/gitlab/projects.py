@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Any
 
-from webarena_gym.sites.country.words import invented
+from webarena_gym.sites.country.names import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.task import Step

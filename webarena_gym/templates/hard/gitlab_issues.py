@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Literal
 
-from webarena_gym.sites.country.formats import long_date
-from webarena_gym.sites.gitlab.base import day_label
+from webarena_gym.sites.country.texts import long_date
+from webarena_gym.sites.gitlab.site import day_label
 from webarena_gym.sites.layout import page_sizes
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says

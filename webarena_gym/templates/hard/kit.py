@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.kit.sessions import ENDS
+from webarena_gym.sites.country.seeding import ENDS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.map.categories import PLURALS
+from webarena_gym.sites.map.geometry import duration
+from webarena_gym.sites.map.queries import PLURALS
 from webarena_gym.sites.map.routing import FOOT
-from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step

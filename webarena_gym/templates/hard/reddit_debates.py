@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from webarena_gym.sites.layout import page_sizes
-from webarena_gym.sites.prose.topics import WORKS
+from webarena_gym.sites.prose.things import WORKS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, counted, findable, needs_facts, opening

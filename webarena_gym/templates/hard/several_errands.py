@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project

@@ -5,10 +5,10 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
+from webarena_gym.sites.gitlab.site import day_label
+from webarena_gym.sites.map.geometry import duration
 from webarena_gym.sites.map.routing import CAR
-from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step

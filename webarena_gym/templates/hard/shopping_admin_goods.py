@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from webarena_gym.sites.country.formats import money
-from webarena_gym.sites.shopping_admin.fields import written_cents
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.shopping_admin.grids import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import Hard, ago, end_session, findable, listed, now, staff_page, turn_into

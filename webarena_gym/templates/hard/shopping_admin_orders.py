@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step

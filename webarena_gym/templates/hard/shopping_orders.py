@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
-from webarena_gym.sites.country.formats import money
-from webarena_gym.sites.shopping import variants
-from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
-from webarena_gym.sites.shopping.pricing import TABLE
-from webarena_gym.sites.shopping.pricing import discount as discount_of
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.shopping.carts import PAYMENT_METHODS, TABLE, variants_of
+from webarena_gym.sites.shopping.carts import rule_discount as discount_of
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.task import Step
@@ -422,7 +420,7 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     strange = world.rng.sample(others, 2)
     wrong = world.rng.choice(items)
     missing = world.rng.choice([item for item in items if item is not wrong and item["options"] == "{}"])
-    kinds = variants.of(world.connection("shopping"), [item["product_id"] for item in items])
+    kinds = variants_of(world.connection("shopping"), [item["product_id"] for item in items])
     chosen = [(kinds.get((item["product_id"], item["options"])), item["qty_ordered"]) for item in items]
     t.skip_if(any(kind is not None and kind.available < count + 3 for kind, count in chosen), "choices that can be had again")
     cart_id = own_cart(world)

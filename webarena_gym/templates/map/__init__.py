@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webarena_gym.sites.kit import aggregates
-from webarena_gym.sites.map.categories import PLURALS
-from webarena_gym.sites.map.finding import by_distance, of_place
-from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.sites.kit.database import shows_aggregates
+from webarena_gym.sites.map.geometry import distance, duration
+from webarena_gym.sites.map.queries import PLACES, PLURALS, by_distance, of_place
 from webarena_gym.sites.map.routing import CAR, Mode, Roads, Route, Spot, load_roads
-from webarena_gym.sites.map.units import distance, duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 
@@ -59,7 +57,7 @@ def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int
 
     Raises NothingToDraw where the list has no ways.
     """
-    t.skip_if(not aggregates.are_shown(world.connection("map")), "a list with ways")
+    t.skip_if(not shows_aggregates(world.connection("map")), "a list with ways")
     found = around(world, category, centre, most)
     return [Near(row, metres, route(world, walk, centre, row)) for row, metres in found]
 

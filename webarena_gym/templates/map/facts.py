@@ -3,13 +3,10 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from webarena_gym.sites.map.base import capital
-from webarena_gym.sites.map.categories import CATEGORIES, PLURALS
-from webarena_gym.sites.map.finding import by_distance, of_place
-from webarena_gym.sites.map.geometry import Point
-from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.sites.map.geometry import Point, coordinates
+from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, by_distance, of_place
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Spot
-from webarena_gym.sites.map.units import coordinates
+from webarena_gym.sites.map.site import capital
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map import (

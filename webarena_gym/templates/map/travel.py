@@ -2,11 +2,9 @@
 
 from itertools import permutations
 
-from webarena_gym.sites.map.categories import PLURALS
-from webarena_gym.sites.map.queries import PLACES
-from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route
-from webarena_gym.sites.map.steps import directions
-from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.sites.map.geometry import distance, duration
+from webarena_gym.sites.map.queries import PLACES, PLURALS
+from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route, directions
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.templates.map import (

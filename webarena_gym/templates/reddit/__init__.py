@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import turn_pages

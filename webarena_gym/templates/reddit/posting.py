@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from webarena_gym.sites.reddit.texts import slug
+from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, TEXTS, open_best, open_forum, open_post, thread_url, word

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from webarena_gym.sites.catalogue import URLS
 from webarena_gym.sites.country.geography import KINDS
-from webarena_gym.sites.map.geometry import metres_between
+from webarena_gym.sites.map.geometry import duration, metres_between
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR
-from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step

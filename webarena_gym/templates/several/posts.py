@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.sites.catalogue import URLS
-from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
-from webarena_gym.sites.reddit.texts import slug
+from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
+from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import ME as CODER

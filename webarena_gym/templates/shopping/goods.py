@@ -4,9 +4,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from webarena_gym.answers import matches
-from webarena_gym.sites.country.formats import money
-from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
-from webarena_gym.sites.shopping.views.search import TEXT
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.tasks.task import Step

@@ -4,9 +4,8 @@ import json
 from datetime import date
 from typing import Any
 
-from webarena_gym.sites.country.formats import long_date, money
-from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
-from webarena_gym.sites.shopping.pricing import FLAT, TABLE
+from webarena_gym.sites.country.texts import long_date, money
+from webarena_gym.sites.shopping.carts import FLAT, PAYMENT_METHODS, TABLE
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, number_of, says, sum_of

@@ -1,8 +1,8 @@
 """Orders: questions about one or several, and what is done with them from the first call to the last refund."""
 
-from webarena_gym.sites.country.formats import long_date, money
-from webarena_gym.sites.kit import aggregates
-from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
+from webarena_gym.sites.country.texts import long_date, money
+from webarena_gym.sites.kit.database import shows_aggregates
+from webarena_gym.sites.shopping_admin.views.orders import CARRIERS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says, sum_of
 from webarena_gym.tasks.task import Step
@@ -427,7 +427,7 @@ def latest_of_status(world: t.Sampler) -> t.Draw:
 
 def latest_pieces(world: t.Sampler) -> t.Draw:
     """Ask for a sum over the orders that the dashboard shows; four draws in a world."""
-    t.skip_if(not aggregates.are_shown(world.connection("shopping_admin")), "a dashboard with the pieces of orders")
+    t.skip_if(not shows_aggregates(world.connection("shopping_admin")), "a dashboard with the pieces of orders")
     count = world.rng.randint(2, SHOWN)
     pieces = [
         world.value("SELECT sum(qty_ordered) FROM order_item WHERE order_id = ?", row["order_id"])

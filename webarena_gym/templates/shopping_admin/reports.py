@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from itertools import groupby
 from urllib.parse import urlencode
 
-from webarena_gym.sites.country.formats import long_date, money
+from webarena_gym.sites.country.texts import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping_admin import (
     KEYWORD,

@@ -1,6 +1,6 @@
 """Facts of one article or of several, lists and categories, pages to open, and changes to articles and the watchlist."""
 
-from webarena_gym.sites.country.formats import date_time
+from webarena_gym.sites.country.texts import date_time
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, sum_of

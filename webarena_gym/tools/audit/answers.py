@@ -12,7 +12,7 @@ from typing import Any
 from webarena_gym.answers import is_not_available
 from webarena_gym.answers.values import read, split_minutes
 from webarena_gym.evaluators import is_right_answer
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, draw, templates
 from webarena_gym.tools.audit.findings import Findings

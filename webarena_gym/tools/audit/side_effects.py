@@ -22,7 +22,7 @@ from webarena_gym.evaluators import resolve
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import HOSTS, URLS
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tools.audit.findings import Findings

@@ -1,17 +1,16 @@
-"""Notes that mappers leave on the map, and what others say to them."""
+"""Notes that mappers leave on the map, and suggestions of new places."""
 
 import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.database import one
-from webarena_gym.sites.kit.forms import Field, checked
-from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.database import insert, one
+from webarena_gym.sites.kit.forms import Field, Pager, checked
 from webarena_gym.sites.kit.requests import Request, Response
-from webarena_gym.sites.map import finding
-from webarena_gym.sites.map.base import argument, members_only, site
+from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.geometry import Point
-from webarena_gym.sites.map.windows import marked, point_of
+from webarena_gym.sites.map.site import argument, marked, members_only, point_of, site
+from webarena_gym.sites.map.views.places import wanted_place
 
 PER_PAGE = 15
 STATUSES = ("open", "resolved", "all")
@@ -37,22 +36,16 @@ def show(request: Request) -> str:
     return request.render("notes.html", notes=pager.cut(notes), pager=pager, status=status, statuses=STATUSES)
 
 
-@site.get("/note/new")
-@members_only
-def new_form(request: Request, _: sqlite3.Row) -> str:
-    """Ask what is wrong with the map, and where."""
-    point = point_of(request.args)
-    where = argument(request, "where") or (f"{point.latitude:.5f}, {point.longitude:.5f}" if point else "")
-    request.shows({"where": where})
-    return request.render("note_form.html", values={"where": where, "text": ""}, errors=[])
-
-
-@site.post("/note/new")
-@members_only
+@site.form("/note/new", members_only)
 def new(request: Request, user: sqlite3.Row) -> str | Response:
     """Put a note on the map."""
+    if request.method != "POST":
+        point = point_of(request.args)
+        where = argument(request, "where") or (f"{point.latitude:.5f}, {point.longitude:.5f}" if point else "")
+        request.shows({"where": where})
+        return request.render("note_form.html", values={"where": where, "text": ""}, errors=[])
     values, errors = checked(request, FIELDS)
-    found = [] if errors else finding.find(request.db, values["where"])
+    found = [] if errors else queries.find(request.db, values["where"])
     exact = [one for one in found if one.is_exact] or found
     if not errors and len(exact) != 1:
         say = (
@@ -66,13 +59,7 @@ def new(request: Request, user: sqlite3.Row) -> str | Response:
     point = exact[0].point
     note_id = request.db.execute(
         "INSERT INTO map_note (user_id, latitude, longitude, text, status, created_at) VALUES (?, ?, ?, ?, 'open', ?)",
-        (
-            user["user_id"],
-            round(point.latitude, 5),
-            round(point.longitude, 5),
-            values["text"],
-            request.stamp,
-        ),
+        (user["user_id"], round(point.latitude, 5), round(point.longitude, 5), values["text"], request.stamp),
     ).lastrowid
     return request.redirect(f"/note/{note_id}", "Your note is on the map.")
 
@@ -83,23 +70,18 @@ def page(request: Request, note_id: int) -> str:
     return _page(request, _note(request, note_id), "", [])
 
 
-@site.post("/note/<int:note_id>/comment")
-@members_only
+@site.post("/note/<int:note_id>/comment", members_only)
 def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response:
     """Say something about a note. Raises NotFound."""
     note = _note(request, note_id)
     values, errors = checked(request, COMMENT)
     if errors:
         return _page(request, note, values["text"], errors)
-    request.db.execute(
-        "INSERT INTO note_comment (note_id, user_id, text, created_at) VALUES (?, ?, ?, ?)",
-        (note_id, user["user_id"], values["text"], request.stamp),
-    )
+    insert(request.db, "note_comment", note_id=note_id, user_id=user["user_id"], text=values["text"], created_at=request.stamp)
     return request.redirect(f"/note/{note_id}", "You commented on the note.")
 
 
-@site.post("/note/<int:note_id>/resolve")
-@members_only
+@site.post("/note/<int:note_id>/resolve", members_only)
 def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
     """Mark a note as resolved; anybody who is signed in may. Raises NotFound."""
     _note(request, note_id)
@@ -107,8 +89,7 @@ def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
     return request.redirect(f"/note/{note_id}", "The note is resolved.")
 
 
-@site.post("/note/<int:note_id>/delete")
-@members_only
+@site.post("/note/<int:note_id>/delete", members_only)
 def delete(request: Request, user: sqlite3.Row, note_id: int) -> Response:
     """Take a note of one's own off the map. Raises NotFound and Forbidden."""
     if _note(request, note_id)["user_id"] != user["user_id"]:
@@ -134,8 +115,58 @@ def _page(request: Request, note: sqlite3.Row, text: str, errors: list[str]) -> 
         "note.html",
         note=note,
         comments=comments,
-        address=finding.nearest_address(request.db, point),
+        address=queries.nearest_address(request.db, point),
         picture=marked(point),
         text=text,
         errors=errors,
     )
+
+
+SUGGESTIONS_PER_PAGE = 15
+PARTS = ("Name", "Category", "Address", "Phone", "Website", "Opening hours")
+SUGGESTION_FIELDS = {
+    "field": Field("What is wrong?"),
+    "value": Field("It should read", limit=300),
+    "comment": Field("How do you know?", required=False, limit=1000),
+}
+
+
+@site.form("/place/<int:place_id>/edit", members_only)
+def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
+    """Keep a suggestion. Raises NotFound."""
+    place = wanted_place(request, place_id)
+    if request.method != "POST":
+        return request.render(
+            "suggestion_form.html", place=place, parts=PARTS, values=dict.fromkeys(SUGGESTION_FIELDS, ""), errors=[]
+        )
+    values, errors = checked(request, SUGGESTION_FIELDS)
+    if not errors and values["field"] not in PARTS:
+        errors = [f"What is wrong? Please choose one of {', '.join(PARTS)}."]
+    if errors:
+        return request.render("suggestion_form.html", place=place, parts=PARTS, values=values, errors=errors)
+    request.db.execute(
+        "INSERT INTO suggestion (user_id, place_id, field, value, comment, status, created_at) VALUES (?, ?, ?, ?, ?, 'waiting', ?)",
+        (user["user_id"], place_id, *(values[name] for name in SUGGESTION_FIELDS), request.stamp),
+    )
+    return request.redirect("/suggestions", "Thank you. The editors will look at your suggestion.")
+
+
+@site.get("/suggestions", members_only)
+def show_suggestion(request: Request, user: sqlite3.Row) -> str:
+    """Show my own suggestions, the newest first."""
+    mine = request.db.execute(
+        "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC",
+        (user["user_id"],),
+    ).fetchall()
+    pager = Pager.of(request, len(mine), SUGGESTIONS_PER_PAGE)
+    return request.render("suggestions.html", suggestions=pager.cut(mine), pager=pager)
+
+
+@site.post("/suggestion/<int:suggestion_id>/withdraw", members_only)
+def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Response:
+    """Take a suggestion of one's own back. Raises NotFound and Forbidden."""
+    row = one(request.db, "SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,))
+    if row["user_id"] != user["user_id"]:
+        raise Forbidden("Only the author of a suggestion can withdraw it.")
+    request.db.execute("UPDATE suggestion SET status = 'withdrawn' WHERE suggestion_id = ?", (suggestion_id,))
+    return request.redirect("/suggestions", "The suggestion is withdrawn.")

@@ -1,20 +1,19 @@
-"""The search, and what is near a place or at a point."""
+"""The search, what is near a place or at a point, and directions."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded
-from webarena_gym.sites.kit import aggregates
-from webarena_gym.sites.kit.forms import whole_number
-from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.database import shows_aggregates
+from webarena_gym.sites.kit.forms import Pager, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.map import finding, queries
-from webarena_gym.sites.map.base import argument, site, url
-from webarena_gym.sites.map.categories import PLURALS, category_of
-from webarena_gym.sites.map.finding import Found
-from webarena_gym.sites.map.geometry import Point
-from webarena_gym.sites.map.routing import FOOT
-from webarena_gym.sites.map.units import read_coordinates
-from webarena_gym.sites.map.windows import marked, point_of
+from webarena_gym.sites.map import queries
+from webarena_gym.sites.map.geometry import Point, read_coordinates
+from webarena_gym.sites.map.queries import PLURALS, Found, category_of
+from webarena_gym.sites.map.routing import CAR, FOOT, MODES, MOST, directions
+from webarena_gym.sites.map.site import argument, marked, point_of, site, url
 
 PER_PAGE = 10
 AT_A_POINT = 5  # places that are named around a point
@@ -29,7 +28,7 @@ def results(request: Request) -> str | Response:
     point = read_coordinates(text)
     if point is not None:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
-    title, found = finding.search(request.db, text)
+    title, found = queries.search(request.db, text)
     request.shows({"query": folded(title)})
     pager = Pager.of(request, len(found), PER_PAGE)
     return request.render("search.html", text=text, title=title, found=pager.cut(found), pager=pager)
@@ -43,10 +42,10 @@ def nearby(request: Request) -> str:
     if place is None or category is None:
         raise NotFound
     request.shows({"place": place["place_id"], "category": category})
-    centre = finding.of_place(place)
-    found = finding.near(request.db, category, centre)
+    centre = queries.of_place(place)
+    found = queries.near(request.db, category, centre)
     pager = Pager.of(request, len(found), PER_PAGE)
-    roads, shown, has_walks = queries.roads(request.db), pager.cut(found), aggregates.are_shown(request.db)
+    roads, shown, has_walks = queries.roads(request.db), pager.cut(found), shows_aggregates(request.db)
     walks = [roads.route(FOOT, centre.spot, one.spot) if has_walks and centre.spot and one.spot else None for one in shown]
     return request.render(
         "nearby.html",
@@ -65,11 +64,69 @@ def query(request: Request) -> str | Response:
     if point is None:
         return request.redirect("/", "A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
     request.shows({"lat": f"{point.latitude:.5f}", "lon": f"{point.longitude:.5f}"})
-    address = finding.nearest_address(request.db, point)
+    address = queries.nearest_address(request.db, point)
     return request.render("query.html", point=point, address=address, places=_around(request, point), picture=marked(point, 16))
 
 
 def _around(request: Request, point: Point) -> list[Found]:
     roads = queries.roads(request.db)
-    places = [finding.of_place(row) for row in queries.rows(request.db, "SELECT * FROM places")]
-    return finding.by_distance(roads, places, finding.at_point(roads, point))[:AT_A_POINT]
+    places = [queries.of_place(row) for row in queries.fetch(request.db, "SELECT * FROM places")]
+    return queries.by_distance(roads, places, queries.at_point(roads, point))[:AT_A_POINT]
+
+
+MOST_CHOICES = 10
+LABELS = {"from": "From", "to": "To"}
+
+
+class End(NamedTuple):
+    """One end of a route as it was typed: the place it is, or those to choose from, or what is wrong with it."""
+
+    label: str
+    place: Found | None = None
+    choices: Sequence[tuple[Found, str]] = ()  # with the address of the page that has chosen it
+    complaint: str = ""
+
+
+@site.get("/directions")
+def show(request: Request) -> str | Response:
+    """Show the form, and below it the route when both ends are clear."""
+    values = {name: argument(request, name) for name in ("from", "to", "mode")}
+    values["mode"] = values["mode"] if values["mode"] in MODES else CAR.key
+    if "reverse" in request.args:
+        return redirect(url("/directions", **{"from": values["to"], "to": values["from"], "mode": values["mode"]}))
+    ends = [_end(request, name, values) for name in LABELS] if values["from"] or values["to"] else []
+    start, goal = (ends[0].place, ends[1].place) if ends else (None, None)
+    understood = {name: folded(end.place.label if end.place else values[name]) for name, end in zip(LABELS, ends, strict=False)}
+    request.shows({**understood, "mode": values["mode"] if ends else None})
+    if start is None or goal is None or start.spot is None or goal.spot is None:
+        return request.render("directions.html", values=values, modes=MODES, ends=ends, route=None)
+    roads = queries.roads(request.db)
+    route = roads.route(MODES[values["mode"]], start.spot, goal.spot)
+    steps = directions(roads, route)
+    return request.render(
+        "directions.html",
+        values=values,
+        modes=MODES,
+        ends=ends,
+        route=route,
+        steps=steps[:MOST],
+        left_out=len(steps) - MOST,
+        picture=url("/export/map.svg", **{"from": start.label, "to": goal.label, "mode": values["mode"]}),
+    )
+
+
+def _end(request: Request, name: str, values: dict[str, str]) -> End:
+    """Return what one end of the route is."""
+    label, text = LABELS[name], values[name]
+    if not text:
+        return End(label, complaint=f"{label}: please enter a place, an address or coordinates.")
+    found = queries.find(request.db, text)
+    exact = [one for one in found if one.is_exact] or found
+    if not found:
+        return End(label, complaint=f"{label}: nothing is called {text}. Check the spelling, or search for it.")
+    if len(exact) > 1:
+        choices = [(one, url("/directions", **(values | {name: one.label}))) for one in exact[:MOST_CHOICES]]
+        return End(label, choices=choices)
+    if exact[0].spot is None:
+        return End(label, complaint=f"{label}: {exact[0].label} is a whole state. Please enter a town or a place in it.")
+    return End(label, exact[0])

@@ -1,13 +1,17 @@
-"""Logging in and out, and making an account."""
+"""Accounts: logging in and out, settings, profiles, blocked users and messages."""
 
+import sqlite3
 from collections.abc import Mapping
 
-from webarena_gym.sites.kit.form_pages import Aside, FormPage
+from werkzeug.exceptions import Forbidden, NotFound
+
+from webarena_gym.sites.kit.accounts import guests_only, return_url
+from webarena_gym.sites.kit.database import insert, one
+from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, checked
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import NAME, current_user, site
-from webarena_gym.sites.reddit.forms import EMAIL, USERNAME, Field
+from webarena_gym.sites.reddit.queries import CARD, REMARK
+from webarena_gym.sites.reddit.site import EMAIL, NAME, PER_PAGE, USERNAME, Field, current_user, members_only, my_id, site
 
 SHORTEST = 8  # characters of a password
 LOGIN = FormPage(
@@ -83,3 +87,261 @@ def registration(request: Request) -> str | Response:
     assert user_id is not None
     request.flash(f"Welcome to {NAME}, {values['username']}!")
     return _welcome(request, user_id)
+
+
+BIOGRAPHY = {"biography": Field("Biography", required=False, limit=2_000)}
+NIGHT_MODES = {"auto": "Like my device", "off": "Off", "on": "On"}
+FRONT_PAGES = {"subscribed": "Subscribed forums", "all": "All forums", "moderated": "Moderated forums"}
+PASSWORDS = {
+    "password": Field("New password", required=False, limit=128),
+    "password_confirmation": Field("Repeat new password", required=False, limit=128),
+}
+ACCOUNT = {"email": EMAIL, "night_mode": Field("Night mode"), "front_page": Field("Front page"), **PASSWORDS}
+
+
+def _own(user: sqlite3.Row, username: str) -> None:
+    if user["username"].lower() != username.lower():
+        raise Forbidden("These are the settings of somebody else.")
+
+
+@site.form("/user/<username>/edit_biography", members_only)
+def biography(request: Request, user: sqlite3.Row, username: str) -> str | Response:
+    """Change the visitor's biography."""
+    _own(user, username)
+    if request.method != "POST":
+        return request.render("biography.html", user=user, biography=user["biography"], errors=[])
+    values, errors = checked(request, BIOGRAPHY)
+    if errors:
+        return request.render("biography.html", user=user, biography=values["biography"], errors=errors)
+    request.db.execute("UPDATE user SET biography = ? WHERE user_id = ?", (values["biography"], user["user_id"]))
+    return request.redirect(f"/user/{user['username']}", "Your biography was saved.")
+
+
+def _form(request: Request, user: sqlite3.Row, values: dict[str, str], errors: list[str]) -> str:
+    return request.render(
+        "account.html", user=user, values=values, errors=errors, night_modes=NIGHT_MODES, front_pages=FRONT_PAGES
+    )
+
+
+@site.form("/user/<username>/account", members_only)
+def account(request: Request, user: sqlite3.Row, username: str) -> str | Response:
+    """Change the visitor's settings; the password stays when no new one is given."""
+    _own(user, username)
+    if request.method != "POST":
+        return _form(request, user, {name: user[name] for name in ("email", "night_mode", "front_page")}, [])
+    values, errors = checked(request, ACCOUNT)
+    if values["night_mode"] not in NIGHT_MODES or values["front_page"] not in FRONT_PAGES:
+        errors.append("Please choose one of the settings of the list.")
+    if values["password"] or values["password_confirmation"]:
+        errors += password_complaints(values)
+    if errors:
+        return _form(request, user, values, errors)
+    values["password"] = values["password"] or user["password"]
+    request.db.execute(
+        """UPDATE user SET email = :email, night_mode = :night_mode, front_page = :front_page, password = :password
+        WHERE user_id = :user_id""",
+        {**values, "user_id": user["user_id"]},
+    )
+    return request.redirect(f"/user/{user['username']}/account", "Your settings were saved.")
+
+
+LATEST = 5  # submissions and comments on the overview
+WRITTEN = {
+    "submission": "submission s WHERE s.user_id = :author AND s.state = 'visible'",
+    "comment": """comment c JOIN submission s USING (submission_id)
+        WHERE c.user_id = :author AND c.state = 'visible' AND s.state = 'visible'""",
+}
+"""What stands on a profile."""
+
+
+def find_user(request: Request, username: str) -> sqlite3.Row:
+    """Return the user of that name. Raises NotFound."""
+    user = queries.user_named(request.db, username)
+    if user is None:
+        raise NotFound(f"There is no user called {username[:50]}.")
+    request.shows(username=user["username"])
+    return user
+
+
+@site.get("/user/<username>")
+def overview(request: Request, username: str) -> str:
+    """Show a user with the latest of what they wrote."""
+    return _page(request, username, "overview")
+
+
+@site.get("/user/<username>/<any(submissions, comments):tab>")
+def tab_page(request: Request, username: str, tab: str) -> str:
+    """Show a user's submissions or comments, the newest first."""
+    return _page(request, username, tab)
+
+
+def _page(request: Request, username: str, tab: str) -> str:
+    user = find_user(request, username)
+    values = {"me": my_id(request), "author": user["user_id"]}
+    counts = {what: request.db.execute(f"SELECT count(*) FROM {rows}", values).fetchone()[0] for what, rows in WRITTEN.items()}
+    pager = Pager.of(request, counts["comment" if tab == "comments" else "submission"] if tab != "overview" else 0, PER_PAGE)
+    limits = {"limit": LATEST, "first": 0} if tab == "overview" else {"limit": pager.limit, "first": pager.first}
+    submissions = comments = []
+    if tab != "comments":
+        submissions = request.db.execute(
+            f"""{CARD} WHERE s.user_id = :author AND s.state = 'visible'
+            ORDER BY s.created_at DESC, s.submission_id DESC LIMIT :limit OFFSET :first""",
+            values | limits,
+        ).fetchall()
+    if tab != "submissions":
+        comments = request.db.execute(
+            f"""{REMARK} WHERE c.user_id = :author AND c.state = 'visible' AND s.state = 'visible'
+            ORDER BY c.created_at DESC, c.comment_id DESC LIMIT :limit OFFSET :first""",
+            values | limits,
+        ).fetchall()
+    moderated = request.db.execute(
+        "SELECT f.name FROM forum f JOIN moderator USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE",
+        (user["user_id"],),
+    ).fetchall()
+    return request.render(
+        "user.html",
+        user=user,
+        tab=tab,
+        counts=counts,
+        submissions=submissions,
+        comments=comments,
+        pager=pager,
+        moderated=moderated,
+        is_me=user["user_id"] == my_id(request),
+        is_blocked=queries.is_blocked(request.db, my_id(request), user["user_id"]),
+    )
+
+
+@site.get("/user/<username>/hidden_submissions", members_only)
+def hidden_submissions(request: Request, user: sqlite3.Row, username: str) -> str | Response:
+    """Show what the visitor has hidden from lists."""
+    if user["username"] != username:
+        return redirect(f"/user/{user['username']}/hidden_submissions")
+    condition = "s.state = 'visible' AND s.submission_id IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"
+    values = {"me": user["user_id"]}
+    pager = Pager.of(
+        request, request.db.execute(f"SELECT count(*) FROM submission s WHERE {condition}", values).fetchone()[0], PER_PAGE
+    )
+    rows = request.db.execute(
+        f"{CARD} WHERE {condition} ORDER BY s.submission_id DESC LIMIT :limit OFFSET :first",
+        values | {"limit": pager.limit, "first": pager.first},
+    ).fetchall()
+    return request.render("hidden.html", submissions=rows, pager=pager)
+
+
+@site.post("/user/<username>/<any(block, unblock):change>", members_only)
+def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Response:
+    """Block somebody, or let them be seen again."""
+    other = find_user(request, username)
+    if other["user_id"] == user["user_id"]:
+        raise Forbidden("You cannot block yourself.")
+    if change == "block":
+        request.db.execute(
+            "INSERT OR IGNORE INTO user_block VALUES (?, ?, ?)", (user["user_id"], other["user_id"], request.stamp)
+        )
+    else:
+        request.db.execute("DELETE FROM user_block WHERE user_id = ? AND blocked_id = ?", (user["user_id"], other["user_id"]))
+    return request.redirect(return_url(request, f"/user/{other['username']}"), f"{other['username']} was {change}ed.")
+
+
+@site.get("/user/<username>/block_list", members_only)
+def block_list(request: Request, user: sqlite3.Row, username: str) -> str | Response:
+    """Show whom the visitor has blocked."""
+    if user["username"] != username:
+        return redirect(f"/user/{user['username']}/block_list")
+    rows = request.db.execute(
+        """SELECT u.username, b.since FROM user_block b JOIN user u ON u.user_id = b.blocked_id
+        WHERE b.user_id = ? ORDER BY u.username""",
+        (user["user_id"],),
+    ).fetchall()
+    return request.render("blocks.html", blocks=rows)
+
+
+FIELDS = {"message": Field("Message", limit=10_000)}
+MY_THREADS = """
+    SELECT t.thread_id, u.user_id AS other_id, u.username AS other, count(*) AS messages, max(m.message_id) AS last_id,
+        max(m.created_at) AS last_at, sum(m.sender_id != :me AND NOT m.is_read) AS unread
+    FROM message_thread t JOIN message m USING (thread_id)
+        JOIN user u ON u.user_id = CASE t.sender_id WHEN :me THEN t.receiver_id ELSE t.sender_id END
+    WHERE :me IN (t.sender_id, t.receiver_id)
+"""
+
+
+@site.get("/messages", members_only)
+def inbox(request: Request, user: sqlite3.Row) -> str:
+    """Show the visitor's conversations, the latest first."""
+    values = {"me": user["user_id"]}
+    query = "SELECT count(*) FROM message_thread t WHERE :me IN (t.sender_id, t.receiver_id)"
+    pager = Pager.of(request, request.db.execute(query, values).fetchone()[0], PER_PAGE)
+    rows = request.db.execute(
+        f"""SELECT x.*, substr(m.body, 1, 100) AS excerpt FROM ({MY_THREADS} GROUP BY t.thread_id) x
+        JOIN message m ON m.message_id = x.last_id ORDER BY x.last_at DESC, x.thread_id DESC LIMIT :limit OFFSET :first""",
+        values | {"limit": pager.limit, "first": pager.first},
+    ).fetchall()
+    return request.render("messages.html", threads=rows, pager=pager)
+
+
+def _thread(request: Request, user: sqlite3.Row, thread_id: int) -> sqlite3.Row:
+    values = {"me": user["user_id"], "thread_id": thread_id}
+    return one(
+        request.db,
+        f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id",
+        values,
+        missing="There is no such conversation of yours.",
+    )
+
+
+@site.form("/messages/<int:thread_id>", members_only)
+def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response:
+    """Write another message in a conversation."""
+    thread = _thread(request, user, thread_id)
+    if request.method != "POST":
+        request.db.execute(
+            "UPDATE message SET is_read = 1 WHERE thread_id = ? AND sender_id != ?", (thread_id, user["user_id"])
+        )
+        return _message_page(request, thread, "", [])
+    values, errors = _typed(request, user, thread["other_id"])
+    if errors:
+        return _message_page(request, thread, values["message"], errors)
+    _send(request, thread_id, user, values["message"])
+    return redirect(f"/messages/{thread_id}")
+
+
+def _message_page(request: Request, thread: sqlite3.Row, typed: str, errors: list[str]) -> str:
+    rows = request.db.execute(
+        "SELECT m.*, u.username AS sender FROM message m JOIN user u ON u.user_id = m.sender_id WHERE thread_id = ?"
+        " ORDER BY message_id DESC LIMIT 100",
+        (thread["thread_id"],),
+    ).fetchall()
+    return request.render("conversation.html", thread=thread, messages_sent=rows[::-1], typed=typed, errors=errors)
+
+
+@site.form("/user/<username>/compose_message", members_only)
+def compose(request: Request, user: sqlite3.Row, username: str) -> str | Response:
+    """Send a message, which begins a conversation."""
+    if request.method != "POST":
+        return request.render("compose.html", receiver=find_user(request, username), typed="", errors=[])
+    receiver = find_user(request, username)
+    values, errors = _typed(request, user, receiver["user_id"])
+    if errors:
+        return request.render("compose.html", receiver=receiver, typed=values["message"], errors=errors)
+    thread_id = insert(request.db, "message_thread", sender_id=user["user_id"], receiver_id=receiver["user_id"])
+    assert thread_id is not None
+    _send(request, thread_id, user, values["message"])
+    return redirect(f"/messages/{thread_id}")
+
+
+def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str]]:
+    values, errors = checked(request, FIELDS)
+    if receiver_id == user["user_id"]:
+        errors = ["You cannot write to yourself."]
+    elif queries.is_blocked(request.db, user["user_id"], receiver_id):
+        errors = ["You have blocked this user. Unblock them to write to them."]
+    elif queries.is_blocked(request.db, receiver_id, user["user_id"]):
+        errors = ["This user does not take messages from you."]
+    return values, errors
+
+
+def _send(request: Request, thread_id: int, user: sqlite3.Row, body: str) -> None:
+    insert(request.db, "message", thread_id=thread_id, sender_id=user["user_id"], body=body, created_at=request.stamp)
+    request.flash("Your message was sent.")

@@ -1,18 +1,81 @@
-"""One forum: its list of submissions, subscribing to it, making one and changing it."""
+"""Forums: the front page and its lists, one forum, the directory and the search."""
 
+import json
 import re
 import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.kit.forms import checked
+from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.kit import ranking
+from webarena_gym.sites.kit.accounts import return_url
+from webarena_gym.sites.kit.forms import Pager, checked, clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import members_only, my_id, site
-from webarena_gym.sites.reddit.forms import Field
-from webarena_gym.sites.reddit.listing import Listing
-from webarena_gym.sites.reddit.views.fronts import SORT
+from webarena_gym.sites.reddit.queries import CARD, FORUM, LISTED, REMARK, SORTS
+from webarena_gym.sites.reddit.site import PER_PAGE, Field, Listing, current_user, members_only, my_id, site
+
+SCOPES = {
+    "subscribed": ("Subscribed", "s.forum_id IN (SELECT forum_id FROM subscription WHERE user_id = :me)"),
+    "all": ("All", "1"),
+    "moderated": ("Moderated", "s.forum_id IN (SELECT forum_id FROM moderator WHERE user_id = :me)"),
+}
+"""Title and condition of the lists, by their part of the address."""
+
+SORT = f"any({', '.join(SORTS)})"  # the converter for orders in routes
+
+
+@site.get("/")
+def front(request: Request) -> str:
+    """Show the list that the visitor wants to see first; guests see all forums."""
+    return _page(request, _home(request), "hot")
+
+
+@site.get(f"/<{SORT}:sort>")
+def front_sorted(request: Request, sort: str) -> str:
+    """Show the front page in another order."""
+    return _page(request, _home(request), sort)
+
+
+def _home(request: Request) -> str:
+    user = current_user(request)
+    return str(user["front_page"]) if user else "all"
+
+
+@site.get("/all")
+def all_forums(request: Request) -> str:
+    """Show what is hot in any forum."""
+    return _page(request, "all", "hot")
+
+
+@site.get(f"/all/<{SORT}:sort>")
+def all_sorted(request: Request, sort: str) -> str:
+    """Show the submissions to any forum in some order."""
+    return _page(request, "all", sort)
+
+
+@site.get("/<any(subscribed, moderated):scope>", members_only)
+def own_forums(request: Request, _: object, scope: str) -> str:
+    """Show what is hot in the visitor's own forums."""
+    return _page(request, scope, "hot")
+
+
+@site.get(f"/<any(subscribed, moderated):scope>/<{SORT}:sort>", members_only)
+def own_sorted(request: Request, _: object, scope: str, sort: str) -> str | Response:
+    """Show the submissions to the visitor's own forums in some order."""
+    return _page(request, scope, sort)
+
+
+def _page(request: Request, scope: str, sort: str) -> str:
+    title, where = SCOPES[scope]
+    request.stands_at(f"/{scope}/{sort}")
+    listing = Listing(request, f"/{scope}", sort, where, {})
+    subscriptions = request.db.execute(
+        "SELECT f.name FROM forum f JOIN subscription USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE",
+        (my_id(request),),
+    ).fetchall()
+    return request.render("front.html", listing=listing, scope=scope, scopes=SCOPES, title=title, subscriptions=subscriptions)
+
 
 MOST_TAGS = 10
 FIELDS = {
@@ -73,8 +136,7 @@ def _list(request: Request, name: str, sort: str) -> str | Response:
     return request.render("forum.html", listing=listing, **sidebar(request, forum))
 
 
-@site.post("/f/<name>/<any(subscribe, unsubscribe):change>")
-@members_only
+@site.post("/f/<name>/<any(subscribe, unsubscribe):change>", members_only)
 def subscribe(request: Request, user: sqlite3.Row, name: str, change: str) -> Response:
     """Add a forum to the visitor's own, or take it off."""
     forum = find_forum(request, name)
@@ -86,17 +148,11 @@ def subscribe(request: Request, user: sqlite3.Row, name: str, change: str) -> Re
     return redirect(return_url(request, f"/f/{forum['name']}"))
 
 
-@site.get("/create_forum")
-@members_only
-def create_form(request: Request, _: sqlite3.Row) -> str:
-    """Ask for a new forum's name and texts."""
-    return request.render("forum_form.html", forum=None, values=dict.fromkeys(FIELDS, ""), errors=[])
-
-
-@site.post("/create_forum")
-@members_only
+@site.form("/create_forum", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
     """Make a forum, which its maker moderates and subscribes to."""
+    if request.method != "POST":
+        return request.render("forum_form.html", forum=None, values=dict.fromkeys(FIELDS, ""), errors=[])
     values, errors = _typed(request, None)
     if errors:
         return request.render("forum_form.html", forum=None, values=values, errors=errors)
@@ -110,20 +166,13 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
     return redirect(f"/f/{values['name']}")
 
 
-@site.get("/f/<name>/edit")
-@members_only
-def edit_form(request: Request, _: sqlite3.Row, name: str) -> str:
-    """Show a forum's name and texts, to be changed by a moderator."""
-    forum = moderated_forum(request, name)
-    values = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum["forum_id"]))}
-    return request.render("forum_form.html", forum=forum, values=values, errors=[])
-
-
-@site.post("/f/<name>/edit")
-@members_only
+@site.form("/f/<name>/edit", members_only)
 def edit(request: Request, _: sqlite3.Row, name: str) -> str | Response:
     """Change a forum's name and texts."""
     forum = moderated_forum(request, name)
+    if request.method != "POST":
+        values = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum["forum_id"]))}
+        return request.render("forum_form.html", forum=forum, values=values, errors=[])
     values, errors = _typed(request, forum["forum_id"])
     if errors:
         return request.render("forum_form.html", forum=forum, values=values, errors=errors)
@@ -157,3 +206,138 @@ def _split_tags(text: str) -> list[str]:
 def _write_tags(request: Request, forum_id: int | None, text: str) -> None:
     request.db.execute("DELETE FROM forum_tag WHERE forum_id = ?", (forum_id,))
     request.db.executemany("INSERT INTO forum_tag VALUES (?, ?)", [(forum_id, tag) for tag in _split_tags(text)])
+
+
+ORDERS = {
+    "by_title": ("title", "f.title COLLATE NOCASE, f.name"),
+    "by_name": ("name", "f.name COLLATE NOCASE"),
+    "by_subscribers": ("subscribers", "subscribers DESC, f.name"),
+    "by_submissions": ("submissions", "submissions DESC, f.name"),
+}
+"""Label and SQL of the orders, by their part of the address."""
+
+
+@site.get("/forums")
+def forums(request: Request) -> str:
+    """Show all forums, or those that have all words of `q` in their texts or tags."""
+    return _directory_page(request, "by_title")
+
+
+@site.get(f"/forums/<any({', '.join(ORDERS)}):order>")
+def forums_ordered(request: Request, order: str) -> str:
+    """Show the forums in some order."""
+    return _directory_page(request, order)
+
+
+def _directory_page(request: Request, order: str) -> str:
+    phrase = clean(request.args.get("q", ""))[:100]
+    request.shows({"q": folded(phrase)})
+    request.stands_at(f"/forums/{order}")
+    conditions, values = ["1"], {}
+    for place, word in enumerate(phrase.split()[:10]):
+        values[f"word{place}"] = like(word)
+        conditions.append(
+            rf"""(f.name || ' ' || f.title || ' ' || f.description || ' ' || coalesce(
+                (SELECT group_concat(tag, ' ') FROM forum_tag t WHERE t.forum_id = f.forum_id), '')) LIKE :word{place} ESCAPE '\'"""
+        )
+    return _show(request, "List of forums", order, " AND ".join(conditions), values, phrase=phrase, tag="")
+
+
+@site.get("/tags")
+def tags(request: Request) -> str:
+    """Show all tags, with the number of forums that have them."""
+    rows = request.db.execute("SELECT tag, count(*) AS forums FROM forum_tag GROUP BY tag ORDER BY tag").fetchall()
+    return request.render("tags.html", tags=rows)
+
+
+@site.get("/tag/<tag>")
+def tagged(request: Request, tag: str) -> str:
+    """Show the forums with a tag."""
+    if not request.db.execute("SELECT 1 FROM forum_tag WHERE tag = ?", (tag,)).fetchone():
+        raise NotFound(f"No forum has the tag {tag[:50]}.")
+    where = "f.forum_id IN (SELECT forum_id FROM forum_tag WHERE tag = :tag)"
+    return _show(request, f"Forums tagged {tag}", "by_title", where, {"tag": tag}, phrase="", tag=tag)
+
+
+def _show(request: Request, title: str, order: str, where: str, values: dict[str, str], *, phrase: str, tag: str) -> str:
+    (total,) = request.db.execute(f"SELECT count(*) FROM forum f WHERE {where}", values).fetchone()
+    pager = Pager.of(request, total, PER_PAGE)
+    rows = request.db.execute(
+        f"{FORUM} WHERE {where} ORDER BY {ORDERS[order][1]} LIMIT :limit OFFSET :first",
+        {**values, "me": my_id(request), "limit": pager.limit, "first": pager.first},
+    ).fetchall()
+    return request.render(
+        "forums.html", title=title, forums=rows, pager=pager, order=order, orders=ORDERS, phrase=phrase, tag=tag
+    )
+
+
+LONGEST = 100  # characters of a search that count
+MOST_WORDS = 10
+MOST_NAMES = 5  # forums and users that are shown above what they wrote
+FOUND = f"""
+    SELECT 'submission' AS kind, s.submission_id AS identity, s.created_at FROM submission s
+    WHERE {LISTED} AND {{submission}}
+    UNION ALL
+    SELECT 'comment', c.comment_id, c.created_at FROM comment c JOIN submission s USING (submission_id)
+    WHERE c.state = 'visible' AND {LISTED} AND {{comment}}
+        AND c.user_id NOT IN (SELECT blocked_id FROM user_block WHERE user_id = :me)
+"""
+WEIGHTS = {"submission_text": (4.0, 1.0), "comment_text": (1.0,)}  # of the columns of the indexes
+RANKED = f"""
+    SELECT 'submission' AS kind, s.submission_id AS identity, s.created_at, r.value ->> '$.relevance' AS relevance
+    FROM json_each(:submission_text) r JOIN submission s ON s.submission_id = r.value ->> '$.id' WHERE {LISTED}
+    UNION ALL
+    SELECT 'comment', c.comment_id, c.created_at, r.value ->> '$.relevance'
+    FROM json_each(:comment_text) r JOIN comment c ON c.comment_id = r.value ->> '$.id' JOIN submission s USING (submission_id)
+    WHERE c.state = 'visible' AND {LISTED} AND c.user_id NOT IN (SELECT blocked_id FROM user_block WHERE user_id = :me)
+"""
+
+
+@site.get("/search")
+def results(request: Request) -> str:
+    """Show the submissions and comments that have all words of `q`, the newest first, or where there is an index the most relevant."""
+    phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
+    request.shows({"q": folded(phrase)})
+    words = list(dict.fromkeys(phrase.split()))[:MOST_WORDS]
+    values: dict[str, object] = {"me": my_id(request)} | {f"word{place}": like(word) for place, word in enumerate(words)}
+    order = "created_at DESC, identity DESC"
+    if words and ranking.has_index(request.db):
+        found, order = RANKED, "relevance DESC, created_at DESC, identity DESC"
+        for index, weights in WEIGHTS.items():
+            relevances = ranking.ranked(request.db, index, phrase, weights)
+            values[index] = json.dumps([{"id": key, "relevance": value} for key, value in relevances.items()])
+    else:
+        found = FOUND.format(
+            submission=_all_words("s.title || ' ' || s.body || ' ' || coalesce(s.url, '')", len(words)),
+            comment=_all_words("c.body", len(words)),
+        )
+    total = request.db.execute(f"SELECT count(*) FROM ({found})", values).fetchone()[0] if words else 0
+    pager = Pager.of(request, total, PER_PAGE)
+    rows = []
+    if words:
+        page = f"{found} ORDER BY {order} LIMIT :limit OFFSET :first"
+        for hit in request.db.execute(page, values | {"limit": pager.limit, "first": pager.first}).fetchall():
+            query = f"{CARD} WHERE s.submission_id = :identity" if hit["kind"] == "submission" else None
+            query = query or f"{REMARK} WHERE c.comment_id = :identity"
+            row = request.db.execute(query, {"me": my_id(request), "identity": hit["identity"]}).fetchone()
+            rows.append((hit["kind"], row))
+    return request.render(
+        "search.html",
+        phrase=phrase,
+        rows=rows,
+        pager=pager,
+        order="the best matches" if found is RANKED else "the newest",
+        forums=_named(request, "name", "forum", phrase),
+        users=_named(request, "username", "user", phrase),
+    )
+
+
+def _named(request: Request, name: str, table: str, phrase: str) -> list[str]:
+    """Return the names of forums or users that contain the phrase, the shortest first."""
+    query = rf"SELECT {name} AS name FROM {table} WHERE {name} LIKE ? ESCAPE '\' ORDER BY length({name}), {name} LIMIT ?"
+    return [row["name"] for row in request.db.execute(query, (like(phrase), MOST_NAMES))] if phrase else []
+
+
+def _all_words(text: str, count: int) -> str:
+    """Return the SQL condition that a text has every word."""
+    return " AND ".join(rf"({text}) LIKE :word{place} ESCAPE '\'" for place in range(count)) or "0"

@@ -1,20 +1,44 @@
-"""Submissions: the thread of one, its picture, changing and deleting one's own, and hiding what one has seen enough of."""
+"""Submissions and comments: threads, new ones, changes, votes and moderation."""
 
+import hashlib
+import re
 import sqlite3
 from collections.abc import Sequence
 
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import BadRequest, Forbidden, NotFound
 
-from webarena_gym.sites.kit.database import one
-from webarena_gym.sites.kit.forms import checked
-from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.accounts import return_url
+from webarena_gym.sites.kit.database import one, update
+from webarena_gym.sites.kit.forms import Pager, checked, complaints, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.kit.visits import return_url
-from webarena_gym.sites.reddit import images, queries
-from webarena_gym.sites.reddit.base import PER_PAGE, members_only, my_id, site
-from webarena_gym.sites.reddit.forms import Field
+from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import REMARK
-from webarena_gym.sites.reddit.views.forums import find_forum, sidebar
+from webarena_gym.sites.reddit.site import PER_PAGE, Field, members_only, my_id, site
+from webarena_gym.sites.reddit.views.forums import find_forum, moderated_forum, sidebar
+from webarena_gym.sites.reddit.world_posts import slug
+
+WIDTH, HEIGHT = 480, 320
+
+
+def draw_image(description: str) -> str:
+    """Return an SVG drawing of hills under a sun or moon."""
+    dice = hashlib.sha256(description.encode("utf-8", "replace")).digest()
+    hue = dice[0] * 360 // 256
+    hills = []
+    for layer in range(3):
+        height = HEIGHT - 150 + 45 * layer
+        left, middle, right = (height - dice[1 + 3 * layer + place] % 70 for place in range(3))
+        hills.append(
+            f'<path fill="hsl({(hue + 25 * layer) % 360} 38% {58 - 16 * layer}%)" '
+            f'd="M0 {left}Q{WIDTH // 4} {middle} {WIDTH // 2} {left}T{WIDTH} {right}V{HEIGHT}H0z"/>'
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}">'
+        f'<path fill="hsl({(hue + 180) % 360} 55% {70 + dice[10] % 18}%)" d="M0 0h{WIDTH}v{HEIGHT}H0z"/>'
+        f'<circle cx="{60 + dice[11] * 360 // 256}" cy="{50 + dice[12] % 70}" r="{18 + dice[13] % 22}" fill="hsl(48 90% 85%)"/>'
+        f"{''.join(hills)}</svg>"
+    )
+
 
 BODY = Field("Body", required=False, limit=40_000)
 
@@ -88,35 +112,24 @@ def submission_page(request: Request, name: str, submission_id: int, slug: str =
 def picture(request: Request, image_id: int) -> Response:
     """Serve a picture."""
     row = one(request.db, "SELECT description FROM image WHERE image_id = ?", (image_id,))
-    return Response(images.draw(row["description"]), content_type="image/svg+xml")
+    return Response(draw_image(row["description"]), content_type="image/svg+xml")
 
 
-@site.get("/f/<name>/<int:submission_id>/<slug>/edit")
-@members_only
-def edit_form(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str:
-    """Show the text of one's own submission, to be changed."""
-    row = own_submission(request, submission_id)
-    return request.render("submission_edit.html", submission=row, body=row["body"], errors=[])
-
-
-@site.post("/f/<name>/<int:submission_id>/<slug>/edit")
-@members_only
+@site.form("/f/<name>/<int:submission_id>/<slug>/edit", members_only)
 def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str | Response:
     """Change the text of one's own submission."""
     row = own_submission(request, submission_id)
+    if request.method != "POST":
+        return request.render("submission_edit.html", submission=row, body=row["body"], errors=[])
     fields = {"body": BODY}
     values, errors = checked(request, fields)
     if errors:
         return request.render("submission_edit.html", submission=row, body=values["body"], errors=errors)
-    request.db.execute(
-        "UPDATE submission SET body = ?, edited_at = ? WHERE submission_id = ?",
-        (values["body"], request.stamp, submission_id),
-    )
+    update(request.db, "submission", "submission_id", submission_id, body=values["body"], edited_at=request.stamp)
     return request.redirect(queries.address(row), "Your submission was edited.")
 
 
-@site.post("/f/<name>/<int:submission_id>/<slug>/delete")
-@members_only
+@site.post("/f/<name>/<int:submission_id>/<slug>/delete", members_only)
 def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> Response:
     """Delete one's own submission."""
     row = own_submission(request, submission_id)
@@ -124,8 +137,7 @@ def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> R
     return request.redirect(f"/f/{row['forum']}", "The submission was deleted.")
 
 
-@site.post("/submission/<int:submission_id>/<any(hide, unhide):change>")
-@members_only
+@site.post("/submission/<int:submission_id>/<any(hide, unhide):change>", members_only)
 def hide(request: Request, user: sqlite3.Row, submission_id: int, change: str) -> Response:
     """Leave a submission out of the visitor's lists, or show it there again."""
     row = find_submission(request, submission_id)
@@ -138,3 +150,254 @@ def hide(request: Request, user: sqlite3.Row, submission_id: int, change: str) -
         return_url(request, queries.address(row)),
         f"“{row['title']}” is {'hidden from' if change == 'hide' else 'back in'} your lists.",
     )
+
+
+FIELDS = {
+    "url": Field(
+        "URL", required=False, limit=2_000, pattern=re.compile(r"https?://[^\s/\"<>][^\s\"<>]*"),
+        hint="an address begins with http:// or https://.",
+    ),
+    "image": Field(
+        "Image address", required=False, limit=300, pattern=re.compile(r"(?:https?://[^\s/]+)?/submission_images/[0-9]{1,9}\.svg"),
+        hint="only pictures of this site can be posted, such as /submission_images/1.svg.",
+    ),
+    "title": Field("Title", limit=300),
+    "body": BODY,
+    "forum": Field("Forum", limit=25),
+}  # fmt: skip
+
+
+@site.get("/submit/<name>", members_only)
+def submit_to_form(request: Request, _: sqlite3.Row, name: str) -> str:
+    """Ask what to post to a forum."""
+    return _form(request, dict.fromkeys(FIELDS, "") | {"forum": find_forum(request, name)["name"]}, [])
+
+
+def _form(request: Request, values: dict[str, str], errors: list[str]) -> str:
+    forums = request.db.execute("SELECT name FROM forum ORDER BY name COLLATE NOCASE").fetchall()
+    return request.render("submit.html", values=values, forums=forums, errors=errors)
+
+
+@site.form("/submit", members_only)
+def submit(request: Request, user: sqlite3.Row) -> str | Response:
+    """Post what was typed; its author is the first to vote for it."""
+    if request.method != "POST":
+        return _form(request, dict.fromkeys(FIELDS, ""), [])
+    values = read(request, FIELDS)
+    values["title"] = " ".join(values["title"].split())
+    errors = complaints(values, FIELDS)
+    forum = request.db.execute("SELECT * FROM forum WHERE name = ?", (values["forum"],)).fetchone()
+    if values["forum"] and forum is None:
+        errors.append(f"Forum: there is no forum called {values['forum'][:25]}.")
+    if values["url"] and values["image"]:
+        errors.append("Give either a URL or an image address, not both.")
+    picture = values["image"] or values["url"]
+    image_id = None if errors or not FIELDS["image"].fits(picture) else _image_id(request, picture)
+    if values["image"] and not errors and image_id is None:
+        errors.append("Image address: there is no such picture here.")
+    if errors:
+        return _form(request, values, errors)
+    name = slug(values["title"])
+    submission_id = request.db.execute(
+        """INSERT INTO submission (forum_id, user_id, title, slug, url, image_id, body, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            *(forum["forum_id"], user["user_id"], values["title"], name),
+            *(None if image_id else values["url"] or None, image_id, values["body"], request.stamp),
+        ),
+    ).lastrowid
+    request.db.execute("INSERT INTO submission_vote VALUES (?, ?, 1)", (submission_id, user["user_id"]))
+    return redirect(f"/f/{forum['name']}/{submission_id}/{name}")
+
+
+def _image_id(request: Request, address: str) -> int | None:
+    """Return which picture of this site an address means, or None."""
+    host, _, number = address.removesuffix(".svg").rpartition("/submission_images/")
+    if host.partition("://")[2] not in ("", request.host) or not number:
+        return None
+    row = request.db.execute("SELECT image_id FROM image WHERE image_id = ?", (int(number),)).fetchone()
+    return row["image_id"] if row else None
+
+
+COMMENT_FIELDS = {"comment": Field("Comment", limit=10_000)}
+_THREAD = "/f/<name>/<int:submission_id>/<slug>"
+_COMMENT = f"{_THREAD}/comment/<int:comment_id>"
+
+
+def find_comment(request: Request, submission_id: int, comment_id: int) -> tuple[sqlite3.Row, sqlite3.Row]:
+    """Return a submission and a comment on it that can be seen. Raises NotFound."""
+    submission = find_submission(request, submission_id)
+    row = queries.comment(request.db, comment_id, my_id(request))
+    if row is None or row["submission_id"] != submission_id or row["state"] != "visible":
+        raise NotFound("There is no such comment.")
+    return submission, row
+
+
+def _own_comment(request: Request, submission_id: int, comment_id: int) -> sqlite3.Row:
+    row = find_comment(request, submission_id, comment_id)[1]
+    if row["user_id"] != my_id(request):
+        raise Forbidden("Only its author may do that.")
+    return row
+
+
+@site.post(f"{_THREAD}/comment", members_only)
+def write(request: Request, user: sqlite3.Row, submission_id: int, **_: str) -> str | Response:
+    """Write a comment on a submission."""
+    submission = find_submission(request, submission_id)
+    values, errors = _typed(request, submission)
+    if errors:
+        return show(request, submission, typed=values["comment"], errors=errors)
+    return _insert(request, submission, user, None, values["comment"])
+
+
+@site.get(_COMMENT)
+def comment_page(request: Request, submission_id: int, comment_id: int, **_: str) -> str:
+    """Show one comment with what answers it, and a form for another answer."""
+    submission, row = find_comment(request, submission_id, comment_id)
+    return _comment_page(request, submission, row)
+
+
+@site.post(_COMMENT, members_only)
+def answer(request: Request, user: sqlite3.Row, submission_id: int, comment_id: int, **_: str) -> str | Response:
+    """Answer a comment."""
+    submission, row = find_comment(request, submission_id, comment_id)
+    values, errors = _typed(request, submission)
+    if errors:
+        return _comment_page(request, submission, row, values["comment"], errors)
+    return _insert(request, submission, user, comment_id, values["comment"])
+
+
+def _comment_page(
+    request: Request, submission: sqlite3.Row, row: sqlite3.Row, typed: str = "", errors: list[str] | None = None
+) -> str:
+    return request.render(
+        "comment.html",
+        submission=submission,
+        comment=row,
+        thread=thread_of(request, submission["submission_id"]),
+        typed=typed,
+        errors=errors or [],
+        **sidebar(request, find_forum(request, submission["forum"])),
+    )
+
+
+def _typed(request: Request, submission: sqlite3.Row) -> tuple[dict[str, str], list[str]]:
+    values, errors = checked(request, COMMENT_FIELDS)
+    if submission["is_locked"] and not find_forum(request, submission["forum"])["is_moderated"]:
+        errors = ["This submission is locked. No new comments can be posted."]
+    return values, errors
+
+
+def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent_id: int | None, body: str) -> Response:
+    """Store a comment, for which its author votes, and return to the thread."""
+    comment_id = request.db.execute(
+        "INSERT INTO comment (submission_id, parent_id, user_id, body, created_at) VALUES (?, ?, ?, ?, ?)",
+        (submission["submission_id"], parent_id, user["user_id"], body, request.stamp),
+    ).lastrowid
+    request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (comment_id, user["user_id"]))
+    return request.redirect(f"{queries.address(submission)}#comment_{comment_id}", "Your comment was posted.")
+
+
+@site.form(f"{_COMMENT}/edit", members_only)
+def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> str | Response:
+    """Change one's own comment."""
+    row = _own_comment(request, submission_id, comment_id)
+    if request.method != "POST":
+        return request.render("comment_edit.html", comment=row, body=row["body"], errors=[])
+    values, errors = checked(request, COMMENT_FIELDS)
+    if errors:
+        return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors)
+    update(request.db, "comment", "comment_id", comment_id, body=values["comment"], edited_at=request.stamp)
+    return request.redirect(f"{queries.address(row)}#comment_{comment_id}", "Your comment was edited.")
+
+
+@site.post(f"{_COMMENT}/delete", members_only)
+def delete_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> Response:
+    """Delete one's own comment."""
+    row = _own_comment(request, submission_id, comment_id)
+    request.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = ?", (comment_id,))
+    return request.redirect(queries.address(row), "The comment was deleted.")
+
+
+CHOICES = {"1": 1, "-1": -1, "0": 0}  # for, against, and neither
+
+
+@site.post("/vote/submission/<int:submission_id>", members_only)
+def vote_on_submission(request: Request, user: sqlite3.Row, submission_id: int) -> Response:
+    """Take a vote on a submission in the place of an earlier one."""
+    submission = find_submission(request, submission_id)
+    _vote(request, "submission", submission_id, user["user_id"])
+    return redirect(return_url(request, queries.address(submission)))
+
+
+@site.post("/vote/comment/<int:comment_id>", members_only)
+def vote_on_comment(request: Request, user: sqlite3.Row, comment_id: int) -> Response:
+    """Take a vote on a comment in the place of an earlier one."""
+    row = queries.comment(request.db, comment_id, my_id(request))
+    submission, _ = find_comment(request, row["submission_id"] if row else 0, comment_id)
+    _vote(request, "comment", comment_id, user["user_id"])
+    return redirect(return_url(request, queries.address(submission)))
+
+
+def _vote(request: Request, what: str, identity: int, user_id: int) -> None:
+    choice = CHOICES.get(request.form.get("choice", ""))
+    if choice is None:
+        raise BadRequest("A vote is 1, -1 or 0.")
+    request.db.execute(f"DELETE FROM {what}_vote WHERE {what}_id = ? AND user_id = ?", (identity, user_id))
+    if choice:
+        request.db.execute(f"INSERT INTO {what}_vote VALUES (?, ?, ?)", (identity, user_id, choice))
+
+
+CHANGES = {
+    "remove": ("state = 'removed'", "The submission was removed."),
+    "restore": ("state = 'visible'", "The submission was restored."),
+    "lock": ("is_locked = 1", "The submission was locked."),
+    "unlock": ("is_locked = 0", "The submission was unlocked."),
+    "pin": ("is_sticky = 1", "The submission was made sticky."),
+    "unpin": ("is_sticky = 0", "The submission is no longer sticky."),
+}
+"""What can be done with a submission: the SQL, and what is said afterwards."""
+
+
+@site.post(f"/submission/<int:submission_id>/<any({', '.join(CHANGES)}):change>", members_only)
+def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) -> Response:
+    """Change a submission to a forum that the visitor moderates."""
+    submission = find_submission(request, submission_id)
+    moderated_forum(request, submission["forum"])
+    assignment, message = CHANGES[change]
+    request.db.execute(f"UPDATE submission SET {assignment} WHERE submission_id = ?", (submission_id,))
+    return request.redirect(return_url(request, queries.address(submission)), message)
+
+
+@site.post("/f/<name>/<int:submission_id>/<slug>/comment/<int:comment_id>/remove", members_only)
+def remove_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> Response:
+    """Remove a comment in a forum that the visitor moderates."""
+    submission, _row = find_comment(request, submission_id, comment_id)
+    moderated_forum(request, submission["forum"])
+    request.db.execute("UPDATE comment SET state = 'removed' WHERE comment_id = ?", (comment_id,))
+    return request.redirect(queries.address(submission), "The comment was removed.")
+
+
+@site.get("/f/<name>/moderators")
+def moderators(request: Request, name: str) -> str:
+    """Show who moderates a forum, and let moderators add one."""
+    return _page(request, find_forum(request, name), "", [])
+
+
+@site.post("/f/<name>/moderators", members_only)
+def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response:
+    """Make somebody a moderator."""
+    forum = moderated_forum(request, name)
+    fields = {"username": Field("Username", limit=25)}
+    values, errors = checked(request, fields)
+    user = queries.user_named(request.db, values["username"])
+    if not errors and user is None:
+        errors.append("Username: there is no user of this name.")
+    if errors or user is None:
+        return _page(request, forum, values["username"], errors)
+    request.db.execute("INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], request.stamp))
+    return request.redirect(f"/f/{forum['name']}/moderators", f"{user['username']} is a moderator of {forum['name']}.")
+
+
+def _page(request: Request, forum: sqlite3.Row, username: str, errors: list[str]) -> str:
+    return request.render("moderators.html", username=username, errors=errors, **sidebar(request, forum))

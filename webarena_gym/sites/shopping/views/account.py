@@ -1,14 +1,80 @@
-"""Accounts: signing in and out, making one, the dashboard and the account's own data."""
+"""Accounts: signing in and out, the dashboard, the customer's own data, address book and newsletter."""
 
 import sqlite3
+from collections.abc import Mapping
 
-from webarena_gym.sites.kit.form_pages import Aside, FormPage
-from webarena_gym.sites.kit.forms import EMAIL, PASSWORD, Field, checked, password_complaints
+from webarena_gym.sites.kit.accounts import guests_only, return_url
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import (
+    EMAIL,
+    PASSWORD,
+    Aside,
+    Field,
+    FormPage,
+    checked,
+    clean,
+    complaints,
+    is_email,
+    password_complaints,
+    read,
+    whole_number,
+)
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.shopping import carts, queries
-from webarena_gym.sites.shopping.base import current_customer, members_only, site
-from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscribe
+from webarena_gym.sites.shopping.carts import ADDRESS, save_address
+from webarena_gym.sites.shopping.site import ID, current_customer, members_only, site
+
+
+def is_subscribed(db: sqlite3.Connection, email: str) -> bool:
+    """Tell whether the newsletter goes to that address."""
+    query = "SELECT 1 FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE AND status = 'Subscribed'"
+    return db.execute(query, (email,)).fetchone() is not None
+
+
+def subscribe(request: Request, email: str, customer_id: int | None) -> None:
+    """Send the newsletter to that address from now on."""
+    request.db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
+    request.db.execute(
+        "INSERT INTO newsletter_subscriber (email, customer_id, status, created_at) VALUES (?, ?, 'Subscribed', ?)",
+        (email, customer_id, request.stamp),
+    )
+
+
+def unsubscribe(db: sqlite3.Connection, email: str) -> None:
+    """Send it no more; the address is remembered as unsubscribed."""
+    db.execute("UPDATE newsletter_subscriber SET status = 'Unsubscribed' WHERE email = ? COLLATE NOCASE", (email,))
+
+
+@site.post("/newsletter/subscriber/new/")
+def new_subscriber(request: Request) -> Response:
+    """Subscribe the address typed in the footer."""
+    email = clean(request.form.get("email", ""))
+    if not is_email(email):
+        request.flash("Please enter a valid email address, for example name@domain.com.", "error")
+    elif is_subscribed(request.db, email):
+        request.flash("This email address is already subscribed.", "error")
+    else:
+        customer = current_customer(request)
+        is_own = customer is not None and customer["email"].lower() == email.lower()
+        subscribe(request, email, customer["customer_id"] if customer is not None and is_own else None)
+        request.flash("Thank you for your subscription.")
+    return redirect(return_url(request, "/"))
+
+
+@site.form("/newsletter/manage/", members_only)
+def manage(request: Request, customer: sqlite3.Row) -> str | Response:
+    """Subscribe or unsubscribe the customer."""
+    if request.method != "POST":
+        return request.render("newsletter.html", is_subscribed=is_subscribed(request.db, customer["email"]))
+    wanted, present = request.form.get("is_subscribed") == "1", is_subscribed(request.db, customer["email"])
+    if wanted and not present:
+        subscribe(request, customer["email"], customer["customer_id"])
+        request.flash("We have saved your subscription.")
+    elif present and not wanted:
+        unsubscribe(request.db, customer["email"])
+        request.flash("We have removed your newsletter subscription.")
+    return redirect("/customer/account/")
+
 
 LOGIN = FormPage(
     title="Customer Login",
@@ -51,15 +117,11 @@ def logout(request: Request) -> Response:
     return redirect("/")
 
 
-@site.get("/customer/account/create/")
-def create_form(request: Request) -> str:
-    """Ask for a new customer's data."""
-    return request.render("create_account.html", values=dict.fromkeys(NAMES, ""), errors=[])
-
-
-@site.post("/customer/account/create/")
+@site.form("/customer/account/create/")
 def create(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
+    if request.method != "POST":
+        return request.render("create_account.html", values=dict.fromkeys(NAMES, ""), errors=[])
     fields = NAMES | NEW_PASSWORD
     values, errors = checked(request, fields)
     errors = errors or password_complaints(values)
@@ -83,8 +145,7 @@ def _is_taken(db: sqlite3.Connection, email: str, customer_id: int | None) -> bo
     return db.execute(query, (email, customer_id)).fetchone() is not None
 
 
-@site.get("/customer/account/")
-@members_only
+@site.get("/customer/account/", members_only)
 def dashboard(request: Request, customer: sqlite3.Row) -> str:
     """Show the account at a glance."""
     orders = request.db.execute(
@@ -106,17 +167,11 @@ def dashboard(request: Request, customer: sqlite3.Row) -> str:
     )
 
 
-@site.get("/customer/account/edit/")
-@members_only
-def edit_form(request: Request, customer: sqlite3.Row) -> str:
-    """Show the account's own data, to be changed."""
-    return request.render("account_edit.html", values=customer, errors=[])
-
-
-@site.post("/customer/account/edit/")
-@members_only
+@site.form("/customer/account/edit/", members_only)
 def edit(request: Request, customer: sqlite3.Row) -> str | Response:
     """Change name, email or password; the latter two need the current password."""
+    if request.method != "POST":
+        return request.render("account_edit.html", values=customer, errors=[])
     optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
     fields = NAMES | optional | {"current_password": Field("Current Password", required=False)}
     values, errors = checked(request, fields)
@@ -138,3 +193,62 @@ def edit(request: Request, customer: sqlite3.Row) -> str | Response:
         "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE email = ?", (values["email"], customer["email"])
     )
     return request.redirect("/customer/account/", "You saved the account information.")
+
+
+DEFAULTS = ("is_default_billing", "is_default_shipping")
+
+
+@site.get("/customer/address/", members_only)
+def book(request: Request, customer: sqlite3.Row) -> str:
+    """Show the address book."""
+    return request.render("addresses.html", addresses=queries.addresses(request.db, customer["customer_id"]))
+
+
+@site.form("/customer/address/new/", members_only)
+def new(request: Request, customer: sqlite3.Row) -> str | Response:
+    """Add an address to the book."""
+    if request.method != "POST":
+        values = dict.fromkeys(ADDRESS, "") | {"firstname": customer["firstname"], "lastname": customer["lastname"]}
+        return _form(request, values | {"country": queries.country(request.db)}, dict.fromkeys(DEFAULTS, False), [])
+    return _save(request, customer["customer_id"], None)
+
+
+@site.form(f"/customer/address/edit/id/<{ID}:address_id>/", members_only)
+def edit_address(request: Request, customer: sqlite3.Row, address_id: int) -> str | Response:
+    """Change an address of the book."""
+    if request.method != "POST":
+        address = _own(request, customer["customer_id"], address_id)
+        return _form(request, dict(address), {name: bool(address[name]) for name in DEFAULTS}, [])
+    _own(request, customer["customer_id"], address_id)
+    return _save(request, customer["customer_id"], address_id)
+
+
+@site.post("/customer/address/delete/", members_only)
+def delete(request: Request, customer: sqlite3.Row) -> Response:
+    """Take an address out of the book; a default one stays."""
+    address_id = whole_number(request.form.get("id"), 1, 10**9 - 1) or 0
+    address = _own(request, customer["customer_id"], address_id)
+    if any(address[name] for name in DEFAULTS):
+        request.flash("A default address cannot be deleted.", "error")
+    else:
+        request.db.execute("DELETE FROM customer_address WHERE address_id = ?", (address_id,))
+        request.flash("You deleted the address.")
+    return redirect("/customer/address/")
+
+
+def _own(request: Request, customer_id: int, address_id: int) -> sqlite3.Row:
+    return one(request.db, "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?", (address_id, customer_id))
+
+
+def _save(request: Request, customer_id: int, address_id: int | None) -> str | Response:
+    values = read(request, ADDRESS)
+    defaults = {name: request.form.get(name) == "1" for name in DEFAULTS}
+    errors = complaints(values, ADDRESS)
+    if errors:
+        return _form(request, values, defaults, errors)
+    save_address(request.db, customer_id, values, defaults, address_id)
+    return request.redirect("/customer/address/", "You saved the address.")
+
+
+def _form(request: Request, values: Mapping[str, str], defaults: Mapping[str, bool], errors: list[str]) -> str:
+    return request.render("address_form.html", fields=ADDRESS, values=values, defaults=defaults, errors=errors)

@@ -1,32 +1,25 @@
-"""Orders: a customer's own, a guest's by number, name and email, and ordering the same again."""
+"""Orders of customers and guests, ordering again, and the pages of the shop's own texts with the contact form."""
 
 import sqlite3
 from typing import Any
 
 from webarena_gym.sites.kit.database import one
-from webarena_gym.sites.kit.form_pages import FormPage
-from webarena_gym.sites.kit.forms import Field, whole_number
-from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.forms import EMAIL, Field, FormPage, Pager, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
-from webarena_gym.sites.shopping.base import ID, members_only, site
-from webarena_gym.sites.shopping.forms import RefusedError
+from webarena_gym.sites.shopping.carts import RefusedError
+from webarena_gym.sites.shopping.site import ID, current_customer, members_only, site
 
 PER_PAGE = 10
 LOOKUP = FormPage(
     title="Orders and Returns",
     action="/sales/guest/form/",
-    fields={
-        "order_number": Field("Order ID", limit=32),
-        "lastname": Field("Billing Last Name"),
-        "email": Field("Email"),
-    },
+    fields={"order_number": Field("Order ID", limit=32), "lastname": Field("Billing Last Name"), "email": Field("Email")},
     button="Continue",
 )
 
 
-@site.get("/sales/order/history/")
-@members_only
+@site.get("/sales/order/history/", members_only)
 def history(request: Request, customer: sqlite3.Row) -> str:
     """Show the customer's orders, the newest first."""
     (total,) = request.db.execute(
@@ -44,8 +37,7 @@ def history(request: Request, customer: sqlite3.Row) -> str:
     return request.render("orders.html", orders=orders, pager=pager)
 
 
-@site.get(f"/sales/order/<any(view, invoice, shipment, creditmemo):tab>/order_id/<{ID}:order_id>/")
-@members_only
+@site.get(f"/sales/order/<any(view, invoice, shipment, creditmemo):tab>/order_id/<{ID}:order_id>/", members_only)
 def order(request: Request, customer: sqlite3.Row, tab: str, order_id: int) -> str:
     """Show one order of the customer's: its items, or one of its other tabs."""
     return _page(request, _own(request, customer, order_id), tab, "/sales/order/{}/order_id/" + f"{order_id}/")
@@ -88,8 +80,7 @@ def _documents(db: sqlite3.Connection, table: str, order_id: int) -> list[dict[s
     return [dict(row) for row in db.execute(f"SELECT * FROM {table} WHERE order_id = ? ORDER BY increment_id", (order_id,))]
 
 
-@site.post("/sales/order/reorder/")
-@members_only
+@site.post("/sales/order/reorder/", members_only)
 def reorder(request: Request, customer: sqlite3.Row) -> Response:
     """Put what an order held into the cart once more, as far as it is to be had."""
     found = _own(request, customer, whole_number(request.form.get("order_id"), 1, 10**9 - 1))
@@ -139,3 +130,45 @@ def guest_order(request: Request, tab: str) -> str | Response:
     """Show the order that was found by `lookup`."""
     row = request.db.execute("SELECT * FROM sales_order WHERE order_id = ?", (request.session.get("guest_order"),)).fetchone()
     return redirect("/sales/guest/form/") if row is None else _page(request, row, tab, "/sales/guest/{}/")
+
+
+CONTACT = FormPage(
+    title="Contact Us",
+    action="/contact/",
+    fields={
+        "name": Field("Name"),
+        "email": EMAIL,
+        "telephone": Field("Phone Number", required=False, limit=64),
+        "comment": Field("What's on your mind?", limit=20_000, type="area"),
+    },
+    button="Submit",
+)
+
+
+@site.form("/contact/")
+def contact(request: Request) -> str | Response:
+    """Keep the message for the shop's people."""
+    if request.method != "POST":
+        customer = current_customer(request)
+        if customer is None:
+            return CONTACT.show(request)
+        return CONTACT.show(request, {"name": f"{customer['firstname']} {customer['lastname']}", "email": customer["email"]})
+    values, errors = CONTACT.read(request)
+    if errors:
+        return CONTACT.show(request, values, errors)
+    request.db.execute(
+        "INSERT INTO contact_message (name, email, telephone, comment, created_at) VALUES (?, ?, ?, ?, ?)",
+        (*values.values(), request.stamp),
+    )
+    return request.redirect("/contact/", "Thanks for contacting us with your comments and questions. We will answer very soon.")
+
+
+@site.get("/<url_key>/")
+def text_page(request: Request, url_key: str) -> str:
+    """Show one of the shop's pages of text."""
+    page = one(request.db, "SELECT * FROM cms_page WHERE url_key = ? AND is_enabled", (url_key,))
+    others = request.db.execute(
+        "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id",
+        (url_key,),
+    ).fetchall()
+    return request.render("text_page.html", page=page, others=others)

@@ -1,13 +1,225 @@
-"""The catalogue: lists of products and categories, and changes to many products at once."""
+"""The catalogue: products, categories, and changes to many products at once."""
 
 import sqlite3
+from typing import Any
 
+from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.kit.database import insert, update
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.shopping_admin.base import get, post
-from webarena_gym.sites.shopping_admin.fields import Form
-from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
-from webarena_gym.sites.shopping_admin.queries import update
-from webarena_gym.sites.shopping_admin.views.products import EDIT_URL, PRODUCTS_URL, STOCK, delete
+from webarena_gym.sites.shopping.carts import remove_variants, set_stock, variants_of
+from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, back_to, selected, show, written_cents
+from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site
+
+PRODUCTS_URL = "/admin/catalog/product/"
+EDIT_URL = "/admin/catalog/product/edit/id/{}/"
+STOCK = {"1": "In Stock", "0": "Out of Stock"}
+_BLANK = {
+    "is_enabled": "1", "name": "", "sku": "", "price": "", "special_price": "", "quantity": "0", "is_in_stock": "1",
+    "category_id": "", "brand": "", "short_description": "", "description": "",
+}  # fmt: skip
+
+
+def _leaves(db: sqlite3.Connection) -> dict[str, str]:
+    """The categories that products can be in, by id."""
+    rows = db.execute(
+        """SELECT c.category_id, coalesce(up.name || ' / ', '') || c.name FROM category c
+           LEFT JOIN category up ON up.category_id = c.parent_id
+           WHERE NOT EXISTS (SELECT 1 FROM category below WHERE below.parent_id = c.category_id) ORDER BY 2"""
+    )
+    return {str(category_id): name for category_id, name in rows}
+
+
+def _details(db: sqlite3.Connection, product_id: int | None) -> list[sqlite3.Row]:
+    """The further details of a product; its brand has a field of its own."""
+    return db.execute(
+        "SELECT name, value FROM product_attribute WHERE product_id = ? AND name != 'Brand' ORDER BY position", (product_id,)
+    ).fetchall()
+
+
+def _page(request: Request, product_id: int | None, title: str, typed: dict[str, str]) -> str:
+    db = request.db
+    options = db.execute(
+        """SELECT v.value_id, o.title, v.label, v.price_delta_cents FROM product_option o
+           JOIN product_option_value v USING (option_id) WHERE o.product_id = ? ORDER BY o.position, v.position, v.value_id""",
+        (product_id,),
+    )
+    return request.render(
+        "product.html",
+        title=title,
+        section="Catalog",
+        product_id=product_id,
+        typed=typed,
+        stock=STOCK,
+        categories=_leaves(db),
+        options=options.fetchall(),
+        details=_details(db, product_id),
+        variants=list(variants_of(db, [] if product_id is None else [product_id]).values()),
+    )
+
+
+@site.get("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
+def product(request: Request, product_id: int) -> str:
+    """The form of one product."""
+    row = one(request.db, "SELECT * FROM product WHERE product_id = ?", product_id)
+    typed = {name: str(row[name]) for name in row.keys() if name in _BLANK}  # noqa: SIM118  a Row iterates over its values
+    typed |= {"price": written_cents(row["price_cents"]), "special_price": written_cents(row["special_price_cents"])}
+    if not row["is_enabled"]:
+        del typed["is_enabled"]
+    return _page(request, product_id, row["name"], typed)
+
+
+def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[str, Any]:
+    """The columns of the table that the product form holds; what is wrong collects in its errors."""
+    values: dict[str, Any] = {
+        "name": form.text("name", "Product Name"),
+        "sku": form.text("sku", "SKU", limit=64),
+        "price_cents": form.cents("price", "Price"),
+        "special_price_cents": form.optional_cents("special_price", "Special Price"),
+        "quantity": form.count("quantity", "Quantity"),
+        "is_in_stock": form.choice("is_in_stock", "Stock Status", STOCK) == "1",
+        "is_enabled": form.is_ticked("is_enabled"),
+        "category_id": form.choice("category_id", "Category", _leaves(db)),
+        "brand": form.text("brand", "Brand", required=False),
+        "short_description": form.text("short_description", "Short Description", required=False, limit=2000, lines=True),
+        "description": form.text("description", "Description", required=False, limit=10000, lines=True),
+    }
+    special = values["special_price_cents"]
+    if not form.errors and special is not None and special >= values["price_cents"]:
+        form.errors.append("Special Price: please enter an amount below the price.")
+    for column, label in (("name", "Product Name"), ("sku", "SKU")):
+        if is_taken(db, "product", column, values[column], product_id):
+            form.errors.append(f"{label}: another product has this value already.")
+    return values
+
+
+def _free_url_key(db: sqlite3.Connection, name: str) -> str:
+    """An address for a new product that no other has."""
+    base = key = slug(name)[:200] or "product"
+    count = 1
+    while is_taken(db, "product", "url_key", key):
+        count += 1
+        key = f"{base}-{count}"
+    return key
+
+
+@site.post("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
+def save_product(request: Request, product_id: int) -> str | Response:
+    """Change a product."""
+    db, form = request.db, Form(request)
+    name = one(db, "SELECT name FROM product WHERE product_id = ?", product_id)["name"]
+    values = _read(db, form, product_id)
+    changes = [
+        (form.text(f"detail_{index}", detail["name"]), product_id, detail["name"])
+        for index, detail in enumerate(_details(db, product_id))
+        if f"detail_{index}" in request.form
+    ]
+    if form.show_errors():
+        return _page(request, product_id, name, request.form.to_dict())
+    update(db, "product", "product_id", product_id, **values)
+    changes.append((values["brand"], product_id, "Brand"))
+    db.executemany("UPDATE product_attribute SET value = ? WHERE product_id = ? AND name = ?", changes)
+    return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
+
+
+@site.form("/admin/catalog/product/new/", members_only)
+def create_product(request: Request) -> str | Response:
+    """Add a product."""
+    if request.method != "POST":
+        return _page(request, None, "New Product", _BLANK)
+    db, form = request.db, Form(request)
+    values = _read(db, form, None)
+    if form.show_errors():
+        return _page(request, None, "New Product", request.form.to_dict())
+    key = _free_url_key(db, values["name"])
+    product_id = insert(db, "product", url_key=key, created_at=str(request.now), **values)
+    return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
+
+
+@site.post("/admin/catalog/product/addOption/id/<int:product_id>/", members_only)
+def add_option(request: Request, product_id: int) -> Response:
+    """Add a value to one of a product's options; an option that it does not have yet is made."""
+    db, form = request.db, Form(request)
+    one(db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
+    title, label = form.text("option", "Option", limit=60), form.text("value", "Value", limit=60)
+    extra = form.optional_cents("extra", "Extra Price") or 0
+    row = db.execute(
+        "SELECT option_id FROM product_option WHERE product_id = ? AND lower(title) = lower(?)", (product_id, title)
+    ).fetchone()
+    if (
+        row
+        and db.execute(
+            "SELECT 1 FROM product_option_value WHERE option_id = ? AND lower(label) = lower(?)", (row["option_id"], label)
+        ).fetchone()
+    ):
+        form.errors.append(f"The option {title} has the value {label} already.")
+    if not form.show_errors():
+        place = "SELECT coalesce(max(position), 0) + 1 FROM {} WHERE {} = ?"
+        if row:
+            option_id = row["option_id"]
+        else:
+            (position,) = db.execute(place.format("product_option", "product_id"), (product_id,)).fetchone()
+            option_id = insert(db, "product_option", product_id=product_id, title=title, position=position)
+        (position,) = db.execute(place.format("product_option_value", "option_id"), (option_id,)).fetchone()
+        insert(db, "product_option_value", option_id=option_id, label=label, price_delta_cents=extra, position=position)
+        request.flash("You added the option value.")
+    return redirect(EDIT_URL.format(product_id))
+
+
+@site.post("/admin/catalog/product/deleteOption/id/<int:product_id>/", members_only)
+def delete_option(request: Request, product_id: int) -> Response:
+    """Delete a value of a product's options, and the option with its last value."""
+    db, value_id = request.db, Form(request).text("value_id", "Option Value")
+    gone = db.execute(
+        """DELETE FROM product_option_value WHERE CAST(value_id AS TEXT) = ?
+           AND option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)""",
+        (value_id, product_id),
+    )
+    if gone.rowcount:
+        db.execute(
+            """DELETE FROM product_option WHERE product_id = ?
+               AND NOT EXISTS (SELECT 1 FROM product_option_value v WHERE v.option_id = product_option.option_id)""",
+            (product_id,),
+        )
+        request.flash("You deleted the option value.")
+    else:
+        request.flash("Please choose one of the option values.", "error")
+    return redirect(EDIT_URL.format(product_id))
+
+
+@site.post("/admin/catalog/product/variants/id/<int:product_id>/", members_only)
+def save_variants(request: Request, product_id: int) -> Response:
+    """Change the stock of a product's variants; the product has as many as they have together."""
+    db, form = request.db, Form(request)
+    known = variants_of(db, [product_id]).values()
+    counts = [form.optional_count(f"variant_{variant.variant_id}", f"Quantity of {variant.sku}") for variant in known]
+    if not form.show_errors():
+        for variant, count in zip(known, counts, strict=True):
+            if count is not None and count != variant.quantity:
+                set_stock(db, variant, count, is_in_stock=count > 0)
+        total = sum(variant.quantity for variant in variants_of(db, [product_id]).values())
+        update(db, "product", "product_id", product_id, quantity=total, is_in_stock=total > 0)
+        request.flash("You saved the configurations.")
+    return redirect(EDIT_URL.format(product_id))
+
+
+def delete(db: sqlite3.Connection, ids: list[int]) -> None:
+    """Delete products with all that hangs on them; orders keep their own copy of what was bought."""
+    remove_variants(db, ids)
+    each = [(product_id,) for product_id in ids]
+    db.executemany(
+        "DELETE FROM product_option_value WHERE option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)", each
+    )
+    for table in ("product_option", "product_attribute", "review", "cart_item", "wishlist_item", "compare_item", "product"):
+        db.executemany(f"DELETE FROM {table} WHERE product_id = ?", each)
+
+
+@site.post("/admin/catalog/product/delete/id/<int:product_id>/", members_only)
+def delete_product(request: Request, product_id: int) -> Response:
+    """Delete a product."""
+    one(request.db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
+    delete(request.db, [product_id])
+    return request.redirect(PRODUCTS_URL, "You deleted the product.")
+
 
 ATTRIBUTES_URL = "/admin/catalog/product_action_attribute/edit/"
 PRODUCTS = Grid(
@@ -16,15 +228,11 @@ PRODUCTS = Grid(
     source="product p JOIN category c USING (category_id)",
     key="p.product_id",
     columns=(
-        Column("ID", "id", "p.product_id", "id"),
-        Column("Name", "name", "p.name"),
-        Column("SKU", "sku", "p.sku"),
-        Column("Price", "price", "p.price_cents", "money"),
-        Column("Quantity", "quantity", "p.quantity", "number"),
+        Column("ID", "id", "p.product_id", "id"), Column("Name", "name", "p.name"), Column("SKU", "sku", "p.sku"),
+        Column("Price", "price", "p.price_cents", "money"), Column("Quantity", "quantity", "p.quantity", "number"),
         Column("Status", "status", "CAST(p.is_enabled AS TEXT)", "choice", {"1": "Enabled", "0": "Disabled"}),
         Column("Stock Status", "stock", "CAST(p.is_in_stock AS TEXT)", "choice", STOCK, is_shown=False),
-        Column("Category", "category", "c.name", is_shown=False),
-        Column("Brand", "brand", "p.brand", is_shown=False),
+        Column("Category", "category", "c.name", is_shown=False), Column("Brand", "brand", "p.brand", is_shown=False),
     ),
     order="id",
     keyword=("p.name", "p.sku", "p.brand"),
@@ -37,7 +245,7 @@ PRODUCTS = Grid(
     },
     action_url="/admin/catalog/product/mass/",
     add=Link("Add New Product", "/admin/catalog/product/new/"),
-)
+)  # fmt: skip
 CATEGORIES = Grid(
     title="Categories",
     section="Catalog",
@@ -56,13 +264,13 @@ CATEGORIES = Grid(
 )
 
 
-@get("/admin/catalog/product/")
+@site.get("/admin/catalog/product/", members_only)
 def products(request: Request) -> str:
     """The list of products."""
     return show(request, PRODUCTS)
 
 
-@get("/admin/catalog/category/")
+@site.get("/admin/catalog/category/", members_only)
 def categories(request: Request) -> str:
     """The list of categories."""
     return show(request, CATEGORIES)
@@ -75,7 +283,7 @@ def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
     ).fetchall()
 
 
-@post("/admin/catalog/product/mass/")
+@site.post("/admin/catalog/product/mass/", members_only)
 def change_products(request: Request) -> Response:
     """Do what was chosen with all ticked products."""
     db, action = request.db, request.form.get("action", "")
@@ -103,17 +311,13 @@ def _attributes_page(request: Request, ids: list[int], typed: dict[str, str]) ->
     )
 
 
-@get(ATTRIBUTES_URL)
-def attributes(request: Request) -> str | Response:
-    """The form for changing many products at once."""
-    ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]
-    request.shows({"ids": ",".join(map(str, ids))})
-    return _attributes_page(request, ids, {})
-
-
-@post(ATTRIBUTES_URL)
+@site.form(ATTRIBUTES_URL, members_only)
 def save_attributes(request: Request) -> str | Response:
     """Change many products at once; what was left empty stays as it is."""
+    if request.method != "POST":
+        ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]
+        request.shows({"ids": ",".join(map(str, ids))})
+        return _attributes_page(request, ids, {})
     form, ids = Form(request), selected(request)
     typed = {
         "price_cents": form.optional_cents("price", "Price"),

@@ -3,12 +3,21 @@
 import sqlite3
 from typing import Any
 
+from webarena_gym.sites.kit.database import insert, update
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response
-from webarena_gym.sites.shopping_admin.base import get, post
-from webarena_gym.sites.shopping_admin.fields import Form, written_cents, written_date
-from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
-from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
+from webarena_gym.sites.shopping_admin.grids import (
+    Column,
+    Form,
+    Grid,
+    Link,
+    back_to,
+    selected,
+    show,
+    written_cents,
+    written_date,
+)
+from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site
 
 RULES_URL = "/admin/sales_rule/promo_quote/"
 TERMS_URL = "/admin/search/term/index/"
@@ -20,18 +29,15 @@ RULES = Grid(
     source="cart_rule",
     key="rule_id",
     columns=(
-        Column("ID", "id", "rule_id", "id"),
-        Column("Rule", "name", "name"),
-        Column("Coupon Code", "coupon", "coupon_code"),
-        Column("Start", "from_date", "from_date", "date"),
-        Column("End", "to_date", "to_date", "date"),
+        Column("ID", "id", "rule_id", "id"), Column("Rule", "name", "name"), Column("Coupon Code", "coupon", "coupon_code"),
+        Column("Start", "from_date", "from_date", "date"), Column("End", "to_date", "to_date", "date"),
         Column("Status", "status", "CAST(is_active AS TEXT)", "choice", {"1": "Active", "0": "Inactive"}),
         Column("Uses", "uses", "times_used", "number"),
     ),
     order="-id",
     row_link=Link("Edit", "/admin/sales_rule/promo_quote/edit/id/{}/"),
     add=Link("Add New Rule", "/admin/sales_rule/promo_quote/new/"),
-)
+)  # fmt: skip
 TERMS = Grid(
     title="Search Terms",
     section="Marketing",
@@ -73,7 +79,7 @@ SUBSCRIBERS = Grid(
 )
 
 
-@get(RULES_URL)
+@site.get(RULES_URL, members_only)
 def rules(request: Request) -> str:
     """The list of cart price rules."""
     return show(request, RULES)
@@ -84,17 +90,11 @@ def _rule_page(request: Request, rule: sqlite3.Row | None, typed: dict[str, str]
     return request.render("rule.html", title=title, section="Marketing", rule=rule, typed=typed, apply=APPLY)
 
 
-@get("/admin/sales_rule/promo_quote/new/")
-def new_rule(request: Request) -> str:
-    """The form for a new cart price rule."""
-    return _rule_page(request, None, {"is_active": "1"})
-
-
 def _find_rule(request: Request, rule_id: int) -> sqlite3.Row:
     return one(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
 
 
-@get("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/")
+@site.get("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
 def rule(request: Request, rule_id: int) -> str:
     """The form of one cart price rule."""
     row = _find_rule(request, rule_id)
@@ -140,19 +140,21 @@ def _save_rule(request: Request, row: sqlite3.Row | None) -> str | Response:
     return request.redirect(RULES_URL, "You saved the rule.")
 
 
-@post("/admin/sales_rule/promo_quote/new/")
+@site.form("/admin/sales_rule/promo_quote/new/", members_only)
 def create_rule(request: Request) -> str | Response:
     """Add a cart price rule."""
+    if request.method != "POST":
+        return _rule_page(request, None, {"is_active": "1"})
     return _save_rule(request, None)
 
 
-@post("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/")
+@site.post("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
 def save_rule(request: Request, rule_id: int) -> str | Response:
     """Change a cart price rule."""
     return _save_rule(request, _find_rule(request, rule_id))
 
 
-@post("/admin/sales_rule/promo_quote/delete/id/<int:rule_id>/")
+@site.post("/admin/sales_rule/promo_quote/delete/id/<int:rule_id>/", members_only)
 def delete_rule(request: Request, rule_id: int) -> Response:
     """Delete a cart price rule."""
     _find_rule(request, rule_id)
@@ -160,13 +162,13 @@ def delete_rule(request: Request, rule_id: int) -> Response:
     return request.redirect(RULES_URL, "You deleted the rule.")
 
 
-@get(TERMS_URL)
+@site.get(TERMS_URL, members_only)
 def search_terms(request: Request) -> str:
     """The list of what people searched for in the shop."""
     return show(request, TERMS)
 
 
-@post("/admin/search/term/mass/")
+@site.post("/admin/search/term/mass/", members_only)
 def change_terms(request: Request) -> Response:
     """Delete all ticked search terms."""
     ids = selected(request)
@@ -178,13 +180,13 @@ def change_terms(request: Request) -> Response:
     return back_to(request, TERMS_URL)
 
 
-@get(SUBSCRIBERS_URL)
+@site.get(SUBSCRIBERS_URL, members_only)
 def subscribers(request: Request) -> str:
     """The list of newsletter subscribers."""
     return show(request, SUBSCRIBERS)
 
 
-@post("/admin/newsletter/subscriber/mass/")
+@site.post("/admin/newsletter/subscriber/mass/", members_only)
 def change_subscribers(request: Request) -> Response:
     """Unsubscribe or delete all ticked subscribers."""
     emails = [(clean(email),) for email in request.form.getlist("selected")]

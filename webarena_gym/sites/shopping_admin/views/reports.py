@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping_admin.base import get
-from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
-from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
+from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show
+from webarena_gym.sites.shopping_admin.site import members_only, site
 from webarena_gym.sites.shopping_admin.views.marketing import TERMS
 
 PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
@@ -174,11 +173,7 @@ OTHERS = {
         order="count(*) DESC, sum(o.grand_total_cents) DESC, o.customer_email",
     ),
     "report_customer/accounts": Report(
-        "New Accounts Report",
-        "c.created_at",
-        "customer c",
-        (Cell("New Accounts", "count(*)"),),
-        has_status=False,
+        "New Accounts Report", "c.created_at", "customer c", (Cell("New Accounts", "count(*)"),), has_status=False
     ),
 }
 
@@ -244,7 +239,7 @@ def _show(request: Request, report: Report) -> str:
     )
 
 
-@get("/admin/reports/report_sales/<any(sales, invoiced, shipping, refunded, coupons, bestsellers):name>/")
+@site.get("/admin/reports/report_sales/<any(sales, invoiced, shipping, refunded, coupons, bestsellers):name>/", members_only)
 def sales_report(request: Request, name: str) -> str:
     """A report about sales."""
     return _show(request, SALES[name])
@@ -302,7 +297,7 @@ TERM_REPORT = replace(
 )
 
 
-@get("/admin/reports/<any(report_customer, report_product, report_review):kind>/<name>/")
+@site.get("/admin/reports/<any(report_customer, report_product, report_review):kind>/<name>/", members_only)
 def other_report(request: Request, kind: str, name: str) -> str:
     """A report about customers, products or reviews."""
     key = f"{kind}/{name}"
@@ -313,7 +308,7 @@ def other_report(request: Request, kind: str, name: str) -> str:
     return show(request, LISTS[key])
 
 
-@get("/admin/search/term/report/")
+@site.get("/admin/search/term/report/", members_only)
 def term_report(request: Request) -> str:
     """The report of what people searched for."""
     return show(request, TERM_REPORT)

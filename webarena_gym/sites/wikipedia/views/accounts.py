@@ -1,13 +1,13 @@
-"""Accounts: signing in and out, making one, and preferences."""
+"""Accounts: signing in and out, making one, preferences and the watchlist."""
 
 import re
 import sqlite3
 
-from webarena_gym.sites.kit.form_pages import FormPage
-from webarena_gym.sites.kit.forms import PASSWORD, SHORTEST_PASSWORD, Field, clean, is_email, line
+from webarena_gym.sites.kit.accounts import guests_only, return_url
+from webarena_gym.sites.kit.database import insert
+from webarena_gym.sites.kit.forms import PASSWORD, SHORTEST_PASSWORD, Field, FormPage, Pager, clean, is_email, line
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.kit.visits import guests_only
-from webarena_gym.sites.wikipedia.base import current_user, members_only, site
+from webarena_gym.sites.wikipedia.site import article, current_user, members_only, site
 
 LOGIN = FormPage(
     title="Sign in",
@@ -72,24 +72,17 @@ def create(request: Request) -> str | Response:
         errors.append("The two passwords are not the same.")
     if errors:
         return CREATE_ACCOUNT.show(request, {"username": username, "email": email}, errors)
-    request.session["user_id"] = request.db.execute(
-        "INSERT INTO user (username, password, real_name, email, created_at) VALUES (?, ?, '', ?, ?)",
-        (username, password, email, request.stamp),
-    ).lastrowid
+    request.session["user_id"] = insert(
+        request.db, "user", username=username, password=password, real_name="", email=email, created_at=request.stamp
+    )
     return request.redirect(request.session.pop("after_login", "/"), f"Welcome, {username}.")
 
 
-@site.get("/preferences")
-@members_only
-def preferences_form(request: Request, user: sqlite3.Row) -> str:
-    """Show the user's own data, to be changed."""
-    return request.render("preferences.html", values=user, errors=[])
-
-
-@site.post("/preferences")
-@members_only
+@site.form("/preferences", members_only)
 def preferences(request: Request, user: sqlite3.Row) -> str | Response:
     """Change the real name, the email address, and what the user gets mail about."""
+    if request.method != "POST":
+        return request.render("preferences.html", values=user, errors=[])
     values = {
         "username": user["username"],
         "real_name": line(request.form.get("real_name"), 100),
@@ -104,3 +97,36 @@ def preferences(request: Request, user: sqlite3.Row) -> str | Response:
         (values["real_name"], values["email"], values["wants_mail"], user["user_id"]),
     )
     return request.redirect("/preferences", "Your preferences were saved.")
+
+
+WATCHED_PER_PAGE = 50
+
+
+@site.get("/watchlist", members_only)
+def watchlist(request: Request, user: sqlite3.Row) -> str:
+    """Show the watched articles by title, with their last changes."""
+    rows = request.db.execute(
+        """
+        SELECT p.title, p.changed_at, r.summary, u.username FROM watch w JOIN page p USING (article_id)
+            JOIN revision r USING (revision_id) JOIN user u ON u.user_id = r.user_id
+        WHERE w.user_id = ? ORDER BY p.title
+        """,
+        (user["user_id"],),
+    ).fetchall()
+    return request.render("watchlist.html", rows=rows, pager=Pager.of(request, len(rows), WATCHED_PER_PAGE, "page"))
+
+
+@site.post("/watch/<address>", members_only)
+def watch(request: Request, user: sqlite3.Row, address: str) -> Response:
+    """Put an article on the watchlist."""
+    page = article(request, address)
+    request.db.execute("INSERT OR IGNORE INTO watch VALUES (?, ?)", (user["user_id"], page["article_id"]))
+    return request.redirect(return_url(request), f"{page['title']} was added to your watchlist.")
+
+
+@site.post("/unwatch/<address>", members_only)
+def unwatch(request: Request, user: sqlite3.Row, address: str) -> Response:
+    """Take an article off the watchlist."""
+    page = article(request, address)
+    request.db.execute("DELETE FROM watch WHERE user_id = ? AND article_id = ?", (user["user_id"], page["article_id"]))
+    return request.redirect(return_url(request), f"{page['title']} was removed from your watchlist.")

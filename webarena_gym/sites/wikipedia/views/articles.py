@@ -1,16 +1,19 @@
-"""Articles, the main page, and the pages about a page: what links to it, what is known of it."""
+"""Articles, their histories and changes, categories, the main page and the search."""
 
+import re
 import sqlite3
 from functools import partial
 
 from markupsafe import Markup
+from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.kit.database import one
-from webarena_gym.sites.kit.forms import whole_number
-from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.database import insert, one
+from webarena_gym.sites.kit.forms import Pager, clean, line, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
-from webarena_gym.sites.wikipedia.base import article, current_user, site, title
+from webarena_gym.sites.wikipedia.markup import Section
+from webarena_gym.sites.wikipedia.site import article, current_user, members_only, site, title
 
 LINKS_PER_PAGE = 50
 _SHELVES = ("Towns", "Universities", "Museums", "National parks", "Scientists", "Writers", "Film directors", "Films", "Novels",
@@ -113,3 +116,153 @@ def info(request: Request, address: str) -> str:
         aliases=queries.aliases(request.db, page["article_id"]),
         watchers=watchers,
     )
+
+
+MEMBERS_PER_PAGE = 100
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@site.get("/wiki/Category:<address>")
+def category(request: Request, address: str) -> str:
+    """Show the articles of a category."""
+    name = title(address)
+    rows = queries.members(request.db, name)
+    if not rows:
+        raise NotFound(f"There is no category with the name {name[:200]}.")
+    request.shows(address=name.replace(" ", "_"))
+    return request.render(
+        "category.html", category=name, rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page")
+    )
+
+
+@site.get("/categories")
+def categories(request: Request) -> str:
+    """Show all categories with their sizes."""
+    rows = queries.all_categories(request.db)
+    return request.render("categories.html", rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page"))
+
+
+@site.get("/contents")
+def contents(request: Request) -> str:
+    """Show the articles that begin with a letter, or with a digit."""
+    letter = (request.args.get("letter") or "A")[:1].upper()
+    rows = request.db.execute("SELECT title, substr(upper(title), 1, 1) AS letter FROM article ORDER BY title").fetchall()
+    request.shows({"letter": (letter if letter in _LETTERS else "0") if letter != "A" else None})
+    chosen = [row for row in rows if (row["letter"] == letter if letter in _LETTERS else row["letter"] not in _LETTERS)]
+    return request.render(
+        "contents.html",
+        letters=[*_LETTERS, "0"],
+        letter=letter if letter in _LETTERS else "0",
+        rows=chosen,
+        pager=Pager.of(request, len(chosen), MEMBERS_PER_PAGE, "page"),
+    )
+
+
+LONGEST = 20_000  # characters of a section
+HISTORY_PER_PAGE = 25
+
+
+@site.form("/edit/<address>", members_only)
+def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
+    """Save the changed text of a section as a new revision."""
+    page = article(request, address)
+    place, part = _section(request, page)
+    if request.method != "POST":
+        return _form(request, page, place, part.body, "", [])
+    text, summary = clean(request.form.get("text", "")), line(request.form.get("summary"))
+    complaint = _complaint(text, part.body)
+    if complaint:
+        return _form(request, page, place, text, summary, [complaint])
+    parts = markup.sections(page["text"])
+    parts[place] = Section(part.heading, text)
+    _save(request, page["article_id"], user["user_id"], markup.whole(parts), summary)
+    return request.redirect(markup.path(page["title"]), "Your edit was saved.")
+
+
+def _section(request: Request, page: sqlite3.Row) -> tuple[int, Section]:
+    """Return the section that the address names, with its place. Raises NotFound."""
+    parts = markup.sections(page["text"])
+    place = whole_number(request.args.get("section"), 0, 10**9 - 1) or 0
+    if place >= len(parts):
+        raise NotFound(f"The article {page['title']} has no section {place}.")
+    request.shows({"section": place or None})
+    return place, parts[place]
+
+
+def _complaint(text: str, before: str) -> str:
+    """Return what is wrong with a changed text, or nothing."""
+    if not text:
+        return "A section must not be empty."
+    if len(text) > LONGEST:
+        return f"The text is too long: {len(text)} characters, {LONGEST} at most."
+    return "Nothing was changed." if text == before else ""
+
+
+def _form(request: Request, page: sqlite3.Row, place: int, text: str, summary: str, errors: list[str]) -> str:
+    part = markup.sections(page["text"])[place]
+    return request.render("edit.html", page=page, place=place, heading=part.heading, text=text, summary=summary, errors=errors)
+
+
+def _save(request: Request, article_id: int, user_id: int, text: str, summary: str) -> None:
+    """Write a new revision and the links of its text."""
+    insert(request.db, "revision", article_id=article_id, user_id=user_id, text=text, summary=summary, created_at=request.stamp)
+    targets = [*markup.links(text), *(fact["target"] for fact in queries.facts(request.db, article_id) if fact["target"])]
+    request.db.execute("DELETE FROM link WHERE article_id = ?", (article_id,))
+    request.db.executemany("INSERT OR IGNORE INTO link VALUES (?, ?)", [(article_id, target) for target in targets])
+
+
+@site.get("/history/<address>")
+def history(request: Request, address: str) -> str:
+    """Show the revisions of an article."""
+    page = article(request, address)
+    rows = queries.history(request.db, page["article_id"])
+    return request.render("history.html", page=page, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))
+
+
+@site.get("/user/<username>")
+def contributions(request: Request, username: str) -> str:
+    """Show what a user has written."""
+    author = one(
+        request.db,
+        "SELECT * FROM user WHERE username = ?",
+        (username,),
+        missing=f"There is no user with the name {username[:100]}.",
+    )
+    rows = request.db.execute(
+        "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, revision_id DESC",
+        (author["user_id"],),
+    ).fetchall()
+    return request.render("user.html", author=author, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))
+
+
+RESULTS_PER_PAGE = 20
+_AROUND = 90  # characters shown before and after what was found
+
+
+@site.get("/search")
+def search(request: Request) -> str | Response:
+    """Show the articles that hold all words; with `fulltext`, even if there is one of that very title."""
+    phrase = line(request.args.get("search"), 200)
+    exact = queries.find(request.db, phrase) if phrase else None
+    if exact is not None and "fulltext" not in request.args:
+        return redirect(markup.path(exact["title"]))
+    request.shows({"search": folded(phrase)})
+    rows = queries.search(request.db, phrase)
+    pager = Pager.of(request, len(rows), RESULTS_PER_PAGE, "page")
+    snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.cut(rows)}
+    return request.render("search.html", phrase=phrase, rows=rows, pager=pager, snippets=snippets)
+
+
+def snippet(text: str, phrase: str) -> str:
+    """Return the part of a text where a word of the phrase stands first, else its beginning.
+
+    >>> snippet("A town by the sea.", "SEA")
+    'A town by the sea.'
+    """
+    places = [found.start() for word in phrase.split() if (found := re.search(re.escape(word), text, re.IGNORECASE))]
+    middle = min(places, default=0)
+    start = text.rfind(" ", 0, middle - _AROUND) + 1 if middle > _AROUND else 0
+    part = text[start : start + 2 * _AROUND + 20]
+    if start + len(part) < len(text):
+        part = part.rpartition(" ")[0] + " ..."
+    return f"... {part}" if start else part

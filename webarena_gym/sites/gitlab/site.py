@@ -1,0 +1,166 @@
+"""The code host's `Site`, its form fields and Markdown, and what its pages know about the visitor: identity, roles and rights."""
+
+import re
+import sqlite3
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import cache
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup
+from werkzeug.exceptions import Forbidden, NotFound
+
+from webarena_gym.sites.country.texts import amount, span
+from webarena_gym.sites.gitlab import queries
+from webarena_gym.sites.gitlab.queries import project_role
+from webarena_gym.sites.gitlab.world_projects import rank
+from webarena_gym.sites.kit import forms
+from webarena_gym.sites.kit.accounts import here, members_of, visitor
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
+
+
+class Field(forms.Field):
+    """One text field of a form, with the code host's complaint about what is missing."""
+
+    missing: ClassVar[str] = "{label} can't be blank."
+
+
+_DEEPEST = 20  # lists, quotes and brackets in each other; each level multiplies the time that a text of brackets takes
+_LINK = re.compile(r"https?://|/(?![/\\])|#", re.IGNORECASE)
+
+
+class _Renderer(RendererHTML):
+    """Renders pictures as links, and headings one level lower."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Return a link to a picture."""
+        token = tokens[idx]
+        text = self.renderInlineAsText(token.children or [], options, env)
+        return f'<a href="{escapeHtml(str(token.attrs["src"]))}">{escapeHtml(text)}</a>'
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Return the beginning of a heading."""
+        del options, env
+        return f"<{_lower(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Return the end of a heading."""
+        del options, env
+        return f"</{_lower(tokens[idx])}>\n"
+
+
+def _lower(heading: Token) -> str:
+    return f"h{min(int(heading.tag[1]) + 1, 6)}"
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt(
+        "js-default", {"html": False, "linkify": False, "breaks": True, "maxNesting": _DEEPEST}, renderer_cls=_Renderer
+    )
+    parser.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
+    return parser
+
+
+def render_markdown(text: str) -> Markup:
+    r"""Return Markdown as HTML in which everything that was not made here is escaped.
+
+    >>> render_markdown("# Hi\n\nSee **this** <b>\n- a\n- `b`")
+    Markup('<h2>Hi</h2>\n<p>See <strong>this</strong> &lt;b&gt;</p>\n<ul>\n<li>a</li>\n<li><code>b</code></li>\n</ul>\n')
+    """
+    return Markup(_parser().render(text))  # noqa: S704 - the parser escapes all text, and lets no HTML through
+
+
+BRAND = "Codeyard"
+RESERVED = (
+    "admin", "api", "dashboard", "explore", "groups", "help", "projects", "search", "static", "users", "new",
+)  # fmt: skip
+"""What no user and no group can be called, since pages of our own are there."""
+
+site = Site("gitlab", __file__, sign_in="/users/sign_in")
+current_user = visitor()
+"""Return the row of who is signed in, None for a guest."""
+
+
+def my_id(request: Request) -> int | None:
+    """Return the id of who is signed in, None for a stranger; this is what queries call :me."""
+    user = current_user(request)
+    return user["user_id"] if user else None
+
+
+members_only = members_of(current_user, site.sign_in, "You need to sign in before continuing.")
+"""Give the view the signed-in person's row; send everybody else to the sign-in page and back afterwards."""
+
+
+def find_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
+    """Return the project at a full path, with `queries.PROJECT_COLUMNS`. Raises NotFound, also when it may not be seen."""
+    project = queries.project(request.db, namespace, path, my_id(request))
+    if project is None:
+        raise NotFound
+    request.shows(namespace=project["namespace"], path=project["path"])
+    return project
+
+
+def role_in(request: Request, project: sqlite3.Row) -> str:
+    """Return the visitor's role in a project, "" without any."""
+    return project_role(request.db, project["project_id"], my_id(request))
+
+
+def can(request: Request, project: sqlite3.Row, role: str) -> bool:
+    """Say whether the visitor has that role in a project or a higher one; nobody changes an archived project."""
+    return not project["is_archived"] and rank(role_in(request, project)) >= rank(role)
+
+
+def manages(request: Request, project: sqlite3.Row) -> bool:
+    """Say whether the visitor sees a project's settings, also those of an archived one."""
+    return rank(role_in(request, project)) >= rank("Maintainer")
+
+
+def require_role(request: Request, project: sqlite3.Row, role: str, *, even_archived: bool = False) -> None:
+    """Raise Forbidden unless the visitor has that role in a project or a higher one, and the project is not archived."""
+    if rank(role_in(request, project)) < rank(role):
+        raise Forbidden(f"You need the role {role} or a higher one in this project.")
+    if project["is_archived"] and not even_archived:
+        raise Forbidden("This project is archived. It can only be read.")
+
+
+def ago(value: str, now: datetime) -> str:
+    """Return how long ago a moment or a day was, or in how long it will be.
+
+    >>> ago("2023-03-03 10:00:00", datetime(2023, 3, 5, 12)), ago("2023-03-06", datetime(2023, 3, 5, 12))
+    ('2 days ago', 'tomorrow')
+    """
+    if len(value) == 10:
+        days = (now.date() - date.fromisoformat(value)).days
+        if abs(days) < 2:
+            return {0: "today", 1: "yesterday", -1: "tomorrow"}[days]
+        seconds = days * 86400
+    else:
+        seconds = int((now - datetime.fromisoformat(value)).total_seconds())
+    size = span(abs(seconds), in_weeks=True)
+    if not size:
+        return "just now"
+    return f"{size} ago" if seconds > 0 else f"in {size}"
+
+
+def day_label(value: str) -> str:
+    """Return a moment or a day as pages write it.
+
+    >>> day_label("2023-03-05 10:00:00")
+    'Mar 5, 2023'
+    """
+    moment = datetime.fromisoformat(value)
+    return f"{moment:%b} {moment.day}, {moment.year}"
+
+
+site.templates.filters.update(ago=ago, day=day_label, markdown=render_markdown, clean=clean, amount=amount)
+site.templates.globals.update(
+    brand=BRAND, can=can, manages=manages, current_user=current_user, open_count=queries.open_count, here=here
+)

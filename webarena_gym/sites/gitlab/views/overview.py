@@ -1,0 +1,475 @@
+"""The dashboard, the lists of all projects and groups, people, snippets, and the search."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from werkzeug.exceptions import BadRequest, Forbidden, NotFound
+
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.gitlab import queries
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM
+from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE
+from webarena_gym.sites.gitlab.site import Field, current_user, members_only, my_id, site
+from webarena_gym.sites.gitlab.views import groups
+from webarena_gym.sites.gitlab.views.groups import render_groups
+from webarena_gym.sites.gitlab.views.items import COLUMNS
+from webarena_gym.sites.gitlab.views.projects import list_projects
+from webarena_gym.sites.kit import ranking
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import Pager, clean, complaints, read, tidy
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+
+EXPLORE_TABS = (("/explore", "All projects"), ("/explore?sort=stars_desc", "Most starred"), ("/explore/groups", "All groups"))
+
+
+@site.get("/explore")
+def explore(request: Request) -> str:
+    """Show all projects."""
+    where = "p.visibility = 'public'" if my_id(request) is None else "p.visibility != 'private'"
+    tabs = [(address, label, address == "/explore" and not request.args) for address, label in EXPLORE_TABS]
+    listing = list_projects(request, where)
+    return request.render("projects.html", title="Explore projects", tabs=tabs, listing=listing, address="/explore", group=None)
+
+
+@site.get("/explore/groups")
+def explore_groups(request: Request) -> str:
+    """Show all groups."""
+    tabs = [(address, label, address == "/explore/groups") for address, label in EXPLORE_TABS]
+    return render_groups(request, "Explore groups", "1", tabs)
+
+
+_TABS = {
+    "Yours": ("/dashboard/projects", "p.project_id IN (SELECT project_id FROM membership WHERE user_id = :me)"),
+    "Personal": ("/dashboard/projects/personal", "p.owner_id = :me"),
+    "Contributed": (
+        "/dashboard/projects/contributed",
+        "p.project_id IN (SELECT project_id FROM git_commit WHERE author_id = :me)",
+    ),
+    "Starred": ("/dashboard/projects/starred", "p.project_id IN (SELECT project_id FROM star WHERE user_id = :me)"),
+}
+
+
+@site.get("/")
+def home(request: Request) -> str | Response:
+    """Show my projects, or to strangers all public ones."""
+    user = current_user(request)
+    return explore(request) if user is None else yours(request, user)
+
+
+def _page(request: Request, chosen: str) -> str:
+    address, where = _TABS[chosen]
+    tabs = [(path, label, label == chosen) for label, (path, _) in _TABS.items()]
+    title = "Projects" if chosen == "Yours" else f"{chosen} projects"
+    return request.render(
+        "projects.html", title=title, tabs=tabs, listing=list_projects(request, where), address=address, group=None
+    )
+
+
+@site.get("/dashboard/projects", members_only)
+def yours(request: Request, _: sqlite3.Row) -> str:
+    """Show the projects that I am a member of."""
+    return _page(request, "Yours")
+
+
+@site.get("/dashboard/projects/personal", members_only)
+def personal(request: Request, _: sqlite3.Row) -> str:
+    """Show the projects in my own namespace."""
+    return _page(request, "Personal")
+
+
+@site.get("/dashboard/projects/contributed", members_only)
+def contributed(request: Request, _: sqlite3.Row) -> str:
+    """Show the projects that I have made commits to."""
+    return _page(request, "Contributed")
+
+
+@site.get("/dashboard/projects/starred", members_only)
+def starred(request: Request, _: sqlite3.Row) -> str:
+    """Show the projects that I have starred."""
+    return _page(request, "Starred")
+
+
+SNIPPETS_PER_PAGE = 20
+FIELDS = {
+    "title": Field("Title"),
+    "description": Field("Description", required=False, limit=5000),
+    "file_name": Field("File name", required=False),
+    "content": Field("Content", limit=20_000),
+}
+VISIBLE_SNIPPET = "(s.visibility = 'public' OR s.visibility = 'internal' AND :me IS NOT NULL OR s.author_id = :me)"
+"""Holds for a snippet s that the person :me may see."""
+
+
+@site.get("/explore/snippets")
+def explore_snippets(request: Request) -> str:
+    """Show everybody's snippets."""
+    return _list(request, "Explore snippets", "1")
+
+
+@site.get("/-/snippets")
+def own_snippets(request: Request) -> str | Response:
+    """Show the visitor's own snippets."""
+    return _list(request, "Your snippets", "s.author_id = :me") if current_user(request) else redirect("/explore/snippets")
+
+
+def _list(request: Request, title: str, where: str) -> str:
+    bound = {"me": my_id(request)}
+    found = f"FROM snippet s JOIN user u ON u.user_id = s.author_id WHERE {VISIBLE_SNIPPET} AND {where}"
+    (total,) = request.db.execute(f"SELECT count(*) {found}", bound).fetchone()
+    pager = Pager.of(request, total, SNIPPETS_PER_PAGE, "page")
+    rows = request.db.execute(
+        f"SELECT s.*, u.name, u.username {found} ORDER BY s.created_at DESC, snippet_id DESC LIMIT :limit OFFSET :first",
+        {**bound, "limit": pager.limit, "first": pager.first},
+    ).fetchall()
+    return request.render("snippets.html", title=title, snippets=rows, pager=pager)
+
+
+@site.get("/-/snippets/new", members_only)
+def new_snippet(request: Request, _: sqlite3.Row) -> str:
+    """Show the form for a new snippet."""
+    return _form(request, dict.fromkeys(FIELDS, "") | {"visibility": "private"})
+
+
+@site.post("/-/snippets", members_only)
+def create_snippet(request: Request, user: sqlite3.Row) -> str | Response:
+    """Store a new snippet."""
+    values, errors = _read(request)
+    if errors:
+        return _form(request, values, errors)
+    snippet_id = request.db.execute(
+        """
+        INSERT INTO snippet (author_id, title, description, file_name, content, visibility, created_at, updated_at)
+        VALUES (:author_id, :title, :description, :file_name, :content, :visibility, :now, :now)
+        """,
+        {**values, "author_id": user["user_id"], "now": request.stamp},
+    ).lastrowid
+    return redirect(f"/-/snippets/{snippet_id}")
+
+
+@site.get("/-/snippets/<int:snippet_id>")
+def show_snippet(request: Request, snippet_id: int) -> str:
+    """Show a snippet."""
+    snippet = _find(request, snippet_id)
+    return request.render("snippet.html", snippet=snippet, is_mine=snippet["author_id"] == my_id(request))
+
+
+@site.form("/-/snippets/<int:snippet_id>/edit", members_only)
+def save_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> str | Response:
+    """Change a snippet."""
+    if request.method != "POST":
+        return _form(request, dict(_own(request, snippet_id)))
+    _own(request, snippet_id)
+    values, errors = _read(request)
+    if errors:
+        return _form(request, {**values, "snippet_id": str(snippet_id)}, errors)
+    request.db.execute(
+        """
+        UPDATE snippet SET title = :title, description = :description, file_name = :file_name, content = :content,
+            visibility = :visibility, updated_at = :now WHERE snippet_id = :snippet_id
+        """,
+        {**values, "snippet_id": snippet_id, "now": request.stamp},
+    )
+    return redirect(f"/-/snippets/{snippet_id}")
+
+
+@site.post("/-/snippets/<int:snippet_id>/delete", members_only)
+def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Response:
+    """Delete a snippet."""
+    snippet = _own(request, snippet_id)
+    request.db.execute("DELETE FROM snippet WHERE snippet_id = ?", (snippet_id,))
+    return request.redirect("/-/snippets", f"The snippet {snippet['title']} was deleted.")
+
+
+def _read(request: Request) -> tuple[dict[str, str], list[str]]:
+    """Return what was posted and what is wrong with it; the content keeps the blanks around it."""
+    values = read(request, FIELDS)
+    values["visibility"] = request.form.get("visibility", "")
+    errors = complaints(values, FIELDS)
+    if values["visibility"] not in VISIBILITIES:
+        errors.append("Choose a visibility level.")
+    return values | {"content": tidy(request.form.get("content", ""))}, errors
+
+
+def _find(request: Request, snippet_id: int) -> sqlite3.Row:
+    """Return a snippet with its author. Raises NotFound, also when it may not be seen."""
+    return one(
+        request.db,
+        f"""SELECT s.*, u.name, u.username FROM snippet s JOIN user u ON u.user_id = s.author_id
+        WHERE snippet_id = :snippet_id AND {VISIBLE_SNIPPET}""",
+        {"snippet_id": snippet_id, "me": my_id(request)},
+    )
+
+
+def _own(request: Request, snippet_id: int) -> sqlite3.Row:
+    """Return a snippet of the visitor's. Raises Forbidden for one of somebody else."""
+    snippet = _find(request, snippet_id)
+    if snippet["author_id"] != my_id(request):
+        raise Forbidden("This is somebody else's snippet.")
+    return snippet
+
+
+def _form(request: Request, values: Mapping[str, object], errors: Sequence[str] = ()) -> str:
+    return request.render("snippet_form.html", values={"snippet_id": "", **values}, errors=errors)
+
+
+USERS_PER_PAGE = 20
+TABS = {
+    "activity": "Activity", "contributed": "Contributed projects", "projects": "Personal projects",
+    "starred": "Starred projects", "snippets": "Snippets", "followers": "Followers", "following": "Following",
+}  # fmt: skip
+PROJECTS = {
+    "contributed": "p.project_id IN (SELECT project_id FROM git_commit WHERE author_id = :whose)",
+    "projects": "p.owner_id = :whose",
+    "starred": "p.project_id IN (SELECT project_id FROM star WHERE user_id = :whose)",
+}
+PEOPLE = {
+    "followers": "SELECT follower_id FROM follow WHERE followed_id = :whose",
+    "following": "SELECT followed_id FROM follow WHERE follower_id = :whose",
+}
+EVENTS = f"""
+    SELECT t.created_at, 'opened issue' AS what, '#' || t.iid AS sign, t.title,
+        '/' || p.namespace || '/' || p.path || '/-/issues/' || t.iid AS address, p.namespace || '/' || p.path AS full_path
+    FROM issue t JOIN project p USING (project_id) WHERE t.author_id = :whose AND {VISIBLE} AND {VISIBLE_ITEM[ISSUE]}
+    UNION ALL
+    SELECT t.created_at, 'opened merge request', '!' || t.iid, t.title,
+        '/' || p.namespace || '/' || p.path || '/-/merge_requests/' || t.iid, p.namespace || '/' || p.path
+    FROM merge_request t JOIN project p USING (project_id) WHERE t.author_id = :whose AND {VISIBLE}
+    UNION ALL
+    SELECT n.created_at, iif(n.is_system, n.body, 'commented on') || ' issue', '#' || t.iid, t.title,
+        '/' || p.namespace || '/' || p.path || '/-/issues/' || t.iid, p.namespace || '/' || p.path
+    FROM note n JOIN issue t USING (issue_id) JOIN project p USING (project_id)
+    WHERE n.author_id = :whose AND (NOT n.is_system OR n.body IN ('closed', 'reopened')) AND {VISIBLE} AND {VISIBLE_ITEM[ISSUE]}
+    UNION ALL
+    SELECT n.created_at, iif(n.is_system, n.body, 'commented on') || ' merge request', '!' || t.iid, t.title,
+        '/' || p.namespace || '/' || p.path || '/-/merge_requests/' || t.iid, p.namespace || '/' || p.path
+    FROM note n JOIN merge_request t USING (merge_request_id) JOIN project p USING (project_id)
+    WHERE n.author_id = :whose AND (NOT n.is_system OR n.body IN ('closed', 'reopened', 'merged')) AND {VISIBLE}
+    UNION ALL
+    SELECT c.created_at, 'committed', substr(c.sha, 1, 8), c.title,
+        '/' || p.namespace || '/' || p.path || '/-/commit/' || c.sha, p.namespace || '/' || p.path
+    FROM git_commit c JOIN project p USING (project_id) WHERE c.author_id = :whose AND {VISIBLE}
+    ORDER BY 1 DESC, 5
+"""
+"""What a person :whose did that the visitor :me may see, the newest first."""
+
+
+def user_page(request: Request, user: sqlite3.Row) -> str:
+    """Show a person's profile."""
+    bound = {"whose": user["user_id"], "me": my_id(request)}
+    shown: dict[str, Any] = {"projects": [], "events": []}
+    if not _is_closed(request, user):
+        recent = "p.last_activity_at DESC, p.project_id LIMIT 5"
+        shown["projects"] = queries.find_projects(
+            request.db, my_id(request), where=PROJECTS["projects"], order=recent, whose=user["user_id"]
+        )
+        shown["events"] = request.db.execute(f"{EVENTS} LIMIT 8", bound).fetchall()
+    return _render(request, "user.html", user, "", **shown)
+
+
+@site.get("/<name>")
+def namespace(request: Request, name: str) -> str | Response:
+    """Show the person or the group of that name. Raises NotFound."""
+    user = queries.user_named(request.db, name)
+    if user is None:
+        return groups.show_group(request, name)
+    request.shows(name=user["username"])
+    return user_page(request, user)
+
+
+@site.get("/users/<username>")
+def user_by_name(request: Request, username: str) -> Response:
+    """Lead to a person's profile."""
+    return redirect(f"/{_find_user(request, username)['username']}")
+
+
+@site.get(f"/users/<username>/<any({', '.join(TABS)}):tab>")
+def user_tab(request: Request, username: str, tab: str) -> str:
+    """Show one list of a profile."""
+    user = _find_user(request, username)
+    bound = {"whose": user["user_id"], "me": my_id(request)}
+    if _is_closed(request, user):
+        raise NotFound
+    if tab in PROJECTS:
+        rows = queries.find_projects(
+            request.db, bound["me"], where=PROJECTS[tab], order="p.name, p.project_id", whose=bound["whose"]
+        )
+    elif tab in PEOPLE:
+        rows = request.db.execute(
+            f"SELECT * FROM user WHERE user_id IN ({PEOPLE[tab]}) ORDER BY name, user_id", bound
+        ).fetchall()
+    elif tab == "snippets":
+        rows = request.db.execute(
+            f"SELECT s.*, u.name, u.username FROM snippet s JOIN user u ON u.user_id = s.author_id"
+            f" WHERE author_id = :whose AND {VISIBLE_SNIPPET} ORDER BY s.created_at DESC, snippet_id DESC",
+            bound,
+        ).fetchall()
+    else:
+        rows = request.db.execute(EVENTS, bound).fetchall()
+    pager = Pager.of(request, len(rows), USERS_PER_PAGE, "page")
+    rows = pager.cut(rows)
+    return _render(request, "user_tab.html", user, tab, rows=rows, pager=pager)
+
+
+@site.post("/users/<username>/<any(follow, unfollow):action>", members_only)
+def follow(request: Request, visitor: sqlite3.Row, username: str, action: str) -> Response:
+    """Follow a person, or stop it."""
+    user = _find_user(request, username)
+    if user["user_id"] == visitor["user_id"]:
+        raise BadRequest("You cannot follow yourself.")
+    query = "INSERT OR IGNORE INTO follow VALUES (?, ?)"
+    if action == "unfollow":
+        query = "DELETE FROM follow WHERE follower_id = ? AND followed_id = ?"
+    request.db.execute(query, (visitor["user_id"], user["user_id"]))
+    return request.redirect(
+        f"/{user['username']}", f"You {'now follow' if action == 'follow' else 'no longer follow'} {user['name']}."
+    )
+
+
+def _find_user(request: Request, username: str) -> sqlite3.Row:
+    user = queries.user_named(request.db, username)
+    if user is None:
+        raise NotFound
+    request.shows(username=user["username"])
+    return user
+
+
+def _is_closed(request: Request, user: sqlite3.Row) -> bool:
+    """Whether the profile is private and somebody else's."""
+    return bool(user["is_profile_private"]) and user["user_id"] != my_id(request)
+
+
+def _render(request: Request, template: str, user: sqlite3.Row, tab: str, **values: Any) -> str:
+    counts = {
+        name: request.db.execute(f"SELECT count(*) FROM ({query})", {"whose": user["user_id"]}).fetchone()[0]
+        for name, query in PEOPLE.items()
+    }
+    is_followed = request.db.execute(
+        "SELECT 1 FROM follow WHERE follower_id = ? AND followed_id = ?", (my_id(request), user["user_id"])
+    ).fetchone()
+    return request.render(
+        template,
+        user=user,
+        tab=tab,
+        tabs=[("", "Overview"), *TABS.items()],
+        counts=counts,
+        is_followed=is_followed is not None,
+        is_me=user["user_id"] == my_id(request),
+        is_closed=_is_closed(request, user),
+        **values,
+    )
+
+
+site.templates.filters["web_address"] = lambda text: text if text.startswith(("https://", "http://")) else f"https://{text}"
+
+
+PER_PAGE = 20
+_LIMIT, _WORDS = 200, 10  # characters of a search, and words of it
+_ITEM = "FROM {table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id WHERE {seen} AND "
+_ABOUT = "t.title || ' ' || t.description"
+SCOPES = {
+    "projects": (
+        "Projects",
+        f"FROM project p WHERE {VISIBLE}",
+        "p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description || ' ' || p.topics",
+    ),
+    "issues": ("Issues", _ITEM.format(table="issue", seen=VISIBLE_ITEM[ISSUE]) + VISIBLE, _ABOUT),
+    "merge_requests": ("Merge requests", _ITEM.format(table="merge_request", seen="1") + VISIBLE, _ABOUT),
+    "milestones": ("Milestones", f"FROM milestone t JOIN project p USING (project_id) WHERE {VISIBLE}", _ABOUT),
+    "users": ("Users", "FROM user t WHERE 1", "t.name || ' ' || t.username"),
+}
+"""What can be searched: the label of its tab, where it is, and the text in which all words must occur."""
+
+
+class Index(NamedTuple):
+    """An index of what can be searched, where the host has one: how its columns count, the key, and when a row is meant exactly."""
+
+    name: str
+    weights: tuple[float, ...]
+    key: str
+    exact: str
+
+
+_TITLED = "lower(t.title) = lower(:text)"
+INDEXES = {
+    "projects": Index(
+        "project_text",
+        (8, 4, 2, 1),
+        "p.project_id",
+        "lower(:text) IN (lower(p.path), lower(p.name), lower(p.namespace || '/' || p.path))",
+    ),
+    "issues": Index("issue_text", (4, 1), "t.issue_id", _TITLED),
+    "merge_requests": Index("merge_request_text", (4, 1), "t.merge_request_id", _TITLED),
+}
+
+
+@site.get("/search")
+def search(request: Request) -> str:
+    """Show what holds all words of a search, by kind, and how much of each kind there is; where there is an index, what is relevant."""
+    text = clean(request.args.get("search", ""))[:_LIMIT]
+    scope = request.args.get("scope", "")
+    scope = scope if scope in SCOPES else "projects"
+    words = text.split()[:_WORDS]
+    request.shows({"search": " ".join(folded(word) for word in words), "scope": None if scope == "projects" else scope})
+    bound: dict[str, Any] = {f"word{place}": word for place, word in enumerate(words)} | {"me": my_id(request)}
+    found = {
+        name: " AND ".join([where, *(f"instr(lower({content}), lower(:word{place}))" for place in range(len(words)))])
+        for name, (_, where, content) in SCOPES.items()
+    }
+    relevant = _relevant(request.db, text, bound) if words and ranking.has_index(request.db) else {}
+    counts = dict.fromkeys(SCOPES, 0)
+    if words:
+        counts |= {
+            name: request.db.execute(f"SELECT count(*) {query}", bound).fetchone()[0]
+            for name, query in found.items()
+            if name not in relevant
+        }
+        counts |= {name: len(keys) for name, keys in relevant.items()}
+    pager = Pager.of(request, counts[scope], PER_PAGE, "page")
+    columns, order = _shown(scope)
+    if scope in relevant:
+        rows = _rows(request.db, scope, pager.cut(relevant[scope]), bound)
+    else:
+        rows = request.db.execute(
+            f"SELECT {columns} {found[scope]} ORDER BY {order} LIMIT :limit OFFSET :first",
+            {**bound, "limit": pager.limit if words else 0, "first": pager.first},
+        ).fetchall()
+    tabs = [
+        (f"/search?{urlencode({'search': text, 'scope': name})}", label, counts[name], name == scope)
+        for name, (label, _, _) in SCOPES.items()
+    ]
+    kind = {"issues": ISSUE, "merge_requests": MERGE_REQUEST}.get(scope)
+    return request.render("search.html", text=text, scope=scope, kind=kind, rows=rows, tabs=tabs, pager=pager)
+
+
+def _relevant(db: sqlite3.Connection, text: str, bound: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the keys of what fits a text, by kind, for those that have an index: what is called so first, then by relevance."""
+    found = {}
+    for name, index in INDEXES.items():
+        relevances = ranking.ranked(db, index.name, text, index.weights)
+        query = f"SELECT {index.key}, {index.exact} {SCOPES[name][1]} AND {index.key} IN (SELECT value FROM json_each(:keys))"
+        seen = dict(map(tuple, db.execute(query, {**bound, "text": text, "keys": json.dumps(list(relevances))})))
+        found[name] = sorted((key for key in relevances if key in seen), key=lambda key, seen=seen: not seen[key])  # type: ignore[misc]
+    return found
+
+
+def _rows(db: sqlite3.Connection, scope: str, keys: list[int], bound: Mapping[str, Any]) -> list[sqlite3.Row]:
+    """Return the rows with these keys, in their order."""
+    key = INDEXES[scope].key
+    query = f"SELECT {_shown(scope)[0]} {SCOPES[scope][1]} AND {key} IN (SELECT value FROM json_each(:keys))"
+    rows = db.execute(query, {**bound, "keys": json.dumps(keys)}).fetchall()
+    return sorted(rows, key=lambda row: keys.index(row[key.partition(".")[2]]))
+
+
+def _shown(scope: str) -> tuple[str, str]:
+    """Return the columns that the list of a kind shows, and its order."""
+    if scope == "projects":
+        return queries.PROJECT_COLUMNS, "stars DESC, p.project_id"
+    if scope == "users":
+        return "t.*", "t.name, t.user_id"
+    if scope == "milestones":
+        return "t.*, p.namespace || '/' || p.path AS full_path", "t.title, t.milestone_id"
+    kind = ISSUE if scope == "issues" else MERGE_REQUEST
+    return COLUMNS.format(key=kind.key, table=kind.table), f"t.created_at DESC, t.{kind.key} DESC"

@@ -1,0 +1,600 @@
+"""The labels, milestones, issues and merge requests of a world's code host, and their texts.
+
+Texts are combined of pools in standard worlds, and composed of facts in large ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from webarena_gym.sites.country.dice import Dice, is_held_out, share
+from webarena_gym.sites.gitlab.world_projects import (
+    ME,
+    SIZES,
+    Branch,
+    Group,
+    Project,
+    Repository,
+    Sizes,
+    User,
+    fill,
+    pools,
+    rank,
+)
+from webarena_gym.sites.prose import grammar
+from webarena_gym.sites.prose import issues as issues_prose
+
+KIND_LABELS = {"bugs": "bug", "features_wanted": "enhancement", "docs_wanted": "documentation", "questions": "question"}
+"""The kinds of issues, and the label that each may have."""
+
+_CONTRACTIONS = ((" not", "nt"), (" is", "s"), (" have", "ve"), (" has", "s"), (" will", "ll"), (" am", "m"))
+_TRIES = 60  # of a text that has to differ from others
+_REVIEWS: dict[issues_prose.ReviewKind, int] = {"asks change": 4, "suggests change": 2, "approves": 3, "objects": 1}
+
+
+class Said(NamedTuple):
+    """A comment, and what it says where that is composed."""
+
+    text: str
+    facts: issues_prose.Note | None = None
+
+
+class PooledTexts:
+    """The writer of standard worlds: patterns with slots. No two titles of a world are equal."""
+
+    def __init__(self, dice: Dice, seed: int) -> None:
+        self.dice = dice
+        self.words = {name: share(pools()[name], seed) for name in ("components", "bug_objects", "feature_objects")}
+        self.taken: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin with the next project, whose titles differ from those before."""
+
+    def issue(self, kind: str) -> "Subject":
+        """Return an issue of one of the kinds."""
+        words = self.words["feature_objects" if kind == "features_wanted" else "bug_objects"]
+        title, component = self._title(pools()[kind], words)
+        parts = [self.dice.pick(pools()[name]) for name in ("issue_openings", "issue_middles", "issue_ends")]
+        return _Pooled(self.dice, title, component, parts, pools()["comments"])
+
+    def request(self, _closes: object, /) -> "Subject":
+        """Return a merge request, which closes nothing."""
+        title, component = self._title(pools()["mr_titles"], self.words["bug_objects"] + self.words["feature_objects"])
+        parts = self.dice.some(pools()["mr_texts"], self.dice.between(1, 2))
+        return _Pooled(self.dice, title, component, parts, pools()["mr_notes"])
+
+    def _title(self, patterns: list[str], things: list[str]) -> tuple[str, str]:
+        """Return a title that nothing else in the world has, and the component that it is about."""
+        while True:
+            component = self.dice.pick(self.words["components"])
+            title = _filled(self.dice, self.dice.pick(patterns), component, self.dice.pick(things))
+            if title.lower() not in self.taken:
+                self.taken.add(title.lower())
+                return title, component
+
+
+class _Pooled:
+    """A subject of patterns."""
+
+    facts = None
+
+    def __init__(self, dice: Dice, title: str, component: str, parts: list[str], pool: list[str]) -> None:
+        self.dice, self.title, self.component, self.parts, self.pool = dice, title, component, parts, pool
+
+    def described(self) -> str:
+        return "\n\n".join(_filled(self.dice, part, self.component) for part in self.parts)
+
+    def remarks(self, most: int) -> Sequence[str]:
+        return self.dice.some(self.pool, self.dice.below(most + 1))
+
+    def say(self, remark: str, _by_author: bool, /) -> Said:
+        return Said(_filled(self.dice, remark, self.component))
+
+    def ending(self, _request: int | None = None, /) -> Said:
+        return Said("")
+
+
+def _filled(dice: Dice, text: str, component: str, thing: str = "") -> str:
+    system = dice.pick(pools()["systems"])
+    filled = fill(dice, text, c=component, C=component.capitalize(), x=thing, s=system)
+    return filled[0].upper() + filled[1:]
+
+
+class ComposedTexts:
+    """The writer of large worlds: facts, said in the words of `prose`. No two titles of a project are equal."""
+
+    def __init__(self, dice: Dice, seed: int) -> None:
+        self.dice, self.is_held_out = dice, is_held_out(seed)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with the next project, whose program has versions of its own."""
+        self.taken: set[str] = set()
+        self.major = self.dice.between(0, 9)
+        self.platforms = self.dice.some(issues_prose.PLATFORMS, self.dice.between(2, len(issues_prose.PLATFORMS)))
+
+    def issue(self, kind: str) -> "Subject":
+        """Return an issue of one of the kinds."""
+        for _ in range(_TRIES):
+            facts = self._facts(kind)
+            title, body = issues_prose.compose_issue(facts, self.dice, is_held_out=self.is_held_out)
+            if title.lower() not in self.taken:
+                break
+        return _Issue(self, self._single(title), body, facts)
+
+    def request(self, closes: tuple[int, "Subject"] | None) -> "Subject":
+        """Return a merge request, which may close an issue."""
+        dice = self.dice
+        for _ in range(_TRIES):
+            about: issues_prose.Defect | issues_prose.Wish
+            if closes is not None and isinstance(closes[1], _Issue):
+                about, iid = closes[1].about, str(closes[0])
+            else:
+                about, iid = issues_prose.draw_defect(dice, is_held_out=self.is_held_out), ""
+            facts = issues_prose.Request(
+                about=about, issue=iid, has_tests=dice.chance(65), is_breaking=dice.chance(12), register=self.register()
+            )
+            title, body = issues_prose.compose_request(facts, dice, is_held_out=self.is_held_out)
+            if title.lower() not in self.taken:
+                break
+        return _Request(self, self._single(title), body)
+
+    def _facts(self, kind: str) -> issues_prose.Issue:
+        dice, register = self.dice, self.register()
+        if kind == "features_wanted":
+            return issues_prose.draw_wish(dice, is_held_out=self.is_held_out, register=register)
+        defect = issues_prose.draw_defect(dice, is_held_out=self.is_held_out)
+        if kind == "docs_wanted":
+            return issues_prose.Gap(defect=defect, register=register)
+        minor = dice.between(1, 9)
+        version, platform = self.version(minor), self.platform(defect)
+        if kind == "questions":
+            return issues_prose.Inquiry(defect=defect, version=version, platform=platform, register=register)
+        since = f"{self.major}.{dice.below(minor)}" if dice.chance(30) else ""
+        return issues_prose.Bug(defect=defect, version=version, platform=platform, since=since, register=register)
+
+    def platform(self, defect: issues_prose.Defect) -> str:
+        """Return a platform of the project on which the part with the defect is run."""
+        own = issues_prose.platforms_of(defect)
+        return self.dice.pick([each for each in self.platforms if each in own] or own)
+
+    def version(self, minor: int) -> str:
+        """Return a version of the project's program."""
+        return f"{self.major}.{minor}.{self.dice.below(6)}"
+
+    def register(self) -> grammar.Register:
+        """Return how somebody writes."""
+        return self.dice.weigh(grammar.REGISTERS, (3, 5, 2, 2))
+
+    def _single(self, title: str) -> str:
+        """Return a title that nothing else in the project has."""
+        number, single = 2, title
+        while single.lower() in self.taken:
+            number, single = number + 1, f"{title} ({number})"
+        self.taken.add(single.lower())
+        return single
+
+
+class _Issue:
+    """An issue of facts. Whoever speaks knows what was said before."""
+
+    def __init__(self, writer: ComposedTexts, title: str, body: str, facts: issues_prose.Issue) -> None:
+        self.writer, self.title, self.body, self.facts = writer, title, body, facts
+        self.minor = int(facts.version.split(".")[1]) if isinstance(facts, issues_prose.Bug) else 1
+        self.said: set[issues_prose.NoteKind] = set()
+        self.texts: set[str] = set()
+
+    @property
+    def about(self) -> issues_prose.Defect | issues_prose.Wish:
+        """What a merge request would have to do."""
+        return self.facts if isinstance(self.facts, issues_prose.Wish) else self.facts.defect
+
+    def described(self) -> str:
+        return self.body
+
+    def remarks(self, most: int) -> Sequence[str]:
+        return [""] * self.writer.dice.below(most + 1)
+
+    def say(self, _remark: str, by_author: bool, /) -> Said:
+        for _ in range(_TRIES):
+            said = self._note(self._kind(by_author))
+            if _is_fresh(said.text, self.texts):
+                break
+        return said
+
+    def ending(self, request: int | None = None, /) -> Said:
+        if request is not None:
+            return self._note("fixed", number=str(request))
+        return self._note("declined") if self.writer.dice.chance(35) else Said("")
+
+    def _kind(self, by_author: bool) -> issues_prose.NoteKind:
+        dice = self.writer.dice
+        if by_author or isinstance(self.facts, issues_prose.Gap):
+            return "note"
+        if isinstance(self.facts, issues_prose.Wish):
+            return "supports" if dice.chance(60) else "note"
+        kinds: dict[issues_prose.NoteKind, int] = {"note": 3, "workaround works": 2}
+        if isinstance(self.facts, issues_prose.Bug):
+            kinds |= {"confirms": 5, "cannot reproduce": 2, "workaround fails": 1}
+        if "cause" not in self.said:
+            kinds |= {"cause": 1} if "suspects" in self.said else {"suspects": 2, "cause": 1}
+        return dice.weigh(list(kinds), list(kinds.values()))
+
+    def _note(self, kind: issues_prose.NoteKind, number: str = "") -> Said:
+        writer, dice = self.writer, self.writer.dice
+        self.said.add(kind)
+        about = self.about
+        defect = about if isinstance(about, issues_prose.Defect) else None
+        facts = issues_prose.Note(
+            kind=kind,
+            version=writer.version(dice.between(self.minor if kind in ("confirms", "fixed") else 1, 9)),
+            number=number,
+            platform=writer.platform(defect) if defect else dice.pick(writer.platforms),
+            cause=defect.cause if defect else "",
+            workaround=defect.workaround if defect else "",
+            ground=issues_prose.draw_choice(dice, "ground", is_held_out=writer.is_held_out) if kind == "declined" else "",
+            register=writer.register(),
+        )
+        return Said(issues_prose.compose_note(facts, dice, is_held_out=writer.is_held_out), facts)
+
+
+def _is_fresh(text: str, said: set[str]) -> bool:
+    """Tell whether a text was not said before, whatever its capitals, its marks and what it contracts. It is said from then on."""
+    key = text.lower()
+    for words, contracted in _CONTRACTIONS:
+        key = key.replace(words, contracted)
+    key = "".join(filter(str.isalnum, key))
+    is_fresh = key not in said
+    said.add(key)
+    return is_fresh
+
+
+class _Request:
+    """A merge request of facts: who reviews asks, and the author answers what was asked last."""
+
+    facts = None
+
+    def __init__(self, writer: ComposedTexts, title: str, body: str) -> None:
+        self.writer, self.title, self.body = writer, title, body
+        self.asked: list[str] = []
+        self.texts: set[str] = set()
+
+    def described(self) -> str:
+        return self.body
+
+    def remarks(self, most: int) -> Sequence[str]:
+        return [""] * self.writer.dice.below(most + 1)
+
+    def say(self, _remark: str, by_author: bool, /) -> Said:
+        writer, dice = self.writer, self.writer.dice
+        kind: issues_prose.ReviewKind
+        change = why = ""
+        if by_author and self.asked:
+            change, kind = self.asked.pop(), "did change" if dice.chance(75) else "refuses change"
+        elif by_author:
+            kind = "pushed"
+        else:
+            kind = dice.weigh(list(_REVIEWS), list(_REVIEWS.values()))
+            if kind in ("asks change", "suggests change"):
+                change = self._change()
+                self.asked.append(change)
+        if kind in ("refuses change", "objects"):
+            why = issues_prose.draw_choice(dice, "why", is_held_out=writer.is_held_out)
+        facts = issues_prose.Remark(kind=kind, change=change, why=why, register=writer.register())
+        for _ in range(_TRIES):
+            text = issues_prose.compose_remark(facts, dice, is_held_out=writer.is_held_out)
+            if _is_fresh(text, self.texts):
+                break
+        return Said(text)
+
+    def ending(self, _request: int | None = None, /) -> Said:
+        return Said("")
+
+    def _change(self) -> str:
+        """Draw a change that nobody has asked for."""
+        for _ in range(_TRIES):
+            change = issues_prose.draw_choice(self.writer.dice, "change", is_held_out=self.writer.is_held_out)
+            if _is_fresh(change, self.texts):
+                break
+        return change
+
+
+Subject = _Pooled | _Issue | _Request
+"""What an issue or a merge request is about, and all that is said of it.
+
+`remarks` says what will be said before it is known who says each, `say` does so in the words of one of them, and `ending` is said
+when it is closed. `facts` is what an issue says, where that is composed.
+"""
+
+
+def issue_row(facts: issues_prose.Issue) -> tuple[str, str, str, str, str, str]:
+    """Return what `issue_fact` holds of an issue, but its id."""
+    match facts:
+        case issues_prose.Wish():
+            return ("wish", facts.wish, facts.reason, "", "", "")
+        case issues_prose.Gap():
+            return ("gap", facts.defect.symptom, facts.defect.trigger, "", "", "")
+        case issues_prose.Inquiry():
+            return ("question", facts.defect.symptom, facts.defect.trigger, facts.version, facts.platform, "")
+        case issues_prose.Bug():
+            return ("bug", facts.defect.symptom, facts.defect.trigger, facts.version, facts.platform, facts.since)
+
+
+def note_row(facts: issues_prose.Note) -> tuple[str, str, str, str]:
+    """Return what `note_fact` holds of a comment, but its id."""
+    where = (facts.version, facts.platform) if facts.kind in ("confirms", "cannot reproduce") else ("", "")
+    return (facts.kind, *where, facts.number)
+
+
+@dataclass
+class Milestone:
+    """A goal of a project with its days."""
+
+    title: str
+    starts_on: str
+    due_on: str
+    is_closed: bool
+
+
+@dataclass
+class Note:
+    """A comment, or what the site itself noted."""
+
+    author_id: int
+    body: str
+    created_at: datetime
+    is_system: bool = False
+    facts: issues_prose.Note | None = None  # what it says, where that is composed
+
+
+@dataclass
+class Item:
+    """What issues and merge requests have in common."""
+
+    project: Project
+    subject: Subject
+    description: str
+    author_id: int
+    created_at: datetime
+    state: str = "opened"
+    closed_at: datetime | None = None
+    milestone: int | None = None  # its place among the project's
+    labels: list[str] = field(default_factory=list)
+    assignees: list[int] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.subject.title
+
+    @property
+    def updated_at(self) -> datetime:
+        """When somebody last did something about it."""
+        return max(note.created_at for note in self.notes) if self.notes else self.created_at
+
+
+@dataclass
+class Issue(Item):
+    """Something to do."""
+
+    due_on: str | None = None
+    is_confidential: bool = False
+
+
+@dataclass
+class MergeRequest(Item):
+    """A branch that is offered to another."""
+
+    source: str = ""
+    target: str = ""
+    is_draft: bool = False
+    closes: tuple[int, "Subject"] | None = None
+    reviewers: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Plan:
+    """A project's planning."""
+
+    project: Project
+    labels: list[list[str]]
+    milestones: list[Milestone]
+    issues: list[Issue] = field(default_factory=list)
+    merge_requests: list[MergeRequest] = field(default_factory=list)
+
+
+def draw_plans(
+    seed: int,
+    now: datetime,
+    repositories: list[Repository],
+    groups: list[Group],
+    users: list[User],
+    sizes: Sizes = SIZES["standard"],
+) -> list[Plan]:
+    """Return the planning of all projects, in their order."""
+    planner = _Planner(seed, now, groups, users, sizes)
+    return [planner.plan(repository) for repository in repositories]
+
+
+class _Planner:
+    """Plans one project after the other."""
+
+    def __init__(self, seed: int, now: datetime, groups: list[Group], users: list[User], sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.dice = Dice(f"code/planning/{seed}")
+        self.now, self.users = now, users
+        self.names = {user.user_id: user.username for user in users}
+        self.groups = {group.group_id: group for group in groups}
+        self.writer: PooledTexts | ComposedTexts = (ComposedTexts if sizes.is_composed else PooledTexts)(self.dice, seed)
+
+    def plan(self, repository: Repository) -> Plan:
+        """Return the planning of one project."""
+        dice, project, sizes = self.dice, repository.project, self.sizes
+        self.writer.begin()
+        labels = [*pools()["labels"][:4], *dice.some(pools()["labels"][4:], dice.between(1, 4))]
+        for area in dice.some(pools()["areas"], dice.below(3)):
+            labels.append([area, dice.pick(("#3d6b8f", "#6d7a2c", "#8a5a44")), f"Concerns {area}"])
+        plan = Plan(project, labels, self._milestones())
+        if project.source:
+            return plan
+        people = self._people(project)
+        is_mine = project.owner_id == ME
+        is_busy = len(project.stars) > 25
+        count = dice.between(*sizes.busy_issues) if is_mine or is_busy else dice.weigh((0, 3, 6, 8), (2, 5, 4, 2))
+        if project.is_giant:
+            count = dice.between(*sizes.giant_issues)
+        moments = self._moments(project, count)
+        plan.issues = [self._issue(plan, people, moment) for moment in moments]
+        open_branches = [branch for branch in repository.branches[1:] if dice.chance(75 if not is_mine else 60)]
+        requests = plan.merge_requests
+        for branch in open_branches:
+            requests.append(self._open_request(plan, people, repository, branch))
+        past = dice.between(*sizes.busy_requests) if is_busy else dice.below(3)
+        for moment in self._moments(project, dice.between(*sizes.giant_requests) if project.is_giant else past):
+            requests.append(self._past_request(plan, people, repository, moment))
+        requests.sort(key=lambda request: request.created_at)
+        for iid, request in enumerate(requests, 1):
+            if request.closes and request.state == "merged":
+                self._close_by(plan.issues[request.closes[0] - 1], request, iid)
+        return plan
+
+    def _people(self, project: Project) -> list[int]:
+        """Return who works on a project, the owners first."""
+        members = dict(project.members)
+        if project.group_id:
+            members |= self.groups[project.group_id].members
+        return sorted((user_id for user_id in members), key=lambda user_id: (-rank(members[user_id].role), user_id))
+
+    def _milestones(self) -> list[Milestone]:
+        dice, made = self.dice, []
+        for title in dice.some(pools()["milestones"], dice.weigh((0, 1, 2, 3), (2, 3, 3, 2))):
+            start = self.now.date() + timedelta(days=dice.between(-240, 40))
+            due = start + timedelta(days=dice.between(14, 90))
+            closed = due < self.now.date() and dice.chance(80)
+            made.append(Milestone(f"{title} {start.year}", str(start), str(due), closed))
+        return made
+
+    def _moments(self, project: Project, count: int) -> list[datetime]:
+        """Return that many moments of a project's life, in order, none of them today."""
+        whole = int((self.now - project.created_at).total_seconds()) - 86400
+        return sorted(project.created_at + timedelta(seconds=self.dice.below(whole)) for _ in range(count))
+
+    def _issue(self, plan: Plan, people: list[int], moment: datetime) -> Issue:
+        dice = self.dice
+        kind = dice.weigh(list(KIND_LABELS), (5, 4, 2, 2))
+        subject = self.writer.issue(kind)
+        is_near = ME in people
+        is_open = plan.project.visibility != "private"
+        others = [user.user_id for user in self.users[1:]] if is_open and dice.chance(50) else people
+        author = ME if is_near and dice.chance(14) else dice.pick(others)
+        issue = Issue(plan.project, subject, subject.described(), author, moment)
+        if dice.chance(72):
+            issue.labels.append(KIND_LABELS[kind])
+        issue.labels += [label[0] for label in dice.some(plan.labels[4:], dice.below(2))]
+        if dice.chance(65):
+            workers = [ME] if is_near and dice.chance(14) else [dice.pick(people)]
+            issue.assignees = sorted({*workers, *dice.some(people, int(dice.chance(15)))})
+        if plan.milestones and dice.chance(40):
+            issue.milestone = dice.below(len(plan.milestones))
+        if dice.chance(35):
+            issue.due_on = str(moment.date() + timedelta(days=dice.between(10, 200)))
+        issue.is_confidential = dice.chance(3)
+        self._talk(issue, [author, *people], self.sizes.most_notes)
+        self._note_assignees(issue)
+        if dice.chance(38):
+            self._close(issue, "closed", dice.pick(people))
+        return issue
+
+    def _talk(self, item: Item, people: list[int], most: int) -> None:
+        """Let people comment, one after the other."""
+        dice, moment = self.dice, item.created_at
+        for remark in item.subject.remarks(most):
+            moment += (self.now - moment) * dice.between(2, 40) / 100
+            moment = moment.replace(microsecond=0)
+            speaker = dice.pick(people[:4] if dice.chance(70) else people)
+            heard = people if not self.sizes.is_composed else _others(item, speaker)
+            greeting = f"@{self.names[dice.pick(heard)]} " if heard and dice.chance(20) else ""
+            text, facts = item.subject.say(remark, speaker == item.author_id)
+            item.notes.append(Note(speaker, greeting + text, moment, facts=facts))
+
+    def _note_assignees(self, item: Item) -> None:
+        for user_id in item.assignees:
+            item.notes.append(Note(item.author_id, f"assigned to @{self.names[user_id]}", item.created_at, is_system=True))
+
+    def _close(self, item: Item, state: str, user_id: int) -> None:
+        """End an item some time after the last note."""
+        last = item.updated_at
+        item.closed_at = (last + (self.now - last) * self.dice.between(5, 80) / 100).replace(microsecond=0)
+        item.state = state
+        text, facts = item.subject.ending()
+        if text:
+            item.notes.append(Note(user_id, text, item.closed_at, facts=facts))
+        item.notes.append(Note(user_id, state, item.closed_at, is_system=True))
+
+    def _closable(self, plan: Plan, moment: datetime) -> tuple[int, Subject] | None:
+        """Return an open issue that a merge request of that moment closes: one of which nobody spoke since."""
+        if not self.sizes.is_composed or not self.dice.chance(70):
+            return None
+        taken = {request.closes[0] for request in plan.merge_requests if request.closes}
+        numbers = [
+            iid
+            for iid, issue in enumerate(plan.issues, 1)
+            if issue.state == "opened" and issue.updated_at < moment and iid not in taken
+        ]
+        return (iid := self.dice.pick(numbers), plan.issues[iid - 1].subject) if numbers else None
+
+    def _close_by(self, issue: Issue, request: MergeRequest, iid: int) -> None:
+        """Close an issue by the merge request that mends it."""
+        assert request.closed_at is not None
+        closer = request.notes[-1].author_id
+        issue.state, issue.closed_at = "closed", request.closed_at
+        text, facts = issue.subject.ending(iid)
+        issue.notes.append(Note(closer, text, request.closed_at, facts=facts))
+        issue.notes.append(Note(closer, "closed", request.closed_at, is_system=True))
+
+    def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> MergeRequest:
+        dice = self.dice
+        closes = self._closable(plan, moment)
+        subject = self.writer.request(closes)
+        target = plan.project.default_branch
+        request = MergeRequest(
+            plan.project, subject, subject.described(), author, moment, source=source, target=target, closes=closes
+        )
+        others = [user_id for user_id in people if user_id != author] or people
+        is_near = ME in others
+        if dice.chance(75):
+            request.reviewers = [ME] if is_near and dice.chance(45) else [dice.pick(others)]
+        if dice.chance(70):
+            request.assignees = [ME] if ME in people and dice.chance(40) else [dice.pick([author, *others])]
+        request.labels = [label[0] for label in dice.some(plan.labels, dice.below(3))]
+        if plan.milestones and dice.chance(30):
+            request.milestone = dice.below(len(plan.milestones))
+        speakers = [*request.reviewers, author, author] if request.reviewers else [author, *others[:2]]
+        self._talk(request, speakers, 5)
+        self._note_assignees(request)
+        return request
+
+    def _open_request(self, plan: Plan, people: list[int], repository: Repository, branch: Branch) -> MergeRequest:
+        assert branch.author is not None
+        last = repository.commits[branch.commits[-1]].created_at
+        moment = (last + (self.now - last) * self.dice.between(3, 50) / 100).replace(microsecond=0)
+        request = self._request(plan, people, branch.author.user_id, moment, branch.name)
+        request.is_draft = self.dice.chance(12)
+        return request
+
+    def _past_request(self, plan: Plan, people: list[int], repository: Repository, moment: datetime) -> MergeRequest:
+        """Return a merged or closed request; its branch is gone."""
+        present = [branch.name for branch in repository.branches]
+        source = fill(self.dice, self.dice.pick(pools()["branch_words"]))
+        source = f"{source}-2" if source in present else source
+        author = self.dice.pick([user.user_id for user in repository.authors if user.user_id])
+        request = self._request(plan, people, author, moment, source)
+        self._close(request, "merged" if self.dice.chance(75) else "closed", self.dice.pick(people))
+        return request
+
+
+def _others(item: Item, speaker: int) -> list[int]:
+    """Return who has said something on an item, but for one."""
+    return [user_id for user_id in (item.author_id, *(note.author_id for note in item.notes)) if user_id != speaker]

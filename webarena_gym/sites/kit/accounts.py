@@ -1,0 +1,70 @@
+"""Who visits a site: pages for members or guests only, where a visitor goes next."""
+
+import sqlite3
+from collections.abc import Callable
+from functools import wraps
+
+from webarena_gym.sites.kit.database import first
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.site import View
+
+_LONGEST = 2000  # characters of an address
+
+
+def visitor(table: str = "user") -> Callable[[Request], sqlite3.Row | None]:
+    """Return a function that gives the row of who is signed in, None for a guest; the session holds the key of the table."""
+
+    def current(request: Request) -> sqlite3.Row | None:
+        number = request.session.get(f"{table}_id")
+        return None if number is None else first(request.db, f"SELECT * FROM {table} WHERE {table}_id = ?", (number,))
+
+    return current
+
+
+def here(request: Request) -> str:
+    """Return the address of this page within the site."""
+    return request.full_path.removesuffix("?")
+
+
+def return_url(request: Request, default: str = "/") -> str:
+    """Return the page of this site that the posted form names in `return_url`, or `default`."""
+    # Browsers drop tabs and newlines from addresses, so that what is left must be judged.
+    wanted = clean(request.form.get("return_url"))[:_LONGEST].replace("\n", "").replace("\t", "")
+    is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
+    return wanted if is_local else default
+
+
+def guests_only(view: View, member: Callable[[Request], sqlite3.Row | None], home: str) -> View:
+    """Return a view that leads who is signed in, of whom `member` gives the row, to the page `home`."""
+
+    @wraps(view)
+    def guarded(request: Request, **arguments: object) -> str | Response:
+        return redirect(home) if member(request) else view(request, **arguments)
+
+    return guarded
+
+
+def members_of(
+    member: Callable[[Request], sqlite3.Row | None], sign_in: str, notice: str = "", default: str = "/"
+) -> Callable[[View], View]:
+    """Return a decorator that gives a view the row of the signed-in `member`.
+
+    Everybody else is sent to the page `sign_in` with a notice, and afterwards to the page that they wanted; a form that was
+    posted leads to its `return_url` or to `default`.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Request, **arguments: object) -> str | Response:
+            row = member(request)
+            if row is not None:
+                return view(request, row, **arguments)
+            request.session["after_login"] = here(request) if request.method == "GET" else return_url(request, default)
+            if notice:
+                request.flash(notice, "notice")
+            return redirect(sign_in)
+
+        return guarded
+
+    return decorate

@@ -1,1 +1,0 @@
-"""What the map's generator draws: roads, places, and the people who write notes."""

@@ -1,1 +1,0 @@
-"""The parts of the forum's generator, one noun each."""

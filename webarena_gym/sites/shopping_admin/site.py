@@ -1,0 +1,33 @@
+"""The admin's `Site`, the guard of views for signed-in people, and shared queries."""
+
+import sqlite3
+from functools import wraps
+from typing import Any
+
+from webarena_gym.sites.kit import database
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.site import Site, View
+
+HOME = "/admin/"
+site = Site("shopping_admin", __file__, sign_in=HOME)
+
+
+def members_only(view: View) -> View:
+    """Return the view, behind the login: whoever is not signed in is sent to the login form."""
+
+    @wraps(view)
+    def guarded(request: Request, **arguments: Any) -> str | Response:
+        return view(request, **arguments) if "admin_id" in request.session else redirect(HOME)
+
+    return guarded
+
+
+def one(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
+    """Return the first row. Raises NotFound, the site's 404 page, when there is none."""
+    return database.one(db, sql, values, missing="This record does not exist, or was deleted.")
+
+
+def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None, own_id: int | None = None) -> bool:
+    """Return whether another row of a table has the value that must be unique."""
+    row = db.execute(f"SELECT rowid FROM {table} WHERE {column} = ? AND rowid IS NOT ?", (value, own_id)).fetchone()
+    return row is not None

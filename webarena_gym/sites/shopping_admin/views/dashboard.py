@@ -1,0 +1,310 @@
+"""Signing in and out, the dashboard, the sections' own pages, the search over everything, stores and content."""
+
+import sqlite3
+from typing import Any
+
+from werkzeug.exceptions import NotFound
+
+from webarena_gym.sites.country.texts import folded, slug
+from webarena_gym.sites.kit.database import insert, shows_aggregates, update
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show, written_cents
+from webarena_gym.sites.shopping_admin.site import HOME, is_taken, members_only, one, site
+
+DASHBOARD = "/admin/admin/dashboard/"
+SECTIONS = {name.lower(): name for name in ("Sales", "Catalog", "Marketing", "Content", "Reports", "Stores")} | {
+    "customer": "Customers"
+}
+TABS = {
+    "bestsellers": (
+        "Bestsellers",
+        ("Product", "Price", "Quantity"),
+        """SELECT i.name, max(i.price_cents) AS price_cents, sum(i.qty_ordered) AS quantity
+           FROM order_item i JOIN sales_order o USING (order_id) WHERE o.status != 'canceled'
+           GROUP BY i.product_id ORDER BY quantity DESC, i.product_id LIMIT 5""",
+    ),
+    "new_customers": (
+        "New Customers",
+        ("Customer", "Total", "Orders"),
+        """SELECT c.firstname || ' ' || c.lastname, coalesce(sum(o.grand_total_cents), 0), count(o.order_id)
+           FROM (SELECT * FROM customer ORDER BY created_at DESC, customer_id DESC LIMIT 5) c
+           LEFT JOIN sales_order o ON o.customer_id = c.customer_id AND o.status != 'canceled'
+           GROUP BY c.customer_id ORDER BY c.created_at DESC, c.customer_id DESC""",
+    ),
+    "customers": (
+        "Customers",
+        ("Customer", "Total", "Orders"),
+        """SELECT c.firstname || ' ' || c.lastname, sum(o.grand_total_cents) AS total, count(*) AS orders
+           FROM sales_order o JOIN customer c USING (customer_id) WHERE o.status != 'canceled'
+           GROUP BY c.customer_id ORDER BY orders DESC, total DESC, c.customer_id LIMIT 5""",
+    ),
+}
+_FOUND = 10  # results of each kind that the search shows
+
+
+@site.get("/")
+def root(_request: Request) -> Response:
+    """Lead to the admin."""
+    return redirect(HOME)
+
+
+@site.form("/admin/")
+def login(request: Request) -> str | Response:
+    """Sign in."""
+    if request.method != "POST":
+        if "admin_id" in request.session:
+            return redirect(DASHBOARD)
+        return request.render("login.html", title="Sign in", section="", username="")
+    username = clean(request.form.get("username", ""))
+    user = request.db.execute(
+        "SELECT user_id FROM admin_user WHERE username = ? AND password = ?", (username, request.form.get("password", ""))
+    ).fetchone()
+    if user is None:
+        request.flash("The sign-in was incorrect. Please check your username and password.", "error")
+        return request.render("login.html", title="Sign in", section="", username=username[:100])
+    request.session["admin_id"] = user["user_id"]
+    return redirect(DASHBOARD)
+
+
+@site.get("/admin/admin/auth/logout/", members_only)
+def logout(request: Request) -> Response:
+    """Sign out."""
+    del request.session["admin_id"]
+    return request.redirect(HOME, "You have signed out.")
+
+
+@site.get("/admin/<any(sales, catalog, customer, marketing, content, reports, stores):name>/", members_only)
+def section(request: Request, name: str) -> str:
+    """A section's own page, where the menu shows what the section holds."""
+    return request.render("section.html", title=SECTIONS[name], section=SECTIONS[name])
+
+
+@site.get(DASHBOARD, members_only)
+def dashboard(request: Request) -> str:
+    """The dashboard: sales so far, latest orders and search terms, and one table by choice."""
+    db, tab = request.db, request.args.get("tab", "bestsellers")
+    if tab not in TABS:
+        raise NotFound
+    request.shows({"tab": None if tab == "bestsellers" else tab})
+    lifetime, average = db.execute(
+        """SELECT coalesce(sum(grand_total_cents), 0), CAST(coalesce(round(avg(grand_total_cents)), 0) AS INTEGER)
+           FROM sales_order WHERE status != 'canceled'"""
+    ).fetchone()
+    return request.render(
+        "dashboard.html",
+        title="Dashboard",
+        section="Dashboard",
+        lifetime=lifetime,
+        average=average,
+        orders=db.execute(
+            """SELECT o.order_id, o.customer_name, o.grand_total_cents, sum(i.qty_ordered) AS items
+               FROM (SELECT * FROM sales_order ORDER BY created_at DESC, order_id DESC LIMIT 5) o
+               JOIN order_item i USING (order_id) GROUP BY o.order_id ORDER BY o.created_at DESC, o.order_id DESC"""
+        ).fetchall(),
+        last_terms=_terms(db, "updated_at DESC"),
+        top_terms=_terms(db, "uses DESC"),
+        tabs=TABS,
+        tab=tab,
+        has_pieces=shows_aggregates(db),
+        tops=db.execute(TABS[tab][2]).fetchall(),
+    )
+
+
+def _terms(db: sqlite3.Connection, order: str) -> list[sqlite3.Row]:
+    return db.execute(
+        f"SELECT query_text, num_results, uses FROM search_term ORDER BY {order}, query_id DESC LIMIT 5"
+    ).fetchall()
+
+
+@site.get("/admin/admin/index/globalSearch/", members_only)
+def search(request: Request) -> str:
+    """What matches a keyword among orders, products and customers."""
+    words = clean(request.args.get("query", ""))[:200]
+    request.shows({"query": folded(words)})
+    results = request.db.execute(
+        """SELECT * FROM (SELECT 'Order #' || increment_id || ', ' || customer_name,
+                                 '/admin/sales/order/view/order_id/' || order_id || '/'
+             FROM sales_order WHERE instr(lower(increment_id || ' ' || customer_name || ' ' || customer_email), lower(?1)) LIMIT ?2)
+           UNION ALL SELECT * FROM (SELECT 'Product ' || name, '/admin/catalog/product/edit/id/' || product_id || '/'
+             FROM product WHERE instr(lower(sku || ' ' || name), lower(?1)) LIMIT ?2)
+           UNION ALL SELECT * FROM (SELECT 'Customer ' || firstname || ' ' || lastname,
+                                           '/admin/customer/index/edit/id/' || customer_id || '/'
+             FROM customer WHERE instr(lower(firstname || ' ' || lastname || ' ' || email), lower(?1)) LIMIT ?2)""",
+        (words, _FOUND if words else 0),
+    )
+    return request.render("search.html", title="Search", section="", words=words, results=[Link(*row) for row in results])
+
+
+CONFIGURATION_URL = "/admin/admin/system_config/"
+
+
+def _page(request: Request, typed: dict[str, str]) -> str:
+    rows = request.db.execute(
+        "SELECT path, label, value FROM store_config ORDER BY path LIKE 'general/%' DESC, path"
+    ).fetchall()
+    return request.render("configuration.html", title="Configuration", section="Stores", rows=rows, typed=typed)
+
+
+def _read(form: Form, path: str, label: str) -> str:
+    """What the form holds for a setting; amounts and counts stay such."""
+    if path.startswith("carriers/"):
+        return written_cents(form.cents(path, label))
+    if path.endswith("_days"):
+        return str(form.count(path, label))
+    return form.text(path, label, required=path.endswith("/name"))
+
+
+@site.get(CONFIGURATION_URL, members_only)
+def configuration(request: Request) -> str:
+    """The form of the shop's settings."""
+    return _page(request, {})
+
+
+@site.post(CONFIGURATION_URL, members_only)
+def save_configuration(request: Request) -> str | Response:
+    """Change the shop's settings; a field that was not sent stays as it is."""
+    form = Form(request)
+    labels = dict(request.db.execute("SELECT path, label FROM store_config").fetchall())
+    changes = [(_read(form, path, label), path) for path, label in labels.items() if path in request.form]
+    if form.show_errors():
+        return _page(request, request.form.to_dict())
+    request.db.executemany("UPDATE store_config SET value = ? WHERE path = ?", changes)
+    return request.redirect(CONFIGURATION_URL, "You saved the configuration.")
+
+
+@site.get("/admin/admin/system_store/", members_only)
+def stores(request: Request) -> str:
+    """The web site, the store and the store view."""
+    row = request.db.execute("SELECT value FROM store_config WHERE path = 'general/store_information/name'").fetchone()
+    return request.render("stores.html", title="Stores", section="Stores", name=row["value"] if row else "Main Store")
+
+
+PAGES_URL = "/admin/cms/page/"
+EDIT_URL = "/admin/cms/page/edit/page_id/{}/"
+THEME_URL = "/admin/admin/system_design_theme/edit/id/{}/"
+PAGES = Grid(
+    title="Pages",
+    section="Content",
+    source="cms_page",
+    key="page_id",
+    columns=(
+        Column("ID", "id", "page_id", "id"),
+        Column("Title", "title", "title"),
+        Column("URL Key", "url_key", "url_key"),
+        Column("Status", "status", "CAST(is_enabled AS TEXT)", "choice", {"1": "Enabled", "0": "Disabled"}),
+        Column("Modified", "updated_at", "updated_at", "date"),
+    ),
+    order="id",
+    keyword=("title", "url_key", "content"),
+    row_link=Link("Edit", EDIT_URL),
+    add=Link("Add New Page", "/admin/cms/page/new/"),
+)
+THEMES = Grid(
+    title="Themes",
+    section="Content",
+    source="theme",
+    key="theme_id",
+    columns=(
+        Column("Theme Title", "title", "title"),
+        Column("Parent Theme", "parent", "parent"),
+        Column("Theme Path", "path", "path"),
+        Column("Status", "status", "CAST(is_applied AS TEXT)", "choice", {"1": "Applied", "0": "Not Applied"}),
+    ),
+    order="title",
+    row_link=Link("View", THEME_URL),
+)
+
+
+@site.get(PAGES_URL, members_only)
+def pages(request: Request) -> str:
+    """The list of the shop's own pages."""
+    return show(request, PAGES)
+
+
+def _form_page(request: Request, row: sqlite3.Row | None, typed: dict[str, str]) -> str:
+    title = row["title"] if row else "New Page"
+    return request.render("cms_page.html", title=title, section="Content", row=row, typed=typed)
+
+
+def _find(request: Request, page_id: int) -> sqlite3.Row:
+    return one(request.db, "SELECT * FROM cms_page WHERE page_id = ?", page_id)
+
+
+@site.get("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
+def page(request: Request, page_id: int) -> str:
+    """The form of one page."""
+    row = _find(request, page_id)
+    typed = {name: row[name] for name in ("title", "content_heading", "content", "url_key")}
+    return _form_page(request, row, typed | ({"is_enabled": "1"} if row["is_enabled"] else {}))
+
+
+def _save(request: Request, row: sqlite3.Row | None) -> str | Response:
+    """Store a page. An empty URL key is made from the title."""
+    form, page_id = Form(request), row["page_id"] if row else None
+    title = form.text("title", "Page Title")
+    values: dict[str, Any] = {
+        "title": title,
+        "url_key": form.text("url_key", "URL Key", required=False, limit=100) or slug(title)[:100],
+        "content_heading": form.text("content_heading", "Content Heading", required=False),
+        "content": form.text("content", "Content", required=False, limit=50000, lines=True),
+        "is_enabled": form.is_ticked("is_enabled"),
+        "updated_at": str(request.now),
+    }
+    if not form.errors and values["url_key"] != slug(values["url_key"]):
+        form.errors.append("URL Key: please use small letters, digits and hyphens only.")
+    if is_taken(request.db, "cms_page", "url_key", values["url_key"], page_id):
+        form.errors.append("URL Key: another page has this key already.")
+    if not values["url_key"]:
+        form.errors.append("URL Key: this is a required field.")
+    if form.show_errors():
+        return _form_page(request, row, request.form.to_dict())
+    if page_id is None:
+        page_id = insert(request.db, "cms_page", **values)
+    else:
+        update(request.db, "cms_page", "page_id", page_id, **values)
+    return request.redirect(EDIT_URL.format(page_id), "You saved the page.")
+
+
+@site.post("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
+def save_page(request: Request, page_id: int) -> str | Response:
+    """Change a page."""
+    return _save(request, _find(request, page_id))
+
+
+@site.form("/admin/cms/page/new/", members_only)
+def create_page(request: Request) -> str | Response:
+    """Add a page."""
+    if request.method != "POST":
+        return _form_page(request, None, {"is_enabled": "1"})
+    return _save(request, None)
+
+
+@site.post("/admin/cms/page/delete/page_id/<int:page_id>/", members_only)
+def delete_page(request: Request, page_id: int) -> Response:
+    """Delete a page."""
+    _find(request, page_id)
+    request.db.execute("DELETE FROM cms_page WHERE page_id = ?", (page_id,))
+    return request.redirect(PAGES_URL, "The page has been deleted.")
+
+
+@site.get("/admin/admin/system_design_theme/", members_only)
+@site.get("/admin/theming/theme/", members_only)
+def themes(request: Request) -> str:
+    """The list of themes."""
+    return show(request, THEMES)
+
+
+@site.get("/admin/admin/system_design_theme/edit/id/<int:theme_id>/", members_only)
+def theme(request: Request, theme_id: int) -> str:
+    """One theme."""
+    row = one(request.db, "SELECT * FROM theme WHERE theme_id = ?", theme_id)
+    return request.render("theme.html", title=row["title"], section="Content", row=row)
+
+
+@site.post("/admin/admin/system_design_theme/apply/id/<int:theme_id>/", members_only)
+def apply_theme(request: Request, theme_id: int) -> Response:
+    """Give the shop a theme."""
+    one(request.db, "SELECT 1 FROM theme WHERE theme_id = ?", theme_id)
+    request.db.execute("UPDATE theme SET is_applied = theme_id = ?", (theme_id,))
+    return request.redirect(THEME_URL.format(theme_id), "You applied the theme.")

@@ -1,0 +1,43 @@
+"""The encyclopedia's `Site`, and what its pages know about the visitor: who is signed in, and which article is meant."""
+
+import sqlite3
+
+from werkzeug.exceptions import NotFound
+
+from webarena_gym.sites.kit.accounts import here, members_of, visitor
+from webarena_gym.sites.kit.forms import clean, line
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.wikipedia import markup, queries
+
+NAME = "Lexandria"
+
+site = Site("wikipedia", __file__, sign_in="/login")
+current_user = visitor()
+"""Return the row of who is signed in, None for a guest."""
+
+
+members_only = members_of(current_user, site.sign_in, "Please sign in to do that.")
+"""Give the view the signed-in user's row; send everybody else to the sign-in page and back afterwards."""
+
+
+def article(request: Request, address: str) -> sqlite3.Row:
+    """Return the page of an address such as Some_title. Raises NotFound."""
+    found = queries.find(request.db, title(address))
+    if found is None:
+        raise NotFound(f"There is no article with the title {title(address)[:200]}.")
+    request.shows(address=found["title"].replace(" ", "_"))
+    return found
+
+
+def title(address: str) -> str:
+    """Return the title that an address means.
+
+    >>> title("Battle_of__Dorim")
+    'Battle of Dorim'
+    """
+    return " ".join(clean(address.replace("_", " ")).split())
+
+
+site.templates.filters.update(path=markup.path, plain=markup.plain, line=line)
+site.templates.globals.update(name=NAME, current_user=current_user, here=here)

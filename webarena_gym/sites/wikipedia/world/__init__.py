@@ -1,1 +1,0 @@
-"""What the encyclopedia's generator draws: people, works, events, places, and the articles about them."""
