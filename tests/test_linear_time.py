@@ -42,12 +42,12 @@ STAND_INS = {
 }  # fmt: skip
 """Values of the local names from which patterns are made while the package runs."""
 
-HOW = {"sites/layout/wording.py": {"fullmatch"}}
+HOW = {"sites/layout/__init__.py": {"fullmatch"}}
 """How patterns without names of their own are used."""
 
 EXEMPT = {
     "answers/values.py:_AT_THE_END": "reads the last 20 characters before a word",
-    "browsers/rendering.py:_META_CHARSET": "reads the first 1,024 bytes of a page",
+    "browsers/http.py:_META_CHARSET": "reads the first 1,024 bytes of a page",
     "agents/models/pointer/pages.py:_PARTS": "reads segments of at most 600 characters",
     "agents/evaluation/report/sources.py:found": "looks for one label on a page of a report, which a person opens",
     **dict.fromkeys(
