@@ -10,26 +10,24 @@ intervals of lifts are bootstraps over clones, seeds and templates.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, make_dataclass
 from itertools import product
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.intervals import paired_lift, pooled, wilson
-from agents.methods.grpo import GRPOSettings
-from agents.methods.presets import PRESETS
+from agents.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
-from agents.rollouts.settings import RolloutSettings
 from agents.settings import Templates, flatten, lasting, option_names, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
-from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
+from agents.training.settings import OF_LANGUAGE_MODELS
 from agents.training.settings import make_settings as make_pointer_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
@@ -51,6 +49,35 @@ _FIRST_WORLD = 11
 
 Run = Mapping[str, Any]
 """What was measured of one clone with one seed: `train_and_measure`."""
+
+
+_HINTS = get_type_hints(GRPOSettings, include_extras=True)
+_OWN = (
+    "out",
+    "worlds",
+    "per_template",
+    "templates",
+    "threads",
+    "model",
+    "updates",
+    "minutes",
+    "cpu_minutes",
+    "env_steps",
+    "max_steps",
+    "seed",
+    "processes",
+)
+Recipe: Any = make_dataclass(
+    "Recipe",
+    [
+        (item.name, _HINTS[item.name], field(default=item.default))
+        for item in fields(GRPOSettings)
+        if item.name not in (*_OWN, "language")
+    ],
+    frozen=True,
+    kw_only=True,
+    namespace={"__doc__": "The options of M-GRPO that are not set by the benchmark."},
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +120,7 @@ class LearningSettings(ResultSettings):
     """CPU threads of each run; 0: torch's default"""
     quick: bool = False
     """a small run to check that everything works; its figures are rough"""
-    method: GRPOSettings = field(default_factory=GRPOSettings)
-    rollout: RolloutSettings = field(default_factory=RolloutSettings)
-    update: UpdateSettings = field(default_factory=UpdateSettings)
+    recipe: Recipe = field(default_factory=Recipe)
 
 
 def run(settings: LearningSettings) -> dict[str, Any]:
@@ -245,12 +270,10 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     cloned = settings.cloned[clone] if settings.cloned else settings.out / f"clone_{clone}" / "bc"
     folder = settings.out / f"clone_{clone}_seed_{seed}"
-    parts = (settings.method, settings.rollout, settings.update)
-    own = {name: value for part in parts for name, value in flatten(part).items()}
+    own = flatten(settings.recipe)
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
-    lasting_options = {name: value for part in parts for name, value in lasting(part).items()}
-    begun_at = claim(folder, cloned=cloned, **common, **lasting_options)
+    begun_at = claim(folder, cloned=cloned, **common, **lasting(settings.recipe))
     options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
     marks = []
     for updates in settings.grpo_updates:
@@ -265,10 +288,8 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
 def _reinforce(updates: int, options: Mapping[str, Any]) -> None:
     """Train on to that many updates. Raises ValueError if more were made, since models of fewer are not kept."""
     settings = make_settings("grpo", updates=updates, **options)
-    if (made := len(read_metrics(settings.run.out))) > updates:
-        raise ValueError(
-            f"{settings.run.out} has made {made} updates and cannot be measured after {updates}; choose another --out"
-        )
+    if (made := len(read_metrics(settings.out))) > updates:
+        raise ValueError(f"{settings.out} has made {made} updates and cannot be measured after {updates}; choose another --out")
     reinforce(settings)
 
 
@@ -289,7 +310,7 @@ def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
     known = option_names(LearningSettings)
-    preset = {} if "--cloned" in arguments else {name: value for name, value in PRESETS["pointer"].items() if name in known}
+    preset = {name: value for name, value in OF_LANGUAGE_MODELS.items() if name in known} if "--cloned" in arguments else {}
     settings = parse_settings(
         LearningSettings, arguments, preset | (QUICK if "--quick" in arguments else {}), program="benchmarks.learning"
     )

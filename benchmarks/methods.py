@@ -17,11 +17,10 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.intervals import paired_lift, pooled
 from agents.methods import METHODS
-from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
 from agents.remember import make_settings as make_memory_settings
 from agents.remember import remember
-from agents.settings import build, parse_settings
+from agents.settings import build, defaults, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
@@ -89,8 +88,8 @@ RECIPES: dict[str, Recipe] = {
         "M-GRPO, advantages of rollouts, 1/|tau|, in the released trainer's contexts",
         {**_PAPER, "contexts": "released", "old_logprobs": "recomputed"},
     ),
-    "gigpo": Recipe("GiGPO", PRESETS["gigpo"]),
-    "dapo": Recipe("DAPO", PRESETS["dapo"]),
+    "gigpo": Recipe("GiGPO", {"advantages": "gigpo", "clip_high": 0.2}),
+    "dapo": Recipe("DAPO", {"advantages": "trajectory", "dynamic_sampling": 3}),
     "forks": Recipe("M-GRPO, advantages of steps from forks", {"advantages": "forks", "group_size": 2, "fork_every": 2}),
     "filtered_bc": Recipe("filtered BC", trainer="filtered_bc"),
     "awr": Recipe("AWR", trainer="awr"),
@@ -395,7 +394,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     if settings.training_steps is not None:
         options["max_steps"] = settings.training_steps
     sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
-    if METHODS[recipe.trainer].defaults.get("group_size") == 1:
+    if defaults(METHODS[recipe.trainer].settings)["group_size"] == 1:
         sizes = {"tasks_per_update": settings.tasks_per_update * settings.group_size}
     train_rl(make_settings(recipe.trainer, **options | sizes | recipe.options))
 

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -27,11 +28,13 @@ from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.data.tokens import Sample
+from agents.data.trajectories import Step, Trajectory
+from agents.grpo import clipped_loss, learn
 from agents.models.batches import batch_logprobs, pack
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
-from agents.training.batch import Origin, TrainingBatch
-from agents.training.learner import Learner, UpdateSettings
-from agents.training.objectives import ClipSettings, clipped
+from agents.train_rl import make_settings
+from agents.training.language_models import LanguageModel
+from agents.training.rollouts import TrainedStep
 from benchmarks import generation, rollouts
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.sharing import MODEL, TOKENS_PER_PASS, episodes
@@ -109,7 +112,9 @@ def our_update() -> Callable[[], list[float]]:
     torch.manual_seed(0)
     model = Qwen2ForCausalLM(Qwen2Config(**MODEL))
     engine = InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS)
-    learner = Learner(model, UpdateSettings(), clipped(ClipSettings()))
+    args = make_settings("grpo", model="", out=Path())
+    trained = LanguageModel(model, None, args)
+    optimizer = torch.optim.AdamW(model.parameters(), args.learning_rate, betas=(0.9, trained.beta2), weight_decay=0.0)
     rng = Random(0)
     version = 0
 
@@ -120,16 +125,11 @@ def our_update() -> Callable[[], list[float]]:
         generations = generate(engine, [prompt] * GROUP_SIZE, [rng.randrange(2**31) for _ in range(GROUP_SIZE)])
         read = time.process_time()
         rewards = [rng.random() for _ in generations]
-        logprobs = [generation.logprobs for generation in generations]
-        batch = TrainingBatch(
-            samples=[Sample(prompt, generation.response_ids) for generation in generations],
-            sampled_logprobs=logprobs,
-            old_logprobs=logprobs,
-            advantages=[reward - sum(rewards) / GROUP_SIZE for reward in rewards],
-            weights=[1 / (GROUP_SIZE * NEW_TOKENS)] * GROUP_SIZE,
-            origins=[Origin(0, rollout, 0, 1, reward, version) for rollout, reward in enumerate(rewards)],
-        )
-        learner.learn(batch, rng)
+        made = [Step("", "", "", prompt, generation.response_ids, generation.logprobs) for generation in generations]
+        episodes = [Trajectory("", "", (step,), reward, "exited") for step, reward in zip(made, rewards, strict=True)]
+        mean, weight = sum(rewards) / GROUP_SIZE, 1 / (GROUP_SIZE * NEW_TOKENS)
+        steps = [TrainedStep(episode, 0, episode.reward - mean, weight) for episode in episodes]
+        learn(trained, optimizer, steps, partial(clipped_loss, args), args, rng)
         version += 1
         engine.load(model, version)
         return [read - start, time.process_time() - read]

@@ -9,7 +9,7 @@ JSON object.
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -17,18 +17,17 @@ from typing import Any, NamedTuple
 
 import torch
 
+from agents import grpo
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.methods.method import batch_of_steps
+from agents.methods.replay import imitation_loss
 from agents.models.checkpoints import agent_record, save_agent
 from agents.settings import parse_settings
-from agents.train_rl import RLSettings, make_settings, train
-from agents.training.kinds import kind_of
-from agents.training.learner import Learner, UpdateSettings
+from agents.train_rl import make_settings, train
 from agents.training.metrics import read_metrics
-from agents.training.objectives import imitation
+from agents.training.rollouts import weighted
 from benchmarks.playing import MAX_STEPS, Measured, ResultSettings, hand_over, play, print_rows, rewards, rows, side_by_side
 from benchmarks.signed_out import draw_signed_out, shows_sign_in
 from webarena_gym import console
@@ -143,26 +142,26 @@ def learn(settings: UnseenStatesSettings, seed: int) -> _Learned:
     )
 
 
-def imitate(clone: str, successes: Sequence[Trajectory], out: Path, settings: RLSettings[Any], updates: int, seed: int) -> None:
+def imitate(
+    clone: str, successes: Sequence[Trajectory], out: Path, settings: grpo.GRPOSettings, updates: int, seed: int
+) -> None:
     """Train a copy of the clone on successes of old, with the updates and the learning rate of `settings`; without any, it stays as it is."""
-    kind = kind_of(clone)
-    model, tokenizer = kind.load(clone)
-    own = UpdateSettings(
-        learning_rate=settings.update.learning_rate, minibatches=4, tokens_per_pass=settings.update.tokens_per_pass
-    )
-    learner = Learner(model, own, imitation(), family=kind.family(tokenizer, settings.player()))
+    own = replace(settings, epochs=1, minibatches=4, replayed=0, old_logprobs="sampled")
+    model = grpo.load(clone, own)
+    optimizer = torch.optim.AdamW(model.network.parameters(), own.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
     for update in range(updates if successes else 0):
         rng = Random(f"{seed}/{update}")
         drawn = rng.sample(list(successes), min(_BATCH, len(successes)))
-        learner.learn(batch_of_steps(drawn, [[1.0] * len(item.steps) for item in drawn]), rng)
-    save_agent(out, model, tokenizer, agent_record(clone))
+        grpo.learn(model, optimizer, weighted([(drawn, [1.0 for item in drawn for _ in item.steps])]), imitation_loss, own, rng)
+    save_agent(out, model.network, model.tokenizer, agent_record(clone))
 
 
-def _reinforcement(settings: UnseenStatesSettings, clone: str, out: Path, seed: int) -> RLSettings[Any]:
+def _reinforcement(settings: UnseenStatesSettings, clone: str, out: Path, seed: int) -> grpo.GRPOSettings:
     names = ("updates", "tasks_per_update", "group_size", "learning_rate")
     sizes = {name: getattr(settings, name) for name in names}
     own = {"model": clone, "out": out, "seed": seed, "threads": 1, "max_steps": settings.training_steps}
-    return make_settings("grpo", **{**agent_record(clone), **sizes, **own})
+    found: grpo.GRPOSettings = make_settings("grpo", **{**agent_record(clone), **sizes, **own})
+    return found
 
 
 def _rollouts(settings: UnseenStatesSettings, clone: str, tasks: Sequence[Task], seed: int) -> list[Trajectory]:

@@ -12,11 +12,11 @@ from agents.evaluation.branches import Found, State, play
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.search import monte_carlo, preferences, ranks, told_reward
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.methods.dpo import Preference, preference_batch
+from agents.methods.dpo import Preference, preference_steps
+from agents.methods.replay import imitation_loss
 from agents.models.checkpoints import checkpoints
 from agents.rollouts.policies import Request, ScriptedPolicy
-from agents.training.language_models import LanguageModels
-from agents.training.losses import imitation_loss
+from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import make_settings
@@ -116,25 +116,24 @@ def test_a_batch_has_the_gradient_of_the_loss(seed):
 
     episodes = [Trajectory("t/1", "", tuple(step() for _ in range(2)), 0.0, "truncated") for _ in range(6)]
     pairs = [Preference(*episodes[place : place + 2]) for place in (0, 2, 4)]
-    family, beta = LanguageModels(), 0.7
-    batch, metrics = preference_batch(pairs, family, model, beta=beta, temperature=1.0, tokens_per_pass=1_000)
-    assert list(batch.samples) == [item.steps[-1].sample for item in episodes]
+    trained, beta = tiny.language_model(model)[0], 0.7
+    steps, metrics = preference_steps(pairs, trained, beta)
+    assert [item.step for item in steps] == [item.steps[-1] for item in episodes]
 
-    def sums():
-        (packed,) = family.pack(model, batch, range(6), 1_000, "never")
-        own = family.logprobs(model, packed, temperature=1.0).split(packed.lengths)
-        of_sample = dict(zip(packed.samples, own, strict=True))
-        return packed, [of_sample[place] for place in range(6)]
+    def computed():
+        ((places, values),) = trained.logprobs([trained.choices(item.episode)[item.number] for item in steps])
+        return places, values
 
-    _, logprobs = sums()
+    places, values = computed()
+    logprobs = [values[places.index(place)] for place in range(6)]
     gains = [own.sum() - sum(item.steps[-1].logprobs) for own, item in zip(logprobs, episodes, strict=True)]
     margins = beta * torch.stack([one - other for one, other in zip(gains[::2], gains[1::2], strict=True)])
     loss = -torch.nn.functional.logsigmoid(margins).mean()
     wanted = torch.autograd.grad(loss, list(model.parameters()))
-    packed, logprobs = sums()
-    flat_logprobs = torch.cat([logprobs[place] for place in packed.samples])
-    weights = packed.spread(batch.weights) * packed.spread(batch.advantages)
-    found = torch.autograd.grad(imitation_loss(flat_logprobs, weights), list(model.parameters()))
+    places, values = computed()
+    chosen = [steps[place] for place in places]
+    loss_of_steps, _ = imitation_loss(Tokens.of(values, chosen, [torch.tensor(item.step.logprobs) for item in chosen], None))
+    found = torch.autograd.grad(loss_of_steps, list(model.parameters()))
     assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(found, wanted, strict=True))
     assert metrics["dpo_loss"] == pytest.approx(loss.item(), abs=1e-5)
     assert metrics["accuracy"] == pytest.approx((margins > 0).float().mean().item())

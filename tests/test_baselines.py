@@ -4,31 +4,22 @@ from random import Random
 import pytest
 import torch
 
+from agents import grpo as trainer
 from agents import train_rl
-from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Sample
 from agents.data.trajectories import Step, Trajectory
+from agents.methods import METHODS, digirl, webrl
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
-from agents.methods.filtered_bc import FilteredBC
-from agents.methods.method import Resources, batch_of_steps, played, split_by_trajectory, step_rewards
-from agents.methods.replay import Replay, ReplaySettings, Successes, is_worth_replaying, perplexity, response_logprobs
-from agents.methods.webrl import (
-    WebRL,
-    WebRLSettings,
-    is_within_reach,
-    near,
-    next_and_final_advantages,
-    regress,
-)
+from agents.methods.replay import Replay, imitation_loss, played, split_by_trajectory, step_rewards
+from agents.methods.webrl import is_worth_replaying, near, next_and_final_advantages
 from agents.models.checkpoints import checkpoints
 from agents.models.critics import LanguageModelCritics
-from agents.rollouts.groups import Group, RolloutBatch
-from agents.settings import EnvSettings
+from agents.rollouts.groups import Group
 from agents.train_rl import make_settings
-from agents.training.language_models import LanguageModels
+from agents.training.losses import Tokens, logprobs_of
 from agents.training.metrics import read_metrics
-from agents.training.objectives import Tokens, imitation
+from agents.training.rollouts import weighted
 from tests import tiny
 from tests.test_train import assert_same_weights, grpo, interrupted, success, unsure_clone
 
@@ -40,7 +31,8 @@ BASELINES = ["filtered_bc", "awr", "digirl", "webrl"]
 def tiny_envs(monkeypatch):
     """Let the trainers play the tiny env."""
     torch.set_num_threads(1)
-    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(trainer, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(digirl, "TOP", 0.3)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +48,6 @@ def success_before(clone):
 
 def baseline(out, model, method, **changes):
     values = {"updates": 4, "tasks_per_update": 48, "max_new_tokens": 12, "max_steps": 2, "replay": 192}
-    values |= {"digirl_top": 0.3} if method == "digirl" else {}
-    if method != "webrl":
-        changes.pop("judged_after", None)
     return make_settings(method, out=out, model=str(model), **{**values, **changes})
 
 
@@ -70,28 +59,15 @@ def trajectory(*steps, reward=1.0, task_id="t", group=0, ending="exited"):
     return Trajectory(task_id, f"goal of {task_id}", made, reward, ending, group)
 
 
-def batch(*groups):
-    return RolloutBatch(list(groups), [], 0, {})
-
-
-def resources(model, tokenizer, tasks):
-    return Resources(
-        tasks=tasks,
-        env=EnvSettings(),
-        envs=None,
-        policy=None,
-        model=model,
-        family=LanguageModels(encoder=PromptEncoder(tokenizer)),
-        critics=LanguageModelCritics(lambda: model, PromptEncoder(tokenizer), 16_384),
-        temperature=1.0,
-        tokens_per_pass=16_384,
-        seed=0,
-    )
+def method_of(name, tasks, **options):
+    """Return a method with a tiny model, at its beginning."""
+    model, args = tiny.language_model(*tiny.tiny_model(), method=name, **options)
+    return METHODS[name].create(args, tasks, model)
 
 
 def tokens(logprobs, old, advantages, weights, lengths):
     rest = [torch.tensor(values) for values in (old, old, advantages, weights)]
-    return Tokens(logprobs, *rest, reference=None, lengths=lengths)
+    return Tokens(logprobs, *rest, lengths)
 
 
 # Whole runs.
@@ -100,14 +76,16 @@ def tokens(logprobs, old, advantages, weights, lengths):
 @pytest.mark.parametrize(
     "method", [pytest.param(name, marks=() if name == "filtered_bc" else pytest.mark.slow) for name in BASELINES]
 )
-def test_each_method_lifts_an_unsure_model(tmp_path, clone, success_before, method):
-    path = train_rl.train(baseline(tmp_path, clone, method, updates=24, judged_after=800), tiny.tasks(60))
+def test_each_method_lifts_an_unsure_model(tmp_path, monkeypatch, clone, success_before, method):
+    monkeypatch.setattr(webrl, "JUDGED_AFTER", 800)
+    path = train_rl.train(baseline(tmp_path, clone, method, updates=24), tiny.tasks(60))
     assert success(path) > success_before + 0.1
 
 
 @pytest.mark.parametrize("method", BASELINES)
 def test_a_killed_run_goes_on_exactly(tmp_path, monkeypatch, clone, method):
-    settings = {"tasks_per_update": 16, "judged_after": 1, "save_every": 2}
+    monkeypatch.setattr(webrl, "JUDGED_AFTER", 1)
+    settings = {"tasks_per_update": 16, "save_every": 2}
     whole = train_rl.train(baseline(tmp_path / "whole", clone, method, **settings), tiny.tasks(20))
     with monkeypatch.context() as patch:
         interrupted(patch, after=2)
@@ -146,45 +124,34 @@ def test_what_only_m_grpo_can_do_is_refused(tmp_path, clone):
 # Training batches.
 
 
-def test_a_training_batch_holds_the_steps_that_have_an_advantage():
+def test_the_values_of_steps_are_told_by_trajectory():
     items = [trajectory([-1.0], [-2.0, -3.0], reward=1), trajectory([-4.0], reward=0, group=7)]
     assert CRITICS.steps(items) == [(10, 11), (10, 12), (10, 11)]
     assert step_rewards(items) == [1, 1, 0]
     assert split_by_trajectory([1, 2, 3], items) == [[1, 2], [3]]
-    trained = batch_of_steps(items, [[None, 0.5], [-1.0]])
-    assert trained.samples == [Sample((10, 12), (20, 21)), Sample((10, 11), (20,))]
-    assert trained.sampled_logprobs == trained.old_logprobs == [(-2.0, -3.0), (-4.0,)]
-    assert trained.advantages == [0.5, -1.0]
-    assert trained.weights == [pytest.approx(1 / 3)] * 2
-    assert [(origin.group, origin.rollout, origin.step, origin.steps) for origin in trained.origins] == [
-        (0, 0, 1, 2),
-        (7, 1, 0, 1),
-    ]
-    assert batch_of_steps(items, [[None, 0.5], [-1.0]], equal_steps=True).weights == [1 / 4, 1 / 2]
-    assert batch_of_steps([], []).samples == []
 
 
 def test_broken_rollouts_and_those_without_a_step_teach_nothing():
     fine, broken, empty = trajectory([-1.0]), trajectory([-1.0], ending="failed"), trajectory(ending="too_long", reward=0)
-    assert played(batch(Group(0, tiny.tasks(1)[0], [fine, broken, empty]))) == [fine]
+    assert played([Group(0, tiny.tasks(1)[0], [fine, broken, empty])]) == [fine]
 
 
 def test_imitation_weighs_each_token_with_its_advantage():
     logprobs = torch.tensor([-1.0, -2.0, -4.0], requires_grad=True)
-    result = imitation().loss(tokens(logprobs, [0.0] * 3, [1.0, 1.0, 3.0], [0.25, 0.25, 0.5], (2, 1)))
-    assert result.loss.item() == pytest.approx(0.25 + 0.5 + 6)
-    result.loss.backward()
+    loss, _ = imitation_loss(tokens(logprobs, [0.0] * 3, [1.0, 1.0, 3.0], [0.25, 0.25, 0.5], (2, 1)))
+    assert loss.item() == pytest.approx(0.25 + 0.5 + 6)
+    loss.backward()
     assert logprobs.grad.tolist() == pytest.approx([-0.25, -0.25, -1.5])
 
 
 def test_filtered_cloning_imitates_successes_alone_and_remembers_them():
-    method = FilteredBC(ReplaySettings(), resources(*tiny.tiny_model(), tiny.tasks(1)))
+    method = method_of("filtered_bc", tiny.tasks(1))
     won, lost = trajectory([-1.0], [-1.0], task_id="won"), trajectory([-1.0], reward=0, task_id="lost")
     task = tiny.tasks(1)[0]
-    first = method.make_batch(batch(Group(0, task, [won]), Group(1, task, [lost])), Random(0))[0]
-    assert (len(first.samples), first.advantages) == (2, [1.0, 1.0])
-    later = method.make_batch(batch(Group(2, task, [lost])), Random(0))[0]
-    assert len(later.samples) == 2
+    first = method.batch([Group(0, task, [won]), Group(1, task, [lost])], Random(0))[0]
+    assert [item.advantage for item in first] == [1.0, 1.0]
+    later = method.batch([Group(2, task, [lost])], Random(0))[0]
+    assert len(later) == 2
 
 
 # Replay.
@@ -210,33 +177,7 @@ def test_one_trajectory_of_each_task_is_kept_if_wanted():
     assert [item.task_id for item in replay.trajectories] == ["a", "c"]
 
 
-def test_the_shortest_success_of_a_group_is_kept_and_the_newest_of_a_task():
-    kept = Successes(2)
-    kept.add(
-        "kind", [trajectory([-1.0], [-1.0], task_id="a"), trajectory([-2.0], task_id="a"), trajectory([-3.0], task_id="a")]
-    )
-    kept.add("kind", [trajectory(reward=0, task_id="b")])
-    kept.add("other", [trajectory([-4.0], task_id="x")])
-    assert kept.draw(50, Random(0), {"kind": 1.0, "other": 0.0}) == [("kind", trajectory([-2.0], task_id="a"))]
-    kept.add("kind", [trajectory([-5.0], task_id="a")])
-    assert kept.draw(50, Random(0), {"kind": 1.0, "other": 0.0}) == [("kind", trajectory([-5.0], task_id="a"))]
-    for name in "bc":
-        kept.add("kind", [trajectory([-6.0], task_id=name)])
-    found = kept.draw(200, Random(0), {"kind": 0.1, "other": 0.9})
-    assert sorted((name, item.task_id) for name, item in found) == [("kind", "b"), ("kind", "c"), ("other", "x")]
-
-
-def test_templates_that_fail_most_are_replayed_most():
-    kept = Successes(1)
-    for name in ("often", "rarely"):
-        kept.add(name, [trajectory([-1.0], task_id=name)])
-    names = [name for seed in range(400) for name, _ in kept.draw(1, Random(seed), {"often": 0.2, "rarely": 0.8})]
-    assert 0.7 < names.count("rarely") / len(names) < 0.9
-    assert Successes(1).draw(3, Random(0), {}) == []
-
-
 def test_steps_known_by_heart_and_strange_ones_are_not_replayed():
-    assert perplexity([math.log(0.5), math.log(0.125)]) == pytest.approx(4)
     probabilities = {0.96: False, 0.94: True, 0.7: True, 0.51: True, 0.49: False}
     for probability, expected in probabilities.items():
         assert is_worth_replaying([math.log(probability)] * 3) == expected
@@ -246,12 +187,13 @@ def test_responses_are_scored_by_the_policy_as_it_is():
     model, _ = tiny.tiny_model()
     samples = [Sample((5, 6, 7), (8, 9)), Sample((5, 6), (10,)), Sample((11, 12, 13, 14), (15, 16, 17))]
     steps = [Step("", "", "", prompt, response, (0.0,) * len(response)) for prompt, response in samples]
-    batch_of_all = batch_of_steps([Trajectory("t", "g", tuple(steps), 1.0, "exited", 0)], [[0.0] * 3])
-    found = response_logprobs(LanguageModels(), model, batch_of_all, temperature=0.7, tokens_per_pass=6)
+    episode = Trajectory("t", "g", tuple(steps), 1.0, "exited", 0)
+    trained, _ = tiny.language_model(model, temperature=0.7, tokens_per_pass=6)
+    found = logprobs_of(trained, weighted([([episode], [0.0] * 3)]))
     for (prompt, response), own in zip(samples, found, strict=True):
         logits = model(torch.tensor([prompt + response])).logits[0, len(prompt) - 1 : -1] / 0.7
         expected = logits.log_softmax(-1)[range(len(response)), list(response)]
-        assert own == pytest.approx(expected.tolist(), abs=1e-4)
+        assert own.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 # Advantages and filters.
@@ -288,14 +230,15 @@ def test_webrl_s_advantages_mix_the_next_value_and_the_outcome():
     assert next_and_final_advantages([], 0.0, mix=1.0) == []
 
 
-def test_the_loss_of_webrl_is_least_where_the_policy_has_moved_by_the_advantage_over_beta():
+def test_the_loss_of_webrl_is_least_where_the_policy_has_moved_by_the_advantage_over_beta(monkeypatch):
+    monkeypatch.setattr(webrl, "BETA", 2.0)
     old = [-1.0, -2.0, -1.5]
     # The first response has moved by 0.1 + 0.3, the second by -0.5.
     logprobs = torch.tensor([-0.9, -1.7, -2.0], requires_grad=True)
-    result = regress(tokens(logprobs, old, [0.6, 0.6, -1.0], [0.25, 0.25, 0.5], (2, 1)), beta=2.0)
-    assert result.loss.item() == pytest.approx(0.5 * (2 * 0.4 - 0.6) ** 2 + 0.5 * (2 * -0.5 + 1.0) ** 2)
-    assert result.kl == pytest.approx(sum(math.exp(-d) + d - 1 for d in (0.1, 0.3, -0.5)) / 3)
-    result.loss.backward()
+    loss, told = webrl.WebRL.loss(None, tokens(logprobs, old, [0.6, 0.6, -1.0], [0.25, 0.25, 0.5], (2, 1)))
+    assert loss.item() == pytest.approx(0.5 * (2 * 0.4 - 0.6) ** 2 + 0.5 * (2 * -0.5 + 1.0) ** 2)
+    assert told["kl"] == pytest.approx(sum(math.exp(-d) + d - 1 for d in (0.1, 0.3, -0.5)))
+    loss.backward()
     assert logprobs.grad.tolist() == pytest.approx([0.5 * 2 * 2 * 0.2] * 2 + [0.0], abs=1e-6)
 
 
@@ -315,38 +258,38 @@ def test_new_tasks_are_of_the_templates_that_failed_or_else_of_their_sites():
     assert len(near(tasks[:1], tasks, 1, Random(0))) == 1
 
 
-def test_hopeless_tasks_and_easy_ones_are_not_played():
-    assert [is_within_reach(value) for value in (0.04, 0.05, 0.5, 0.75, 0.76)] == [False, True, True, True, False]
-
-
 @pytest.fixture
-def webrl():
-    model, tokenizer = tiny.tiny_model()
-    tasks = tiny.tasks(30)
-    settings = WebRLSettings(judged_after=4, new_share=0.5)
-    return WebRL(settings, resources(model, tokenizer, tasks))
+def method(monkeypatch):
+    monkeypatch.setattr(webrl, "JUDGED_AFTER", 4)
+    return method_of("webrl", tiny.tasks(30))
+
+
+def test_hopeless_tasks_and_easy_ones_are_not_played(method):
+    method.judged = 4
+    values = iter([0.04, 0.05, 0.5, 0.75, 0.76] * 9)
+    method.critic.values = lambda states: [next(values) for _ in states]
+    method.choose_tasks([trajectory([-1.0], reward=0.0, task_id=tiny.tasks(30)[0].task_id)], Random(0))
+    assert len(method.new_tasks) == pytest.approx(29 * 3 / 5, abs=1)
 
 
 def rollouts(numbers, reward, method):
-    tasks = [method.draw_task(number) for number in numbers]
-    return batch(
-        *(
-            Group(number, drawn, [trajectory([-1.0], reward=reward, task_id=drawn.task_id, group=number)])
-            for number, drawn in zip(numbers, tasks, strict=True)
-        )
-    )
+    tasks = [method.draw(number) for number in numbers]
+    return [
+        Group(number, drawn, [trajectory([-1.0], reward=reward, task_id=drawn.task_id, group=number)])
+        for number, drawn in zip(numbers, tasks, strict=True)
+    ]
 
 
-def test_new_tasks_begin_when_the_reward_model_has_seen_enough(webrl):
-    assert webrl.make_batch(rollouts(range(3), 0.0, webrl), Random(0))[1]["new_tasks"] == 0
-    assert webrl.make_batch(rollouts(range(3, 6), 0.0, webrl), Random(1))[1]["new_tasks"] > 10
+def test_new_tasks_begin_when_the_reward_model_has_seen_enough(method):
+    assert method.batch(rollouts(range(3), 0.0, method), Random(0))[1]["new_tasks"] == 0
+    assert method.batch(rollouts(range(3, 6), 0.0, method), Random(1))[1]["new_tasks"] > 10
 
 
-def test_the_reward_model_says_what_became_of_new_tasks(webrl):
-    webrl.make_batch(rollouts(range(8), 0.0, webrl), Random(0))
-    played_next = rollouts(range(8, 40), 1.0, webrl)
-    trained = webrl.make_batch(played_next, Random(1))[0]
-    outcomes = [origin.reward for origin in trained.origins]
+def test_the_reward_model_says_what_became_of_new_tasks(method):
+    method.batch(rollouts(range(8), 0.0, method), Random(0))
+    played_next = rollouts(range(8, 40), 1.0, method)
+    trained = method.batch(played_next, Random(1))[0]
+    outcomes = [item.episode.reward for item in trained]
     # It has only seen failures, so it believes in no success; the rules tell the outcome of the first tasks.
     assert 8 < outcomes.count(0.0) < 24
     assert outcomes.count(1.0) == 32 - outcomes.count(0.0)

@@ -20,9 +20,7 @@ from agents.models import checkpoints as module
 from agents.models.adapters import adapt, merged
 from agents.models.checkpoints import CheckpointError, checkpoints, find_model, load_model, save_checkpoint
 from agents.training.average import AverageSettings, average
-from agents.training.learner import Learner, UpdateSettings
-from agents.training.objectives import imitation
-from tests.tiny import tiny_model
+from tests.tiny import language_model, tiny_model
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
 
@@ -116,7 +114,7 @@ def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
     with pytest.raises(ValueError, match="adapters of rank 2"):
         adapt(again, 4)
     with pytest.raises(ValueError, match="adapters, which learn on with --lora-rank"):
-        Learner(load_model(tmp_path / "run")[0], UpdateSettings(), imitation())
+        language_model(load_model(tmp_path / "run")[0])
     (mean,) = {average(AverageSettings(models=(str(tmp_path / "run"),) * 2, out=tmp_path / "mean"))}
     assert torch.allclose(load_model(mean)[0](ids).logits, model(ids).logits, atol=1e-4)
 

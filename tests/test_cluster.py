@@ -10,8 +10,9 @@ import gymnasium
 import pytest
 import torch
 
+from agents import grpo as trainer
 from agents import train_rl
-from agents.cluster import ClusterSettings
+from agents.cluster import StreamSettings
 from agents.cluster.learners import fit
 from agents.data.prompts import PromptEncoder
 from agents.models.checkpoints import checkpoints, load_model
@@ -68,7 +69,7 @@ def play(envs, count, choose=play_well):
 @pytest.fixture(scope="module")
 def envs(cluster):
     """Six envs in three processes, of which one or two are on the node that the last test kills."""
-    envs = make_envs(tiny.tasks(1), 6, ClusterSettings(env_workers=3))
+    envs = make_envs(tiny.tasks(1), 6, StreamSettings(env_workers=3))
     yield envs
     envs.close()
 
@@ -155,12 +156,12 @@ def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster,
     values = {"width": 64, "layers": 2, "heads": 4, "practice": 60, "vocabulary": 400, "tokens_per_update": 400}
     cloning = build(BCSettings, out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
     clone = train_bc.train(cloning, tiny.demonstrations(300))
-    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(trainer, "create_envs", tiny.create_envs)
     alone = train_rl.train(grpo(tmp_path / "alone", clone), tiny.tasks(20))
 
     settings = grpo(tmp_path / "cluster", clone, updates=2, cluster=cluster.address, learners=2, env_workers=2)
-    fit(partial(train_on_tiny_envs, settings), settings.cluster, settings.run.out)
-    assert [checkpoint.update for checkpoint in checkpoints(settings.run.out)] == [2]
+    fit(partial(train_on_tiny_envs, settings), settings, settings.out)
+    assert [checkpoint.update for checkpoint in checkpoints(settings.out)] == [2]
     resumed = train_rl.train(grpo(tmp_path / "cluster", clone), tiny.tasks(20))
 
     ours, theirs = read_metrics(tmp_path / "cluster"), read_metrics(tmp_path / "alone")
@@ -179,13 +180,13 @@ def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster,
 @pytest.mark.slow
 def test_relative_paths_mean_the_same_to_the_learners(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    fit(partial(Path("here").write_text, "a learner"), ClusterSettings(cluster=cluster.address, learners=1), Path("out"))
+    fit(partial(Path("here").write_text, "a learner"), StreamSettings(cluster=cluster.address, learners=1), Path("out"))
     assert (tmp_path / "here").read_text() == "a learner"
 
 
 def test_a_cluster_that_is_too_small_is_an_error(cluster, tmp_path):
     with pytest.raises(ValueError, match=r"expected at least \{'CPU': 102"):
-        fit(print, ClusterSettings(cluster=cluster.address, learners=100), tmp_path)
+        fit(print, StreamSettings(cluster=cluster.address, learners=100), tmp_path)
 
 
 def is_alive(actor):

@@ -27,7 +27,6 @@ from agents.integrations.verl import RowSettings
 from agents.methods import METHODS
 from agents.remember import RememberSettings
 from agents.settings import _parts, option_names, parse_settings
-from agents.train_rl import RLSettings
 from agents.training.settings import DEFAULTS, AverageSettings, BCSettings, PointerBCSettings, SB3Settings
 from agents.workflows import WorkflowsSettings
 from benchmarks.allocation import AllocationSettings
@@ -68,7 +67,7 @@ KINDS = {
     "benchmarks.methods": MethodsSettings,
     "benchmarks.recovery": RecoverySettings,
     "benchmarks.unseen_states": UnseenStatesSettings,
-    **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
+    **{f"agents.train_rl {name}": method.settings for name, method in METHODS.items()},
 }
 
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 import agents
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Sample
-from agents.data.trajectories import Step, Trajectory, read_trajectories
+from agents.data.trajectories import read_trajectories
 from agents.evaluate import main
 from agents.evaluation.evaluate import create_policy, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
@@ -25,8 +25,8 @@ from agents.models.checkpoints import load_model
 from agents.rollouts.constraints import Automaton, Constraints, Vocabulary, create_constraints
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.languages import FIXED, Choice, Listing, Spans, language_of, one_of, read_offer, regex, words
-from agents.training.batch import Origin, TrainingBatch
-from agents.training.language_models import LanguageModels
+from agents.training.language_models import Answer
+from tests import tiny
 from tests.growth import outgrown
 from tests.pages import page as page_of
 from webarena_gym.actions import DIALECTS, Kind
@@ -409,12 +409,10 @@ def constrained_generations(model, encoder, pages, **options):
     return constraints, [found[number] for number in range(len(pages))]
 
 
-def training_batch(pages, generations):
-    samples = [Sample((5, 6, 7, 5 + len(page) % 5), one.response_ids) for page, one in zip(pages, generations, strict=True)]
-    logprobs = [one.logprobs for one in generations]
-    trajectories = [Trajectory("t", "Open the bag", (Step(page, ""),), 1.0, "exited") for page in pages]
-    ones = [1.0] * len(samples)
-    return TrainingBatch(samples, logprobs, logprobs, ones, ones, [Origin(0, 0, 0, 1, 1.0, 0)] * len(samples), trajectories)
+def answers(pages, responses):
+    prompts = [(5, 6, 7, 5 + len(page) % 5) for page in pages]
+    samples = [Sample(prompt, ids) for prompt, ids in zip(prompts, responses, strict=True)]
+    return [Answer(sample, "Open the bag", page) for sample, page in zip(samples, pages, strict=True)]
 
 
 @pytest.mark.parametrize("sharing", ["rows", "tree"])
@@ -423,14 +421,14 @@ def test_sampler_and_learner_compute_the_same_log_probabilities(temperature, sha
     tokenizer = house()
     model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
     pages = [PAGE, PAGE, PAGE + " more", PAGE, "<a>x</a>", PAGE + " more"]
-    constraints, generations = constrained_generations(model, encoder, pages, temperature=temperature)
-    batch, gap = training_batch(pages, generations), 0.0
-    family = LanguageModels(constraints)
-    for part in family.pack(model, batch, range(len(pages)), 400, sharing):
-        logprobs = family.logprobs(model, part, temperature=temperature)
-        logprobs.sum().backward()
-        for index, own in zip(part.samples, logprobs.detach().split(part.lengths), strict=True):
-            gap = max(gap, (own - torch.tensor(generations[index].logprobs)).abs().max().item())
+    _, generations = constrained_generations(model, encoder, pages, temperature=temperature)
+    gap, options = 0.0, {"constrained": True, "sharing": sharing, "tokens_per_pass": 400}
+    trained, _ = tiny.language_model(model, tokenizer, temperature=temperature, **options)
+    choices = answers(pages, [one.response_ids for one in generations])
+    for places, values in trained.logprobs(choices):
+        torch.cat(values).sum().backward()
+        for place, own in zip(places, values, strict=True):
+            gap = max(gap, (own.detach() - torch.tensor(generations[place].logprobs)).abs().max().item())
     assert gap < 1e-5
     assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in model.parameters())
     finished = [one for one in generations if one.finished]
@@ -439,8 +437,12 @@ def test_sampler_and_learner_compute_the_same_log_probabilities(temperature, sha
         if one.finished:
             DIALECTS["webrl"].parse(encoder.decode(one.response_ids))
             assert re.fullmatch(regex(language_of("Open the bag", page)), encoder.decode(one.response_ids))
-    free = [batch_logprobs(model, part, temperature=temperature) for part in pack(batch.samples, 10_000)]
-    assert sum(map(torch.sum, free)) < sum(map(sum, batch.sampled_logprobs)) - 1  # the constraint has changed the distribution
+    free = [
+        batch_logprobs(model, part, temperature=temperature) for part in pack([choice.sample for choice in choices], 10_000)
+    ]
+    assert (
+        sum(map(torch.sum, free)) < sum(sum(one.logprobs) for one in generations) - 1
+    )  # the constraint has changed the distribution
 
 
 def test_probabilities_of_the_allowed_tokens_add_up_to_one():
@@ -449,12 +451,9 @@ def test_probabilities_of_the_allowed_tokens_add_up_to_one():
     constraints = Constraints.of(encoder)
     state = constraints.on("Open the bag", PAGE).automaton.start
     responses = [(token,) for token in state.allowed.tolist()]
-    batch = TrainingBatch(
-        [Sample((5, 6), ids) for ids in responses], [], [], [], [], [Origin(0, 0, 0, 1, 1.0, 0)] * len(responses),
-        [Trajectory("t", "Open the bag", (Step(PAGE, ""),), 1.0, "exited")] * len(responses),
-    )  # fmt: skip
-    (part,) = LanguageModels(constraints).pack(model, batch, range(len(responses)), 10_000, "rows")
-    total = LanguageModels(constraints).logprobs(model, part, temperature=1.0).exp().sum().item()
+    trained, _ = tiny.language_model(model, tokenizer, constrained=True, sharing="rows")
+    ((_, values),) = trained.logprobs(answers([PAGE] * len(responses), responses))
+    total = torch.cat(values).exp().sum().item()
     assert total == pytest.approx(1.0, abs=1e-5)
 
 
@@ -482,12 +481,9 @@ def test_greedy_replies_take_the_most_likely_allowed_token():
 def test_a_response_that_was_not_constrained_is_refused():
     tokenizer = house()
     model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
-    constraints, (one,) = constrained_generations(model, encoder, [PAGE])
-    batch = training_batch(
-        ["<a>y</a>"], [one._replace(response_ids=tuple(encoder.encode_reply('do(action="Click", element="z")')))]
-    )
+    trained, _ = tiny.language_model(model, tokenizer, constrained=True, sharing="rows")
     with pytest.raises(ValueError, match=r"token \d+ is not one of the \d+ that are allowed"):
-        LanguageModels(constraints).pack(model, batch, [0], 400, "rows")
+        trained.passes(answers(["<a>y</a>"], [tuple(encoder.encode_reply('do(action="Click", element="z")'))]))
 
 
 def test_thoughts_are_refused():
@@ -541,17 +537,12 @@ def test_processes_that_play_constrain_replies_as_the_learner_does():
     played = evaluate_policy(settings, choose_tasks(settings), quiet=True).trajectories
     places = [(trajectory, number) for trajectory in played for number in range(len(trajectory.steps))]
     steps = [trajectory.steps[number] for trajectory, number in places]
-    logprobs, ones = [step.logprobs for step in steps], [1.0] * len(steps)
-    origins = [Origin(0, 0, number, 3, 1.0, 0) for _, number in places]
-    samples, trajectories = [step.sample for step in steps], [trajectory for trajectory, _ in places]
-    batch = TrainingBatch(samples, logprobs, logprobs, ones, ones, origins, trajectories)
-    model, tokenizer = load_model(STARTER)
-    family = LanguageModels(Constraints.of(PromptEncoder(tokenizer)))
+    trained, _ = tiny.language_model(*load_model(STARTER), constrained=True, tokens_per_pass=4_000)
+    choices = [trained.choices(trajectory)[number] for trajectory, number in places]
     gap = 0.0
     with torch.no_grad():
-        for part in family.pack(model, batch, range(len(steps)), 4_000, "auto"):
-            computed = family.logprobs(model, part, temperature=1.0).split(part.lengths)
-            for index, own in zip(part.samples, computed, strict=True):
-                gap = max(gap, (own - torch.tensor(logprobs[index])).abs().max().item())
+        for found, values in trained.logprobs(choices):
+            for place, own in zip(found, values, strict=True):
+                gap = max(gap, (own - torch.tensor(steps[place].logprobs)).abs().max().item())
     assert len(steps) >= 8
     assert gap < 1e-4  # prompts of thousands of tokens

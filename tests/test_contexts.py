@@ -5,8 +5,8 @@ import pytest
 
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.contexts import released_prompts, sampled_prompts
 from agents.models import small
+from agents.training.language_models import released_prompts
 from tests import tiny
 from webarena_gym.observation.history import PLACEHOLDER
 
@@ -34,7 +34,7 @@ def test_released_contexts_hold_no_page_but_the_last(encoder, thoughts):
     trajectory = play(encoder, thoughts)
     prompts = released_prompts(trajectory, encoder, thoughts=thoughts)
     # The last step is trained in the very context it was sampled in; the others never saw theirs.
-    assert prompts[-1] == sampled_prompts(trajectory)[-1]
+    assert prompts[-1] == trajectory.steps[-1].prompt_ids
     texts = [encoder.decode(prompt) for prompt in prompts]
     for number, (text, step) in enumerate(zip(texts[:-1], trajectory.steps, strict=False)):
         assert prompts[number] != step.prompt_ids

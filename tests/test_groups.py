@@ -1,11 +1,12 @@
-from dataclasses import replace
 from threading import get_ident
+from types import SimpleNamespace
 
 import pytest
 
+from agents.cluster.stream import GroupStream
 from agents.data.trajectories import Trajectory
 from agents.rollouts.collector import Collector
-from agents.rollouts.groups import Group, GroupStream, RolloutError, RolloutSettings
+from agents.rollouts.groups import Group, RolloutError
 from agents.rollouts.policies import Reply
 from tests import tiny
 from tests.odd_policies import OneByOne
@@ -41,7 +42,8 @@ class Streaming:
     def __init__(self, policy, *, num_envs=4, begun=0, **settings):
         self.policy, self.drawn = policy, []
         self.envs = tiny.create_envs(TASKS, num_envs)
-        changed = replace(RolloutSettings(tasks_per_update=3, group_size=2), **settings)
+        sizes = {"tasks_per_update": 3, "group_size": 2, "dynamic_sampling": 1, "staleness": 0, "overlap": False}
+        changed = SimpleNamespace(**{**sizes, **settings})
         self.stream = GroupStream(Collector(self.envs, policy), self.draw, policy.load, changed, begun=begun)
 
     def draw(self, number):
@@ -79,7 +81,7 @@ def test_a_stream_goes_on_with_the_groups_that_would_have_come():
 def test_a_group_has_the_rollouts_of_one_task_from_one_seed_in_order():
     with Streaming(Scripted(newest_first=True), group_size=4) as streaming:
         batch = streaming.stream.batch(0)
-    assert len(batch.trajectories) == 12
+    assert sum(len(group.trajectories) for group in batch.groups) == 12
     for group in batch.groups:
         assert group.task is TASKS[group.number]
         assert {item.task_id for item in group.trajectories} == {group.task.task_id}
@@ -130,7 +132,7 @@ def test_groups_that_are_too_old_are_dropped_whole_and_counted():
     assert 0 not in [group.number for batch in batches for group in batch.groups]
     assert [len(batch.groups) for batch in batches] == [3, 3, 3]
     for version, batch in enumerate(batches):
-        assert all(version - item.policy_version <= 1 for item in batch.trajectories)
+        assert all(version - item.policy_version <= 1 for group in batch.groups for item in group.trajectories)
 
 
 def test_no_more_groups_are_under_way_or_finished_than_there_is_room_for():
@@ -145,17 +147,15 @@ def test_no_more_groups_are_under_way_or_finished_than_there_is_room_for():
 def test_dynamic_sampling_plays_other_groups_for_equal_ones_and_tells_of_them():
     with Streaming(Scripted(half), dynamic_sampling=3) as streaming:
         batch = streaming.stream.batch(0)
-        assert [group.number for group in batch.groups] == [1, 2, 4]
-        assert [group.number for group in batch.replaced] == [0, 3]
-        assert sum(group.is_equal for group in batch.played) == 2
+        assert [group.number for group in batch.groups] == [0, 1, 2, 3, 4]
+        assert [group.number for group in batch.groups if group.is_equal] == [0, 3]
         assert streaming.stream.begun == 5  # none of them in vain
 
 
 def test_dynamic_sampling_takes_equal_groups_when_it_has_tried_long_enough():
     with Streaming(Scripted(), dynamic_sampling=2) as streaming:
         batch = streaming.stream.batch(0)
-        assert [group.number for group in batch.replaced] == [0, 1, 2]
-        assert [group.number for group in batch.groups] == [3, 4, 5]
+        assert [group.number for group in batch.groups] == list(range(6))
 
 
 def test_the_next_batch_is_collected_while_the_model_learns():
@@ -165,7 +165,7 @@ def test_the_next_batch_is_collected_while_the_model_learns():
         for version in range(4):
             batch = streaming.stream.batch(version)
             numbers += [group.number for group in batch.groups]
-            assert {item.policy_version for item in batch.trajectories} == {max(0, version - 1)}
+            assert {item.policy_version for group in batch.groups for item in group.trajectories} == {max(0, version - 1)}
             assert streaming.stream._ahead.result().stale == 0  # complete before it is asked for
     assert numbers == list(range(12))
     assert len({thread for _, thread in policy.loads}) == 1  # never while the other thread samples

@@ -1,34 +1,32 @@
 import importlib.util
 import random
 from copy import deepcopy
+from functools import partial
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 import torch
 from torch import distributed, multiprocessing
 
+from agents import grpo
+from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, shard_ranks
 from agents.data.tokens import Sample
-from agents.data.trajectories import Step, Trajectory
-from agents.methods.estimators import AdvantageSettings
-from agents.methods.grpo import make_batch
-from agents.training.distributed import ALONE, Ranks, deal
-from agents.training.learner import Learner, UpdateSettings
-from agents.training.objectives import ClipSettings, clipped
+from agents.data.trajectories import Step, Trajectory, grouped
+from agents.training.distributed import ALONE, Ranks, launch
+from agents.training.rollouts import weighted
+from agents.training.state import State
 from tests import tiny
 
 CASES = {
-    "many passes": (UpdateSettings(tokens_per_pass=60), ClipSettings()),
-    "minibatches": (
-        UpdateSettings(tokens_per_pass=60, minibatches=3, epochs=2),
-        ClipSettings(old_logprobs="recomputed", correction="token"),
-    ),
-    "reference": (UpdateSettings(), ClipSettings(kl_weight=0.1, ratio="sequence")),
-    "clipped gradients": (UpdateSettings(max_grad_norm=0.01, weight_decay=0.1), ClipSettings()),
-    "checkpointing": (UpdateSettings(gradient_checkpointing=True), ClipSettings()),
+    "many passes": {"tokens_per_pass": 60},
+    "minibatches": {"tokens_per_pass": 60, "minibatches": 3, "epochs": 2, "old_logprobs": "recomputed", "correction": "token"},
+    "reference": {"kl_weight": 0.1, "ratio": "sequence"},
+    "checkpointing": {"gradient_checkpointing": True},
 }
 HAS_PEFT = importlib.util.find_spec("peft") is not None
 if HAS_PEFT:
-    CASES["adapters"] = (UpdateSettings(lora_rank=2, gradient_checkpointing=True), ClipSettings())
+    CASES["adapters"] = {"lora_rank": 2, "gradient_checkpointing": True}
 
 
 class Run(NamedTuple):
@@ -54,7 +52,8 @@ def lesson(seed=0, groups=3, trajectories=4):
                 steps.append(Step("", "", "", prompt, response, tuple(rng.uniform(-6.2, -5.8) for _ in response)))
                 prompt = (*goal, *ids(3, 20))
             played.append(Trajectory("t", "g", tuple(steps), float(number == 0), "exited", group))
-    return make_batch(played, AdvantageSettings(advantages="trajectory"))
+    _, args = tiny.language_model(tiny.tiny_model()[0], advantages="trajectory")
+    return weighted([(group, grpo.step_advantages(group, args)) for group in grouped(played)])
 
 
 def tiny_model():
@@ -68,17 +67,41 @@ def tiny_model():
     return model
 
 
-def new_learner(settings, clip=ClipSettings(), ranks=ALONE, model=None):  # noqa: B008 - frozen
-    torch.set_num_threads(1)
-    model = model or tiny_model()
-    return Learner(model, settings, clipped(clip), reference=deepcopy(model) if clip.kl_weight else None, ranks=ranks)
+class Learner:
+    """A model with the state of its run, alone or sharded among ranks."""
+
+    def __init__(self, model=None, ranks=ALONE, **options):
+        torch.set_num_threads(1)
+        made, self.args = tiny.language_model(model or tiny_model(), **options)
+        first = deepcopy(made.network) if options.get("kl_weight") else None
+        if ranks.count > 1:
+            own = ShardedLanguageModel(made.network, None, self.args, ranks)
+            first = ShardedLanguageModel(first, None, self.args, ranks) if first else None
+        else:
+            own, first = made, tiny.language_model(first, **options)[0] if first else None
+        method = SimpleNamespace(state_dict=dict, load_state_dict=lambda _: None)
+        self.own, self.first, self.ranks = own, first, ranks
+        self.state = (ShardedState if ranks.count > 1 else State)(self.args, own, method)
+
+    @property
+    def whole(self):
+        return getattr(self.own, "whole", self.own.network)
+
+    def learn(self, steps, rng, progress=0.0):
+        loss, optimizer = partial(grpo.clipped_loss, self.args), self.state.optimizer
+        found = grpo.learn(
+            self.own, optimizer, steps, loss, self.args, rng, reference=self.first, progress=progress, ranks=self.ranks
+        )
+        if isinstance(self.own, ShardedLanguageModel):
+            self.own.gather()
+        return found
 
 
 def train(learner, lessons=(0, 1, 2)):
     metrics = [learner.learn(lesson(number), random.Random(number)) for number in lessons]
-    return Run(
-        metrics, {name: value.detach().clone() for name, value in learner.model.named_parameters()}, learner.state_dict()
-    )
+    state = learner.state.state_dict()
+    weights = {name: value.detach().clone() for name, value in learner.whole.named_parameters()} if learner.whole else {}
+    return Run(metrics, weights, state)
 
 
 def assert_equal_runs(ours, theirs, tolerance=1e-5):
@@ -92,11 +115,11 @@ def assert_equal_runs(ours, theirs, tolerance=1e-5):
 
 def train_as_rank(index, count, folder):
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=index, world_size=count)
-    ranks = Ranks.here()
-    runs = {name: train(new_learner(*case, ranks)) for name, case in CASES.items()}
-    settings = CASES["many passes"]
-    resumed = new_learner(*settings, ranks, torch.load(folder / "model.pt", weights_only=False))
-    resumed.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
+    ranks = shard_ranks()
+    runs = {name: train(Learner(ranks=ranks, **case)) for name, case in CASES.items()}
+    model = torch.load(folder / "model.pt", weights_only=False)
+    resumed = Learner(model, ranks, **CASES["many passes"])
+    resumed.state.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
     runs["resumed"] = train(resumed, lessons=[2])
     if ranks.is_main:
         torch.save(runs, folder / "runs.pt")
@@ -108,9 +131,9 @@ def train_as_rank(index, count, folder):
 def two_ranks(tmp_path_factory):
     """The runs of two processes, and of one that went on in two after its second lesson."""
     folder = tmp_path_factory.mktemp("ranks")
-    alone = new_learner(*CASES["many passes"])
+    alone = Learner(**CASES["many passes"])
     state = train(alone, lessons=[0, 1]).state
-    torch.save(alone.model, folder / "model.pt")
+    torch.save(alone.own.network, folder / "model.pt")
     torch.save(state, folder / "state.pt")
     multiprocessing.spawn(train_as_rank, (2, folder), nprocs=2)
     return torch.load(folder / "runs.pt", weights_only=False)
@@ -118,50 +141,51 @@ def two_ranks(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES)
 def test_two_ranks_learn_what_one_process_does(two_ranks, case):
-    assert_equal_runs(two_ranks[case], train(new_learner(*CASES[case])))
+    assert_equal_runs(two_ranks[case], train(Learner(**CASES[case])))
 
 
 def test_training_goes_on_in_more_processes_and_in_fewer(two_ranks):
-    whole = train(new_learner(*CASES["many passes"]))
+    whole = train(Learner(**CASES["many passes"]))
     assert_equal_runs(two_ranks["resumed"], whole._replace(metrics=whole.metrics[2:]))
     # And back: what two ranks have saved, one process loads.
     model = tiny_model()
     model.load_state_dict(two_ranks["many passes"].weights, strict=False)
-    fewer = new_learner(*CASES["many passes"], model=model)
-    fewer.load_state_dict(two_ranks["many passes"].state)
-    whole = train(new_learner(*CASES["many passes"]), lessons=[0, 1, 2, 3])
+    fewer = Learner(model, **CASES["many passes"])
+    fewer.state.load_state_dict(two_ranks["many passes"].state)
+    whole = train(Learner(**CASES["many passes"]), lessons=[0, 1, 2, 3])
     assert_equal_runs(train(fewer, lessons=[3]), whole._replace(metrics=whole.metrics[3:]))
 
 
 @pytest.mark.parametrize("changes", [{"tokens_per_pass": 40}, {"gradient_checkpointing": True}], ids=str)
 def test_the_result_does_not_depend_on_how_it_is_computed(changes):
-    assert_equal_runs(train(new_learner(UpdateSettings(**changes))), train(new_learner(UpdateSettings())))
+    assert_equal_runs(train(Learner(**changes)), train(Learner()))
 
 
 def test_the_order_of_the_samples_does_not_matter():
     def learn(order):
-        learner = new_learner(UpdateSettings())
-        learner.learn(lesson().only(order), random.Random(0))
-        return Run([], dict(learner.model.named_parameters()), {})
+        learner = Learner()
+        steps = lesson()
+        learner.learn([steps[index] for index in order], random.Random(0))
+        return Run([], dict(learner.whole.named_parameters()), {})
 
-    count = len(lesson().samples)
+    count = len(lesson())
     assert_equal_runs(learn(range(count)), learn(random.Random(1).sample(range(count), count)))
 
 
 def test_a_linear_schedule_makes_steps_shorter_as_the_training_goes_on():
-    def moved(settings, progress):
-        learner = new_learner(settings)
-        before = [value.detach().clone() for value in learner.model.parameters()]
+    def moved(progress, **options):
+        learner = Learner(**options)
+        before = [value.detach().clone() for value in learner.whole.parameters()]
         learner.learn(lesson(), random.Random(0), progress)
-        return sum((new - old).norm().item() for new, old in zip(learner.model.parameters(), before, strict=True))
+        return sum((new - old).norm().item() for new, old in zip(learner.whole.parameters(), before, strict=True))
 
-    linear = UpdateSettings(schedule="linear")
-    assert moved(linear, 0.75) == pytest.approx(0.25 * moved(linear, 0.0), rel=1e-2)
-    assert moved(UpdateSettings(), 0.75) == moved(UpdateSettings(), 0.0) == moved(linear, 0.0)
+    linear = {"schedule": "linear"}
+    assert moved(0.75, **linear) == pytest.approx(0.25 * moved(0.0, **linear), rel=1e-2)
+    assert moved(0.75) == moved(0.0) == moved(0.0, **linear)
 
 
 def test_half_precision_computes_about_the_same_and_keeps_the_weights_whole():
-    half, full = (train(new_learner(UpdateSettings(dtype=dtype)), [0]) for dtype in ("bfloat16", "float32"))
+    half, full = (train(Learner(dtype=dtype), [0]) for dtype in ("bfloat16", "float32"))
     assert {value.dtype for value in half.weights.values()} == {torch.float32}
     assert half.metrics[0]["loss"] != full.metrics[0]["loss"]
     assert half.metrics[0]["loss"] == pytest.approx(full.metrics[0]["loss"], abs=0.02)
@@ -170,10 +194,10 @@ def test_half_precision_computes_about_the_same_and_keeps_the_weights_whole():
 @pytest.mark.skipif(not HAS_PEFT, reason="no peft here: pip install peft")
 def test_adapters_learn_and_the_weights_stay():
     before = dict(tiny.tiny_model()[0].named_parameters())
-    learner = new_learner(UpdateSettings(lora_rank=2, learning_rate=1e-2))
+    learner = Learner(lora_rank=2, learning_rate=1e-2)
     after = train(learner).weights
     assert {name for name in after if "lora" in name} == {
-        name for name, value in learner.model.named_parameters() if value.requires_grad
+        name for name, value in learner.whole.named_parameters() if value.requires_grad
     }
     for name, value in before.items():
         ours = after.get(name, after.get(name.replace("proj.", "proj.base_layer.")))
@@ -182,7 +206,7 @@ def test_adapters_learn_and_the_weights_stay():
 
 
 def test_parts_hold_every_sample_once_and_about_as_many_tokens():
-    samples = lesson(groups=10, trajectories=8).samples
+    samples = [Sample(item.step.prompt_ids, item.step.response_ids) for item in lesson(groups=10, trajectories=8)]
     parts = deal(samples, 4)
     assert sorted(index for part in parts for index in part) == list(range(len(samples)))
     prompts = [{samples[index].prompt_ids for index in part} for part in parts]
@@ -194,3 +218,35 @@ def test_parts_hold_every_sample_once_and_about_as_many_tokens():
 def test_a_rank_may_have_nothing_to_do():
     assert deal([Sample((1,), (2,)), Sample((1,), (3,))], 2) in ([[0, 1], []], [[], [0, 1]])
     assert deal([], 2) == [[], []]
+
+
+# Processes of this machine, which have whole copies of the model and play and learn a part each.
+
+
+def learn_here(cases):
+    ranks = Ranks.here()
+    runs = {}
+    for name, case in cases.items():
+        learner = Learner(**case)
+        learner.ranks = ranks
+        runs[name] = train(learner)
+    return runs
+
+
+def test_processes_with_whole_copies_learn_what_one_does():
+    cases = {name: case for name, case in CASES.items() if name != "adapters"}
+    for name, run in launch(learn_here, 2, cases).items():
+        assert_equal_runs(run, train(Learner(**CASES[name])))
+
+
+def fail_in_the_second():
+    ranks = Ranks.here()
+    if ranks.index == 1:
+        raise ZeroDivisionError("a blunder")
+    return ranks.gather([1])
+
+
+def test_an_error_in_another_process_is_raised_with_its_traceback():
+    with pytest.raises(ZeroDivisionError, match="a blunder") as raised:
+        launch(fail_in_the_second, 2)
+    assert "in fail_in_the_second" in str(raised.value.__notes__)

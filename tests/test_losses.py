@@ -6,8 +6,12 @@ import pytest
 import torch
 from torch import tensor
 
-from agents.methods import advantages as credit
+from agents import grpo
+from agents.data.trajectories import Step, Trajectory
+from agents.train_rl import make_settings
 from agents.training import losses
+from agents.training.losses import Tokens
+from agents.training.rollouts import CONSTANT_TOKENS, weighted
 
 
 def test_logprobs_are_those_of_a_softmax():
@@ -15,25 +19,31 @@ def test_logprobs_are_those_of_a_softmax():
     assert losses.token_logprobs(logits, tensor([1, 1])).exp().tolist() == pytest.approx([0.75, 0.125])
 
 
+def clipped(now, old, advantages, weights, *, sampled=None, reference=None, lengths=None, **options):
+    """Return the clipped loss of tokens, each a response unless lengths are given, and what it tells of them."""
+    args = make_settings("grpo", model="m", out="out", **{"old_logprobs": "recomputed", "clip_high": 0.2, **options})
+    lengths = tuple(lengths or [1] * len(now))
+    return grpo.clipped_loss(
+        args, Tokens(now, old, old if sampled is None else sampled, advantages, weights, lengths, reference)
+    )
+
+
 def test_clipped_loss_by_hand():
     sampled = tensor([0.5, 0.5, 0.5, 0.5]).log()
     now = tensor([0.75, 0.75, 0.25, 0.5]).log().requires_grad_()
     advantages = tensor([1.0, -1.0, -1.0, 2.0])
     # ratios 1.5, 1.5, 0.5, 1; clipped to [0.8, 1.3]
-    result = losses.clipped_loss(now, sampled, advantages, tensor([0.25] * 4), clip_low=0.2, clip_high=0.3)
-    assert result.loss.item() == pytest.approx(-0.25 * (1.3 - 1.5 - 0.8 + 2.0))
-    assert result.clipped_fraction == 0.5
-    assert result.ratio_max == pytest.approx(1.5)
-    result.loss.backward()
+    loss, told = clipped(now, sampled, advantages, tensor([0.25] * 4), clip_high=0.3)
+    assert loss.item() == pytest.approx(-0.25 * (1.3 - 1.5 - 0.8 + 2.0))
+    assert told["clipped"] == 2
+    loss.backward()
     # Where the clip acts there is no gradient; elsewhere it is -w r A.
     assert now.grad.tolist() == pytest.approx([0, 0.25 * 1.5, 0, -0.5])
 
 
 def test_a_higher_upper_clip_lets_good_tokens_rise_further():
     now, old = tensor([1.25]).log(), tensor([1.0]).log()
-    low, high = (
-        losses.clipped_loss(now, old, tensor([1.0]), tensor([1.0]), clip_high=clip).loss.item() for clip in (0.2, 0.28)
-    )
+    low, high = (clipped(now, old, tensor([1.0]), tensor([1.0]), clip_high=clip)[0].item() for clip in (0.2, 0.28))
     assert (low, high) == pytest.approx((-1.2, -1.25))
 
 
@@ -41,9 +51,9 @@ def test_kl_by_hand():
     policy, reference = tensor([0.5]).log(), tensor([0.25]).log()
     expected = 0.5 - math.log(0.5) - 1
     assert losses.k3(policy, reference).item() == pytest.approx(expected)
-    result = losses.clipped_loss(policy, policy, tensor([0.0]), tensor([1.0]), kl_weight=0.1, reference_logprobs_N=reference)
-    assert result.loss.item() == pytest.approx(0.1 * expected)
-    assert result.kl == pytest.approx(expected)
+    loss, told = clipped(policy, policy, tensor([0.0]), tensor([1.0]), kl_weight=0.1, reference=reference)
+    assert loss.item() == pytest.approx(0.1 * expected)
+    assert told["kl"] == pytest.approx(expected)
 
 
 def test_kl_is_never_negative():
@@ -56,10 +66,10 @@ def test_the_ratio_of_a_sequence_by_hand():
     # Responses of two tokens and of one: ratios 2 and 0.5 (their geometric mean is 1), and 1.5, which is clipped to 1.2.
     old = tensor([0.25, 0.5, 0.5]).log()
     now = tensor([0.5, 0.25, 0.75]).log().requires_grad_()
-    result = losses.clipped_loss(now, old, tensor([1.0, 1.0, 2.0]), tensor([0.25, 0.25, 0.5]), sequence_lengths_S=[2, 1])
-    assert result.loss.item() == pytest.approx(-(0.5 * 1 + 0.5 * 1.2 * 2))
-    assert result.clipped_fraction == pytest.approx(1 / 3)
-    result.loss.backward()
+    loss, told = clipped(now, old, tensor([1.0, 1.0, 2.0]), tensor([0.25, 0.25, 0.5]), lengths=[2, 1], ratio="sequence")
+    assert loss.item() == pytest.approx(-(0.5 * 1 + 0.5 * 1.2 * 2))
+    assert told["clipped"] == 1
+    loss.backward()
     # Each token of the first response moves the ratio alike: -sum(w) r A / 2. The second is cut.
     assert now.grad.tolist() == pytest.approx([-0.25, -0.25, 0])
 
@@ -69,28 +79,20 @@ def test_lengths_must_be_those_of_the_tokens():
         losses.sequence_means(tensor([1.0, 2.0, 3.0]), [1, 1])
 
 
-def test_importance_weights_by_hand():
+@pytest.mark.parametrize(
+    ("correction", "weights"),
+    # The ratios of the tokens are 3, 0.5, 1.6 and 1, those of the responses 1.5 and 1.6. What is above 1.55 is cut, or dropped.
+    [("none", [1, 1, 1, 1]), ("token", [1.55, 0.5, 1.55, 1]), ("sequence_mask", [1.5, 1.5, 0, 0])],
+)
+def test_importance_weights_scale_the_objective_and_not_the_kl(monkeypatch, correction, weights):
+    monkeypatch.setattr(grpo, "CORRECTION_CAP", 1.55)
     old, sampled = tensor([0.6, 0.2, 0.8, 0.1]).log(), tensor([0.2, 0.4, 0.5, 0.1]).log()
-
-    def weigh(correction):
-        return losses.importance_weights(old, sampled, [2, 2], correction, cap=1.55).tolist()
-
-    assert weigh("none") == [1, 1, 1, 1]
-    assert weigh("token") == pytest.approx([1.55, 0.5, 1.55, 1])  # 3 and 1.6 are cut
-    assert weigh("sequence_mask") == pytest.approx([1.5, 1.5, 0, 0])  # 3 * 0.5, and 1.6 is past the cap
-
-
-def test_importance_weights_scale_the_objective_and_not_the_kl():
-    policy, reference = tensor([0.5]).log(), tensor([0.25]).log()
-    arguments = {"kl_weight": 0.1, "reference_logprobs_N": reference}
-    plain = losses.clipped_loss(policy, policy, tensor([2.0]), tensor([1.0]), **arguments).loss
-    halved = losses.clipped_loss(policy, policy, tensor([2.0]), tensor([1.0]), importance_N=tensor([0.5]), **arguments).loss
-    assert (halved - plain).item() == pytest.approx(0.5 * 2.0)
-
-
-def test_importance_weights_carry_no_gradient():
-    old = tensor([0.6]).log().requires_grad_()
-    assert not losses.importance_weights(old, tensor([0.5]).log(), [1], "token").requires_grad
+    now, reference = old.clone().requires_grad_(), tensor([0.5] * 4).log()
+    options = {"sampled": sampled, "lengths": [2, 2], "correction": correction, "reference": reference, "kl_weight": 0.1}
+    loss, told = clipped(now, old, tensor([1.0] * 4), tensor([1.0] * 4), **options)
+    assert loss.item() == pytest.approx(-sum(weights) + 0.1 * told["kl"], abs=1e-5)
+    clipped(now, old, tensor([1.0] * 4), tensor([1.0] * 4), **{**options, "kl_weight": 0.0})[0].backward()
+    assert now.grad.tolist() == pytest.approx([-weight for weight in weights], abs=1e-5)
 
 
 def test_mismatch_by_hand():
@@ -110,7 +112,7 @@ def random_rows():
     return mask, now.requires_grad_(), old, sampled, reference, torch.randn(len(LENGTHS), generator=generator)
 
 
-def trl_loss(*, loss_type="dapo", level="token", beta=0.0, correction=None, constant=20):
+def trl_loss(*, loss_type="dapo", level="token", beta=0.0, correction=None):
     """Return the loss of TRL's trainer and its gradient; only its model and its processes are stood in for."""
     grpo_trainer = pytest.importorskip("trl.trainer.grpo_trainer")
     mask, now, old, sampled, reference, advantages = random_rows()
@@ -131,7 +133,7 @@ def trl_loss(*, loss_type="dapo", level="token", beta=0.0, correction=None, cons
         epsilon_high=0.28,
         importance_sampling_level=level,
         loss_type=loss_type,
-        max_completion_length=constant,
+        max_completion_length=CONSTANT_TOKENS,
         model=SimpleNamespace(training=True),
         off_policy_mask_threshold=None,
         top_entropy_quantile=1.0,
@@ -149,24 +151,26 @@ def trl_loss(*, loss_type="dapo", level="token", beta=0.0, correction=None, cons
     return loss.item(), now.grad
 
 
-def our_loss(weighting, *, level="token", beta=0.0, correction=None, constant=20):
+def our_loss(weighting, *, level="token", beta=0.0, correction="none"):
     mask, now, old, sampled, reference, advantages = random_rows()
-    kept = mask.bool()
-    weights = credit.token_weights(LENGTHS, [1] * len(LENGTHS), len(LENGTHS), weighting, constant_tokens=constant)
-    lengths = tensor(LENGTHS)
-    result = losses.clipped_loss(
+    kept, lengths = mask.bool(), tensor(LENGTHS)
+    made = [Trajectory("t", "g", (Step("", "", "", (), (1,) * length),), 0.0, "exited") for length in LENGTHS]
+    weights = tensor([item.weight for item in weighted([(made, [1.0] * len(made))], weighting)])
+    loss, _ = clipped(
         now[kept],
         old[kept],
         advantages.repeat_interleave(lengths),
-        tensor(weights).repeat_interleave(lengths),
+        weights.repeat_interleave(lengths),
+        sampled=sampled[kept],
+        reference=reference[kept] if beta else None,
+        lengths=LENGTHS,
         clip_high=0.28,
         kl_weight=beta,
-        reference_logprobs_N=reference[kept],
-        sequence_lengths_S=LENGTHS if level == "sequence" else None,
-        importance_N=losses.importance_weights(old[kept], sampled[kept], LENGTHS, correction or "none", cap=2.0),
+        ratio=level,
+        correction=correction,
     )
-    result.loss.backward()
-    return result.loss.item(), now.grad
+    loss.backward()
+    return loss.item(), now.grad
 
 
 @pytest.mark.parametrize(
@@ -179,8 +183,8 @@ def our_loss(weighting, *, level="token", beta=0.0, correction=None, constant=20
         ("token_mean", "bnpo", {"beta": 0.04}),
         ("token_mean", "dapo", {"correction": "token", "beta": 0.04}),
         ("token_mean", "dapo", {"correction": "sequence_mask"}),
-        ("dr_grpo", "dr_grpo", {"constant": 20}),
-        ("dr_grpo", "dr_grpo", {"constant": 7, "level": "sequence", "correction": "token"}),
+        ("dr_grpo", "dr_grpo", {}),
+        ("dr_grpo", "dr_grpo", {"level": "sequence", "correction": "token"}),
     ],
 )
 def test_the_loss_is_that_of_trl_where_trl_can_express_it(weighting, loss_type, options):

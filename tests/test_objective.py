@@ -1,18 +1,18 @@
 """The objective as a learner takes it: what must not change the update, and what must."""
 
 from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
 import torch
 
-from agents.data.trajectories import Step, Trajectory
-from agents.methods.estimators import AdvantageSettings
-from agents.methods.grpo import make_batch
-from agents.models.batches import batch_logprobs, pack
+from agents import grpo
+from agents.data.trajectories import Step, Trajectory, grouped
 from agents.training import losses
-from agents.training.learner import Learner, UpdateSettings
-from agents.training.objectives import ClipSettings, clipped
+from agents.training.losses import Tokens
+from agents.training.rollouts import weighted
 from tests import tiny
 
 
@@ -47,18 +47,21 @@ def trajectories(model):
     return made
 
 
-def update(model, lesson, **settings):
-    """Return the weights and the metrics after learning the lesson, with plain gradient steps: Adam would hide their size."""
-    clip = {name: settings.pop(name) for name in vars(ClipSettings()) if name in settings}
-    options = UpdateSettings(**{"learning_rate": 1.0, "max_grad_norm": 1e9, **settings})
-    learner = Learner(deepcopy(model), options, clipped(ClipSettings(**clip)))
-    learner.optimizer = torch.optim.SGD(learner.model.parameters(), settings.get("learning_rate", 1.0))
-    metrics = learner.learn(lesson, Random(0))
-    return torch.cat([parameter.detach().flatten() for parameter in learner.model.parameters()]), metrics
+def update(model, steps, tokens_per_pass=16_384, correction="none", max_grad_norm=1e9, **settings):
+    """Return the weights and the metrics after learning the steps, with plain gradient steps: Adam would hide their size."""
+    rate = settings.setdefault("learning_rate", 1.0)
+    trained, args = tiny.language_model(deepcopy(model), tokens_per_pass=tokens_per_pass, correction=correction, **settings)
+    optimizer = torch.optim.SGD(trained.network.parameters(), rate)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grpo, "MAX_GRAD_NORM", max_grad_norm)
+        metrics = grpo.learn(trained, optimizer, steps, partial(grpo.clipped_loss, args), args, Random(0))
+    return torch.cat([parameter.detach().flatten() for parameter in trained.network.parameters()]), metrics
 
 
 def lesson_of(trajectories, **settings):
-    return make_batch(trajectories, AdvantageSettings(**settings))
+    _, args = tiny.language_model(tiny.tiny_model()[0], **settings)
+    parts = [(group, grpo.step_advantages(group, args)) for group in grouped(trajectories)]
+    return weighted([part for part in parts if any(part[1])], args.weighting)
 
 
 WEIGHTINGS = ["paper", "constant", "dr_grpo", "token_mean"]
@@ -70,7 +73,7 @@ WEIGHTINGS = ["paper", "constant", "dr_grpo", "token_mean"]
 )
 def test_neither_order_nor_packing_changes_an_update(model, trajectories, weighting, changes):
     lesson = lesson_of(trajectories, weighting=weighting, advantages="trajectory")
-    shuffled = lesson.only(Random(1).sample(range(len(lesson.samples)), len(lesson.samples)))
+    shuffled = Random(1).sample(lesson, len(lesson))
     whole, metrics = update(model, lesson, **changes)
     for other, tokens_per_pass in ((lesson, 1), (shuffled, 40)):
         weights, own = update(model, other, tokens_per_pass=tokens_per_pass, **changes)
@@ -84,15 +87,14 @@ def test_gradients_of_parts_sum_to_that_of_the_whole(model, trajectories, weight
     lesson = lesson_of(trajectories, weighting=weighting, advantages="trajectory")
 
     def gradient(part):
-        own = deepcopy(model)
-        for batch in pack(part.samples, 10_000):
-            logprobs = batch_logprobs(own, batch)
-            sampled = torch.tensor([value for index in batch.samples for value in part.sampled_logprobs[index]])
-            losses.clipped_loss(logprobs, sampled, batch.spread(part.advantages), batch.spread(part.weights)).loss.backward()
-        return torch.cat([parameter.grad.flatten() for parameter in own.parameters()])
+        own, args = tiny.language_model(deepcopy(model))
+        for places, values in own.logprobs([own.choices(step.episode)[step.number] for step in part]):
+            chosen = [part[place] for place in places]
+            old = [torch.tensor(step.step.logprobs) for step in chosen]
+            grpo.clipped_loss(args, Tokens.of(values, chosen, old, None))[0].backward()
+        return torch.cat([parameter.grad.flatten() for parameter in own.network.parameters()])
 
-    indices = range(len(lesson.samples))
-    parts = [lesson.only([index for index in indices if index % 3 == rank]) for rank in range(3)]
+    parts = [lesson[rank::3] for rank in range(3)]
     torch.testing.assert_close(sum(gradient(part) for part in parts), gradient(lesson), atol=1e-6, rtol=1e-4)
 
 
@@ -117,11 +119,16 @@ def test_recomputed_logprobs_change_nothing_where_the_sampler_is_the_trainer(mod
         assert metrics["mismatch_largest"] < 1e-4
 
 
+def unlikely(item, nats):
+    """Return a step whose tokens the sampler thought less likely."""
+    steps = [replace(step, logprobs=tuple(value - nats for value in step.logprobs)) for step in item.episode.steps]
+    return item._replace(episode=replace(item.episode, steps=tuple(steps)))
+
+
 def test_a_sampler_that_is_not_the_trainer_is_measured_and_corrected(model, trajectories):
     lesson = lesson_of(trajectories)
     # This sampler thought each token less likely by a factor of 4 than the trainer does.
-    off = lesson._replace(sampled_logprobs=[tuple(x - 1.3863 for x in row) for row in lesson.sampled_logprobs])
-    off = off._replace(old_logprobs=off.sampled_logprobs)
+    off = [unlikely(item, 1.3863) for item in lesson]
     plain, _ = update(model, lesson)
     _, clipped = update(model, off)
     assert clipped["clipped"] > 0.1  # every good token is past the clip before the first update
@@ -136,17 +143,9 @@ def test_a_sampler_that_is_not_the_trainer_is_measured_and_corrected(model, traj
     assert dropped["grad_norm"] == 0
 
 
-def test_the_gap_of_contexts_that_were_never_sampled_is_measured(model, trajectories):
-    foreign = make_batch(trajectories, AdvantageSettings(), lambda item: [(7, 8, 9)] * len(item.steps))
-    _, metrics = update(model, foreign, old_logprobs="recomputed")
-    _, exact = update(model, lesson_of(trajectories), old_logprobs="recomputed")
-    assert metrics["mismatch_mean"] > 1000 * exact["mismatch_mean"]
-    assert metrics["mismatch_kl"] > 0
-
-
-def test_a_correction_needs_recomputed_logprobs():
+def test_a_correction_needs_recomputed_logprobs(model):
     with pytest.raises(ValueError, match="expected 'recomputed'"):
-        clipped(ClipSettings(correction="token"))
+        tiny.language_model(model, correction="token")
 
 
 def test_nothing_is_learned_from_nothing(model):

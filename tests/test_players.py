@@ -103,23 +103,6 @@ def test_an_error_is_raised_with_its_traceback():
         assert "def blunder" in str(raised.value.__notes__) or "in blunder" in str(raised.value.__notes__)
 
 
-def make_player_that_counts():
-    return make_player()._replace(calls={"add": lambda one, other: (os.getpid(), one + other)})
-
-
-def test_processes_are_called_with_arguments_of_their_own_also_while_they_play():
-    with closing(Players(make_player_that_counts, 2, num_envs=8)) as players:
-        played(players)
-        before = players.cpu_s
-        first, second = players.call("add", [(1, 2), (3, 4)])
-        assert (first[1], second[1]) == (3, 7)
-        assert first[0] != second[0]
-        assert players.cpu_s >= before
-        players.begin(EPISODES)
-        assert [value for _, value in players.call("add", [(5, 6), (7, 8)])] == [11, 15]
-        assert {episode.number for episode, _ in players.play()} == {episode.number for episode in EPISODES}
-
-
 def make_player_of_long_replies(pipe):
     descriptor = os.open(pipe, os.O_WRONLY)
 
@@ -206,7 +189,7 @@ def test_training_on_several_processes(tmp_path, model_folder, kind):
     assert rows[-1]["lag"] == 0
 
 
-@pytest.mark.parametrize("changes", [{"workers": 2}, {"advantages": "forks"}, {"lora_rank": 2}])
+@pytest.mark.parametrize("changes", [{"workers": 2}, {"cluster": "local"}, {"vllm": "http://127.0.0.1:1"}])
 def test_what_needs_one_process_refuses_several(tmp_path, model_folder, changes):
     with pytest.raises(ValueError, match="processes is 2; expected 1 with"):
         train_rl.train(

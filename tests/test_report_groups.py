@@ -10,10 +10,10 @@ from agents.data.trajectories import Step, Trajectory, grouped
 from agents.evaluation.report.curves import successes, trees
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import RunGroup, Sources, newest_groups, read_sources
-from agents.methods.estimators import step_advantages
-from agents.methods.grpo import GRPOSettings, make_batch
+from agents.grpo import step_advantages
 from agents.rollouts.groups import Group
-from agents.training.rollouts import CreditedGroup, credited, group_files, read_groups, write_groups
+from agents.train_rl import make_settings
+from agents.training.rollouts import CreditedGroup, credited, group_files, read_groups, weighted, write_groups
 from tests import needs
 from tests.test_report import chromium  # noqa: F401 - a fixture
 from webarena_gym.tasks import Task
@@ -41,22 +41,31 @@ def rollouts(seed, size=8, group=0):
     return made
 
 
+def settings_of(**options):
+    return make_settings("grpo", model="m", out="out", **options)
+
+
+def steps_of(trajectories, settings):
+    parts = [(group, step_advantages(group, settings)) for group in grouped(trajectories)]
+    return weighted([part for part in parts if any(part[1])])
+
+
 def group_of(seed, number=0):
     group = Group(number, Task("t/1", ("shopping",), "", "Goal", {}), rollouts(seed, group=number))
-    return credited([group], make_batch(group.trajectories, GRPOSettings()))[0]
+    return credited([group], steps_of(group.trajectories, settings_of()))[0]
 
 
 @pytest.mark.parametrize("advantages", ["state", "trajectory", "gigpo"])
 @pytest.mark.parametrize("seed", range(8))
 def test_every_step_has_the_advantage_that_it_is_trained_with(seed, advantages):
-    settings = GRPOSettings(advantages=advantages)
+    settings = settings_of(advantages=advantages)
     trajectories = [item for number in range(3) for item in rollouts(seed + number, group=number)]
     trajectories[2] = Trajectory("t/1", "Goal", trajectories[2].steps, float("nan"), "failed", failure="broken")
     groups = [
         Group(number, Task("t/1", ("shopping",), "", "Goal", {}), trajectories[8 * number : 8 * number + 8])
         for number in range(3)
     ]
-    found = credited(groups, make_batch(trajectories, settings))
+    found = credited(groups, steps_of(trajectories, settings))
     for own, of_group in zip(found, grouped(trajectories), strict=True):
         expected = step_advantages(of_group, settings)
         assert own.trajectories == of_group

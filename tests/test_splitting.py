@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from agents.data.demonstrations import SplitSettings, demonstrate, episodes, pieces
 from agents.models.pointer.reader import Reader
-from agents.rollouts.settings import HorizonSettings
 from agents.settings import build
 from agents.train_rl import train
 from agents.training.epochs import find_episodes
@@ -109,10 +108,9 @@ def test_step_limits_grow_while_training_goes_on(tmp_path):
 
 def test_step_limits_that_cannot_be_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"step_limits=\(5, 2\)"):
-        HorizonSettings(step_limits=(5, 2))
-    train_pointer(clone_settings(tmp_path / "clone", updates=1))
+        rl_settings(tmp_path / "clone", tmp_path / "run", step_limits=(5, 2))
     with pytest.raises(ValueError, match="expected none above max_steps=8"):
-        train(rl_settings(tmp_path / "clone", tmp_path / "run", step_limits=(5, 9)))
+        rl_settings(tmp_path / "clone", tmp_path / "run", step_limits=(5, 9))
 
 
 def test_a_learner_whose_step_limits_grow_learns(tmp_path):

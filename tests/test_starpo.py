@@ -6,14 +6,15 @@ from random import Random
 import pytest
 import torch
 
-from agents import train_rl
+from agents import grpo, train_rl
 from agents.data.trajectories import Step
-from agents.methods.starpo import StarPO, StarPOSettings, deviation, generalised_advantages, most_uncertain, whitened
+from agents.methods.starpo import deviation, generalised_advantages, most_uncertain, whitened
+from agents.models.critics import CriticSettings
 from agents.rollouts.groups import Group
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
-from tests.test_baselines import batch, resources, trajectory
+from tests.test_baselines import method_of, trajectory
 from tests.test_train import assert_same_weights, interrupted, success, unsure_clone
 
 TASK = tiny.tasks(1)[0]
@@ -22,7 +23,7 @@ TASK = tiny.tasks(1)[0]
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     torch.set_num_threads(1)
-    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(grpo, "create_envs", tiny.create_envs)
 
 
 @pytest.fixture(scope="module")
@@ -103,43 +104,37 @@ def test_generalised_advantages_are_sums_of_discounted_differences(seed):
 
 
 def test_whitened_advantages_have_the_mean_0_and_the_deviation_1():
-    own = whitened([[1.0, 2.0], [3.0]])
-    assert [len(part) for part in own] == [2, 1]
-    assert sum(map(sum, own)) == pytest.approx(0)
-    assert sum(value**2 for part in own for value in part) / 3 == pytest.approx(1)
-    assert whitened([[0.5], [0.5]]) == [[0.0], [0.0]]
+    own = whitened([1.0, 2.0, 3.0])
+    assert sum(own) == pytest.approx(0)
+    assert sum(value**2 for value in own) / 3 == pytest.approx(1)
+    assert whitened([0.5, 0.5]) == [0.0, 0.0]
     assert whitened([]) == []
 
 
 @pytest.mark.parametrize("advantages", ["gae", "group"])
 def test_each_trajectory_weighs_alike_and_in_it_each_token(advantages):
-    method = StarPO(StarPOSettings(starpo_advantages=advantages, starpo_kept=1.0), resources(*tiny.tiny_model(), tiny.tasks(1)))
+    method = method_of("starpo", tiny.tasks(1), starpo_advantages=advantages, starpo_kept=1.0)
     items = [trajectory([-1.0], [-1.0, -1.0], reward=1.0), trajectory([-1.0] * 4, reward=0.0), trajectory(reward=0.0)]
-    trained, _ = method.make_batch(batch(Group(0, TASK, items)), Random(0))
-    assert trained.weights == [pytest.approx(1 / 6), pytest.approx(1 / 6), pytest.approx(1 / 8)]
-    assert trained.advantages == pytest.approx([2**-0.5, 2**-0.5, -(2**0.5)] if advantages == "gae" else [1, 1, -1])
+    trained, _ = method.batch([Group(0, TASK, items)], Random(0))
+    assert [item.weight for item in trained] == [pytest.approx(1 / 6), pytest.approx(1 / 6), pytest.approx(1 / 8)]
+    assert [item.advantage for item in trained] == pytest.approx(
+        [2**-0.5, 2**-0.5, -(2**0.5)] if advantages == "gae" else [1, 1, -1]
+    )
 
 
 def test_the_baseline_is_the_critic_from_before_it_knew_the_outcomes():
-    settings = StarPOSettings(starpo_kept=1.0, critic_learning_rate=0.1, critic_epochs=20)
-    method = StarPO(settings, resources(*tiny.tiny_model(), tiny.tasks(1)))
+    method = method_of("starpo", tiny.tasks(1), starpo_kept=1.0)
+    method.critic = method.critics.create(CriticSettings(critic_learning_rate=0.1, critic_epochs=20))
     won, lost = (trajectory([-1.0], reward=reward) for reward in (1.0, 0.0))
     lost = replace(lost, steps=(Step("", "", "", (30, 31), (20,), (-1.0,)),))
-    first, metrics = method.make_batch(batch(Group(0, TASK, [won, lost])), Random(0))
+    first, metrics = method.batch([Group(0, TASK, [won, lost])], Random(0))
     assert metrics["critic_loss"] == pytest.approx(0.6931, abs=1e-3)
-    assert first.advantages == [1.0, -1.0]  # one half was expected of both
+    assert [item.advantage for item in first] == [1.0, -1.0]  # one half was expected of both
     both_won = replace(lost, reward=1.0)
-    later, _ = method.make_batch(batch(Group(1, TASK, [won, both_won])), Random(1))
-    assert later.advantages == [-1.0, 1.0]  # the second was expected to fail
+    later, _ = method.batch([Group(1, TASK, [won, both_won])], Random(1))
+    assert [item.advantage for item in later] == [-1.0, 1.0]  # the second was expected to fail
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"starpo_kept": 0.0}, "starpo_kept is 0.0; expected more than 0"),
-        ({"starpo_advantages": "group", "starpo_lambda": 0.5}, "starpo_lambda is 0.5, but does nothing"),
-    ],
-)
-def test_options_without_sense_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        StarPOSettings(**options)
+def test_a_share_of_no_groups_is_refused():
+    with pytest.raises(ValueError, match=r"starpo_kept is 0\.0; expected more than 0"):
+        make_settings("starpo", model="m", out="out", starpo_kept=0.0)

@@ -4,13 +4,15 @@ from random import Random
 
 import pytest
 
+from agents import grpo
 from agents.data.demonstrations import draw_tasks
 from agents.data.expert import Shown, in_env, play_expert
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.structured import Judged, RewardSettings, Structured, StructuredSettings, align, judge, structured_rewards
+from agents.methods.structured import Judged, align, judge, structured_rewards
 from agents.rollouts.groups import Group
+from agents.train_rl import make_settings
 from tests import tiny
-from tests.test_baselines import batch, resources
+from tests.test_baselines import method_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 
 DIALECT = DIALECTS["webrl"]
@@ -23,6 +25,10 @@ def trajectory(*steps, reward=0.0):
     written = [(page, done if isinstance(done, str) else DIALECT.format(done)) for page, done in steps]
     made = tuple(Step(page, reply, "", (hash(page) % 1000,), (1,), (-1.0,)) for page, reply in written)
     return Trajectory("t", "goal", made, reward, "exited")
+
+
+def settings_of(**options):
+    return make_settings("structured", model="m", out="out", **options)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(se
     pages = [f"page {rng.randint(0, 3)}" for _ in actions]  # pages may come again
     expected = [Shown(page, action) for page, action in zip(pages, actions, strict=True)]
     expert = trajectory(*((shown.page, shown.action) for shown in expected), reward=1.0)
-    settings = RewardSettings(progress_weight=1.0)
+    settings = settings_of(progress_weight=1.0)
     judged, progress = align(expert, expected)
     assert judged == [Judged(True, True, True, True)] * len(expected)
     assert progress == pytest.approx([number / len(expected) for number in range(len(expected) + 1)])
@@ -69,7 +75,7 @@ def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(se
 def test_pages_that_the_expert_never_saw_earn_the_format_alone():
     expected = [Shown("start", TYPE), Shown("end", EXIT)]
     episode = trajectory(("other", Action(Kind.CLICK, "1")), ("other", "nothing"), ("end", EXIT))
-    assert structured_rewards(episode, expected, RewardSettings()) == pytest.approx([0.1, -1.0, 1.0])
+    assert structured_rewards(episode, expected, settings_of()) == pytest.approx([0.1, -1.0, 1.0])
     assert align(episode, expected)[1] == [0.0, 0.0, 0.5, 1.0]  # the page of the second step was reached without the first
 
 
@@ -100,8 +106,8 @@ def method(monkeypatch):
     task = Solved("t", "goal", "lamp")
 
     def make(**options):
-        own = Structured(StructuredSettings(rewards=RewardSettings(**options)), resources(*tiny.tiny_model(), [task]))
-        own._expected["t"] = [Shown("start", TYPE), Shown("end", EXIT)]
+        own = method_of("structured", [task], **options)
+        own.expected["t"] = [Shown("start", TYPE), Shown("end", EXIT)]
         return own, task
 
     return make
@@ -116,8 +122,10 @@ ROLLOUTS = [
 
 def test_equal_outcomes_are_told_apart_by_their_steps(method):
     own, task = method(outcome_weight=0.0)
-    trained, metrics = own.make_batch(batch(Group(0, task, ROLLOUTS[1:])), Random(0))
-    assert trained.advantages == pytest.approx([2.0, 0.0, -2.0, 0.0])  # the one that began as the expert, and the other
+    trained, metrics = own.batch([Group(0, task, ROLLOUTS[1:])], Random(0))
+    assert [item.advantage for item in trained] == pytest.approx(
+        [2.0, 0.0, -2.0, 0.0]
+    )  # the one that began as the expert, and the other
     assert metrics["kind_right"] == pytest.approx(2 / 3)
     assert metrics["format_right"] == metrics["known_steps"] == 3 / 4
     assert metrics["format_of_failures"] == pytest.approx(0.3 / (1.0 + 0.4 + 0.1))
@@ -127,20 +135,21 @@ def test_equal_outcomes_are_told_apart_by_their_steps(method):
 
 def test_outcome_and_structure_are_weighed(method):
     group = Group(0, method()[1], ROLLOUTS)
-    outcome, structured, both = (
-        method(outcome_weight=first, structured_weight=second)[0].make_batch(batch(group), Random(0))[0].advantages
-        for first, second in ((1.0, 0.0), (0.0, 1.0), (0.5, 2.0))
+    outcome, both = (
+        [item.advantage for item in method(outcome_weight=weight)[0].batch([group], Random(0))[0]] for weight in (0.0, 0.5)
     )
+    of_rollouts = method()[0]
+    whole = grpo.step_advantages(ROLLOUTS, of_rollouts.args)
+    assert any(whole)
     assert any(outcome)
-    assert any(structured)
-    assert both == pytest.approx([0.5 * first + 2 * second for first, second in zip(outcome, structured, strict=True)])
+    assert both == pytest.approx([0.5 * first + second for first, second in zip(whole, outcome, strict=True)])
 
 
 def test_tasks_without_a_solution_and_negative_rewards_are_refused(method):
     with pytest.raises(ValueError, match="has no reference solution"):
-        Structured(StructuredSettings(), resources(*tiny.tiny_model(), [Unsolved("t", "goal", "lamp")]))
+        method_of("structured", [Unsolved("t", "goal", "lamp")])
     with pytest.raises(ValueError, match="kind_reward is -1; expected at least 0"):
-        RewardSettings(kind_reward=-1)
+        settings_of(kind_reward=-1)
 
 
 class Unsolved(tiny.TinyTask):

@@ -1,26 +1,23 @@
-import dataclasses
 import re
-from typing import get_args, get_type_hints
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 
+from agents import grpo as trainer
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
 from agents.methods import METHODS
-from agents.methods.estimators import ESTIMATORS, AdvantageSettings
-from agents.methods.presets import PRESETS
+from agents.methods.replay import ReplaySettings
 from agents.models.checkpoints import agent_record, checkpoints, load_model
-from agents.models.critics import CriticSettings
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
-from agents.settings import build, flatten, lasting
+from agents.settings import build, flatten, lasting, option_names
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.samples import read_samples
 from agents.training.settings import BCSettings
 from tests import tiny
 
@@ -28,7 +25,7 @@ from tests import tiny
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     """Let the trainers play the tiny env."""
-    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(trainer, "create_envs", tiny.create_envs)
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +212,7 @@ def test_a_run_that_is_over_is_left_as_it_is(tmp_path, clone, monkeypatch):
         train_bc.train(bc(tmp_path / "bc", updates=2), data),
         train_rl.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
     ]
-    for module in (train_bc, train_rl):
+    for module in (train_bc, trainer):
         monkeypatch.setattr(module, "save_checkpoint", None)
     again = [
         train_bc.train(bc(tmp_path / "bc", updates=2), data),
@@ -248,10 +245,9 @@ def test_settings_that_make_no_run_are_refused(tmp_path, clone, changes, told):
     [
         {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
         {"epochs": 2, "minibatches": 3},
-        {"scale_advantages": False},
         {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence", "anchor_weight": 0.1},
         {"contexts": "released", "old_logprobs": "recomputed"},
-        {"advantages": "forks", "continuations": 2, "tasks_per_update": 2},
+        {"advantages": "forks", "tasks_per_update": 2},
     ],
     ids=str,
 )
@@ -263,9 +259,9 @@ def test_other_settings_run(tmp_path, clone, changes):
 def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
     train_rl.train(grpo(tmp_path / "rl", clone, updates=2, save_samples=True), tiny.tasks(20))
     trained = [record["trained_steps"] for record in read_metrics(tmp_path / "rl")]
-    saved = [read_samples(path) for path in sorted((tmp_path / "rl" / "samples").iterdir())]
-    assert [sum(row.advantage != 0 for row in rows) for rows in saved] == trained
-    assert [{row.policy_version for row in rows} for rows in saved] == [{0}, {1}]
+    saved = [pq.read_table(path).to_pylist() for path in sorted((tmp_path / "rl" / "samples").iterdir())]
+    assert [sum(row["advantage"] != 0 for row in rows) for rows in saved] == trained
+    assert [{row["policy_version"] for row in rows} for rows in saved] == [{0}, {1}]
 
 
 @pytest.mark.parametrize(
@@ -281,32 +277,35 @@ def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, change
         train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_settings(tmp_path, name):
-    options = flatten(make_settings("grpo", model="m", out=tmp_path, preset=name))
-    of_critics = {field.name for field in dataclasses.fields(CriticSettings)}
-    assert set(PRESETS[name]) <= set(options) | of_critics
-    assert {key: options[key] for key in PRESETS[name] if key not in of_critics} == {
-        key: value for key, value in PRESETS[name].items() if key not in of_critics
-    }
-
-
 def options_of(help_text):
     return set(re.findall(r"--[a-z][a-z0-9-]*", help_text))
 
 
-@pytest.mark.parametrize("command", ["train_bc", "train_grpo", *METHODS])
-def test_every_option_is_explained(command, capsys):
+@pytest.mark.parametrize("command", ["train_bc", "language model", "stream", *METHODS])
+def test_every_option_is_explained(command, capsys, clone):
     main = clone_command if command == "train_bc" else train_rl.main
     chosen = ["--method", command] if command in METHODS else []
+    chosen += {"language model": ["--model", str(clone)], "stream": ["--overlap"]}.get(command, [])
     with pytest.raises(SystemExit):
         main([*chosen, "--help"])
     text = capsys.readouterr().out
     if command == "train_bc":
         expected = flatten(bc("out"))
     else:
-        expected = flatten(make_settings("grpo" if command == "train_grpo" else command, model="m", out="out"))
+        more = {"staleness": 1} if command == "stream" else {}
+        made = make_settings(command if command in METHODS else "grpo", model="m", out="out", **more)
+        hidden = {} if command == "language model" else flatten(made.language)
+        expected = {name: value for name, value in flatten(made).items() if name not in hidden}
     assert options_of(text) >= {"--" + name.replace("_", "-") for name in expected}
+
+
+def test_the_help_shows_at_most_40_options(capsys):
+    with pytest.raises(SystemExit):
+        train_rl.main(["--help"])
+    shown = options_of(capsys.readouterr().out.partition("options")[2])
+    assert (
+        len({name for name in shown if not name.startswith("--no-")} - {"--help", "--jobs", "--template", "--model-"}) <= 40 + 2
+    )
 
 
 def test_the_learning_rate_rises_at_first():
@@ -316,28 +315,28 @@ def test_the_learning_rate_rises_at_first():
 def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(train_rl, "train", seen.append)
-    arguments = ["--model", "owner/model", "--out", str(tmp_path), "--worlds", "3", "4", "--preset", "dapo", "--no-seek-mixed"]
-    train_rl.main(arguments)
-    train_rl.main(["--method=awr", *arguments[:4], "--awr-cap", "3"])
-    grpo, awr = seen
-    assert (grpo.tasks.worlds, grpo.method.seek_mixed, grpo.run.out) == ((3, 4), False, tmp_path)
-    assert (grpo.method.advantages, grpo.rollout.dynamic_sampling, grpo.rollout.processes) == ("trajectory", 3, 0)
-    assert (awr.method.name, awr.method.awr_cap, awr.rollout.group_size, awr.update.minibatches) == ("awr", 3, 1, 4)
+    arguments = ["--model", "owner/model", "--out", str(tmp_path), "--worlds", "3", "4"]
+    train_rl.main([*arguments, "--advantages", "gigpo", "--no-seek-mixed", "--window", "500"])
+    train_rl.main(["--method=awr", *arguments[:4], "--replay", "3"])
+    train_rl.main([*arguments, "--staleness", "2"])
+    grpo, awr, late = seen
+    assert (grpo.worlds, grpo.seek_mixed, grpo.out, grpo.language.window) == ((3, 4), False, tmp_path, 500)
+    assert (grpo.advantages, grpo.group_size, grpo.processes) == ("gigpo", 16, 0)
+    assert (awr.replay, awr.group_size, awr.minibatches) == (3, 1, 4)
+    assert (late.staleness, late.overlap, isinstance(late, trainer.GRPOSettings)) == (2, False, True)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
-        (["--method", "awr", "--preset", "dapo"], "preset"),
         (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
-        (["--advantages", "forks", "--no-scale-advantages"], "scale_advantages is False, but does nothing"),
-        (["--discount", "0.9", "--advantages", "trajectory"], "discount is 0.9, but does nothing with advantages='trajectory'"),
-        (["--constant-steps", "9"], "it belongs to weighting='constant'"),
-        (["--continuations", "9"], "it belongs to 'forks'"),
+        (["--replayed", "8", "--old-logprobs", "sampled"], "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
+        (["--replayed", "-1"], "replayed is -1; expected at least 0"),
+        (["--groups-remembered", "0"], "groups_remembered is 0; expected at least 1"),
     ],
 )
-def test_options_that_would_do_nothing_are_refused(tmp_path, capsys, options, message):
+def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, message):
     with pytest.raises(SystemExit) as ended:
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
     said = capsys.readouterr().err + str(ended.value)
@@ -351,23 +350,11 @@ def test_unknown_options_are_named_with_the_nearest_known_one():
         make_settings("ppo")
 
 
-def test_each_estimator_can_be_chosen_and_each_choice_is_an_estimator():
-    assert set(get_args(get_type_hints(AdvantageSettings)["advantages"])) == set(ESTIMATORS)
-
-
-def parts_of(settings):
-    return [
-        settings,
-        *(part for item in dataclasses.fields(settings) if dataclasses.is_dataclass(part := getattr(settings, item.name))),
-    ]
-
-
 @pytest.mark.parametrize("command", ["train_bc", *METHODS])
-def test_settings_are_small_parts_whose_options_have_names_of_their_own(command):
+def test_options_have_names_of_their_own_and_some_may_change(command):
     settings = bc("out") if command == "train_bc" else make_settings(command, model="m", out="out")
-    names = [item.name for part in parts_of(settings) for item in dataclasses.fields(part) if item.name not in vars(settings)]
+    names = option_names(type(settings))
     assert len(names) == len(set(names))
-    assert max(len(dataclasses.fields(part)) for part in parts_of(settings)) <= 25
     assert set(lasting(settings)) < set(flatten(settings))
     assert {"minutes", "out", "threads"}.isdisjoint(lasting(settings))
     assert {"learning_rate", "max_steps", "seed"} <= set(lasting(settings))
@@ -389,10 +376,12 @@ def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_presets_leave_the_sizes_of_other_methods_alone(tmp_path, method):
+def test_defaults_of_language_models_leave_the_sizes_of_other_methods_alone(tmp_path, method):
     of_language_models, of_pointers = (
         flatten(make_settings(method, model=model, out=tmp_path)) for model in ("m", "agents/checkpoints/cloned-1")
     )
-    sizes = [name for name in ("tasks_per_update", "group_size") if name in METHODS[method].defaults]
-    assert [of_pointers[name] for name in sizes] == [of_language_models[name] for name in sizes]
-    assert of_pointers["group_size"] == METHODS[method].defaults.get("group_size", 8)
+    baseline = issubclass(METHODS[method].settings, ReplaySettings)
+    sizes = {"tasks_per_update": 256, "group_size": 1, "minibatches": 4} if baseline else {"tasks_per_update": 16}
+    for name, value in sizes.items():
+        assert of_pointers[name] == of_language_models[name] == value
+    assert {name: of_language_models[name] for name in ("learning_rate", "average")} == {"learning_rate": 3e-4, "average": 0.0}

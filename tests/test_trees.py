@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from agents.models.trees import IMPLEMENTATION, block_mask, blocks_of, common, cut, grow, pairs, tree_inputs, why_not
-from agents.training.learner import checkpoint_activations
+from tests.tiny import language_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -136,7 +136,7 @@ def test_gradients_are_the_same_with_checkpointing():
     tree, gradients = tree_of(lists), []
     for checkpointing in (False, True):
         if checkpointing:
-            checkpoint_activations(model)
+            language_model(model, gradient_checkpointing=True)
         torch.cat(hidden(model, tree)).square().sum().backward()
         gradients.append([parameter.grad.clone() for parameter in model.base_model.parameters()])
         model.zero_grad()

@@ -7,12 +7,12 @@ import gymnasium
 import pytest
 import torch
 
-from agents import train_rl
+from agents import grpo, train_rl
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.tsr import TSRSettings, corrections
+from agents.methods.tsr import corrections
 from agents.rollouts.collector import EpisodeSpec
 from agents.rollouts.policies import Reply, ScriptedPolicy
-from agents.rollouts.searching import SearchingCollector, SearchSettings, draw
+from agents.rollouts.searching import SearchingCollector, draw
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
@@ -24,7 +24,7 @@ from webarena_gym.errors import BrowserError
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     torch.set_num_threads(1)
-    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(grpo, "create_envs", tiny.create_envs)
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +52,7 @@ def clicks(request):
 def collect(policy, count=12, values=None, num_envs=5, seed=0, **options):
     tasks = tiny.tasks(count)
     envs = tiny.create_envs(tasks, num_envs)
-    settings = SearchSettings(**options)
-    collector = SearchingCollector(envs, policy, settings, values or (lambda states: [0.5] * len(states)), seed=seed)
+    collector = SearchingCollector(envs, policy, values or (lambda states: [0.5] * len(states)), seed=seed, **options)
     episodes = [EpisodeSpec(task, 7, number, number // 4) for number, task in enumerate(tasks)]
     return collector.collect(episodes), collector, episodes
 
@@ -63,7 +62,7 @@ def collect(policy, count=12, values=None, num_envs=5, seed=0, **options):
 
 @pytest.mark.parametrize("width", [1, 3])
 def test_what_is_kept_is_an_episode_of_the_env(width):
-    found, collector, episodes = collect(Counted(clicks), search_width=width)
+    found, collector, episodes = collect(Counted(clicks), width=width)
     env = tiny.TinyShop()
     for item, episode in zip(found, episodes, strict=True):
         _, info = env.reset(seed=episode.seed, options={"task": episode.task})
@@ -78,38 +77,37 @@ def test_what_is_kept_is_an_episode_of_the_env(width):
 
 
 def test_a_search_of_width_1_corrects_nothing():
-    found, _, _ = collect(Counted(clicks), search_width=1)
+    found, _, _ = collect(Counted(clicks), width=1)
     assert {step.importance for item in found for step in item.steps} == {1.0}
 
 
 def test_a_wider_search_with_a_low_temperature_finds_more():
     rates = [
-        sum(item.reward for item in collect(Counted(clicks), 60, search_width=width, search_temperature=0.05)[0]) / 60
-        for width in (1, 6)
+        sum(item.reward for item in collect(Counted(clicks), 60, width=width, temperature=0.05)[0]) / 60 for width in (1, 6)
     ]
     assert rates[1] > rates[0] + 0.2
 
 
 def test_equal_searches_keep_the_same_on_any_number_of_envs():
-    one, other = (collect(Counted(clicks), num_envs=count, search_width=3)[0] for count in (1, 4))
+    one, other = (collect(Counted(clicks), num_envs=count, width=3)[0] for count in (1, 4))
     assert one == other
-    assert one != collect(Counted(clicks), seed=1, search_width=3)[0]
+    assert one != collect(Counted(clicks), seed=1, width=3)[0]
 
 
 def test_gains_are_values_above_the_mean_of_what_was_tried():
-    found, _, _ = collect(Counted(clicks), 60, lambda states: [0.25] * len(states), search_width=5)
+    found, _, _ = collect(Counted(clicks), 60, lambda states: [0.25] * len(states), width=5)
     searched = [(item, step) for item in found for step in item.steps if step.gain]
     assert len(searched) > 20
     for item, step in searched:
         assert abs(step.gain) < 1
         if step is item.steps[-1] and item.ending == "exited":  # other ends are worth 0, open states a quarter
             assert (step.gain > 0) == (item.reward == 1)
-    assert collect(Counted(clicks), search_width=1)[0][0].steps[0].gain == 0
+    assert collect(Counted(clicks), width=1)[0][0].steps[0].gain == 0
 
 
 def test_equal_replies_are_tried_once():
     always = Counted(lambda request: tiny.reply_to(tiny.target_of(request)))
-    found, collector, _ = collect(always, search_width=5)
+    found, collector, _ = collect(always, width=5)
     assert [item.reward for item in found] == [1.0] * 12
     assert collector.replied == 12
     assert {step.importance for item in found for step in item.steps} == {1.0}
@@ -122,7 +120,7 @@ def test_states_of_high_value_are_kept():
     def values(states):
         return [float(reached.episode.steps[-1].reply == "no") for reached in states]
 
-    found, _, _ = collect(Counted(wrong_but_open), 40, values, search_width=8, search_temperature=0.05)
+    found, _, _ = collect(Counted(wrong_but_open), 40, values, width=8, temperature=0.05)
     firsts = Counter(item.steps[0].reply for item in found)
     assert firsts["no"] >= 38
 
@@ -141,11 +139,12 @@ def test_a_diverse_search_keeps_what_the_group_has_not_seen():
     tasks = tiny.tasks(1) * 12
     pages = {}
     for choice in ("diverse", "best"):
-        envs = train_rl.create_envs(tasks, 4)
+        envs = grpo.create_envs(tasks, 4)
         envs._make_env = lambda: gymnasium.make("Corridor-v0", disable_env_checker=True)
         policy = Counted(lambda request: "abc"[request.seed % 3] if request.seed % 17 else "rare")
-        settings = SearchSettings(search_choice=choice, search_width=12, search_temperature=0.02)
-        collector = SearchingCollector(envs, policy, settings, lambda states: [0.5] * len(states))
+        collector = SearchingCollector(
+            envs, policy, lambda states: [0.5] * len(states), choice=choice, width=12, temperature=0.02
+        )
         found = collector.collect([EpisodeSpec(task, 0, number) for number, task in enumerate(tasks)])
         counts = Counter(item.steps[0].reply for item in found)
         pages[choice] = counts
@@ -166,11 +165,11 @@ def test_what_breaks_fails_and_what_is_too_long_ends():
     envs._make_env = Fragile
     values = lambda states: [0.5] * len(states)  # noqa: E731
     episodes = [EpisodeSpec(task, 0, number) for number, task in enumerate(tiny.tasks(3))]
-    found = SearchingCollector(envs, Counted(clicks), SearchSettings(), values).collect(episodes)
+    found = SearchingCollector(envs, Counted(clicks), values).collect(episodes)
     assert {item.ending for item in found} == {"failed"}
     assert all("the browser is gone" in item.failure for item in found)
     for reply, ending in ((Reply("", too_long=True), "too_long"), (Reply("", failure="no engine"), "failed")):
-        found = SearchingCollector(tiny.create_envs([], 2), Long(reply), SearchSettings(), values).collect(episodes)
+        found = SearchingCollector(tiny.create_envs([], 2), Long(reply), values).collect(episodes)
         assert [item.ending for item in found] == [ending] * 3
 
 
@@ -232,13 +231,12 @@ def test_searches_are_played_in_envs_of_this_process(tmp_path, clone, changes):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("options", "message"),
     [
-        (lambda: SearchSettings(search_width=0), "search_width is 0; expected at least 1"),
-        (lambda: SearchSettings(search_temperature=0.0), "search_temperature is 0.0; expected more than 0"),
-        (lambda: TSRSettings(advantages="forks"), "advantages are 'forks'"),
+        ({"search_width": 0}, "search_width is 0; expected at least 1"),
+        ({"advantages": "forks"}, "advantages are 'forks'"),
     ],
 )
-def test_settings_without_sense_are_refused(make, message):
+def test_settings_without_sense_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        make()
+        make_settings("tsr", model="m", out="out", **options)

@@ -42,3 +42,19 @@ def tiny_model(seed=0):
     tokenizer = small.train_tokenizer(texts(), 400)
     torch.manual_seed(seed)
     return small.create_model(tokenizer, width=32, layers=2, heads=2, seed=seed), tokenizer
+
+
+def language_model(network, tokenizer=None, method="grpo", **options):
+    """Return a language model in training and its settings; critics begin with the network itself."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from agents.data.prompts import PromptEncoder  # noqa: PLC0415
+    from agents.models.critics import LanguageModelCritics  # noqa: PLC0415
+    from agents.train_rl import make_settings  # noqa: PLC0415
+    from agents.training.language_models import LanguageModel  # noqa: PLC0415
+
+    args = make_settings(method, model="m", out=Path("out"), **options)
+    model = LanguageModel(network, tokenizer, args)
+    if tokenizer is not None:
+        model.critics = LanguageModelCritics(lambda: network, PromptEncoder(tokenizer), 16_384)
+    return model, args

@@ -1,6 +1,6 @@
-"""Training on a Ray cluster: envs and engine as actors on any node, and a distributed learner.
+"""Training on rollouts that are played meanwhile or elsewhere: a stream of groups, envs and engine as actors on a Ray cluster, a sharded learner.
 
-This package can be imported without Ray; its modules `envs` and `engines` need it.
+The package can be imported without Ray; its modules `envs` and `engines` need it.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,15 @@ from agents.settings import MayChange
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterSettings:
-    """Which Ray cluster to train on, and which of its resources to use."""
+class StreamSettings:
+    """How far rollouts may lag behind the model, and where they are played: the options that `agents.grpo` itself does without."""
 
+    staleness: MayChange[int] = 0
+    """updates that a group's oldest reply may lie behind the model that learns from it; older groups are dropped"""
+    overlap: MayChange[bool] = False
+    """collect the next batch while the model learns, with a copy of the parameters; needs a staleness of 1 or more"""
+    workers: MayChange[int] = 0
+    """processes that share the envs; 0: they are in this one"""
     cluster: MayChange[str] = ""
     """Ray cluster to train on: its address, auto for the one on this machine, local to start one; by default none"""
     learners: MayChange[int] = 1

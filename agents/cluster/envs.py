@@ -10,7 +10,7 @@ import gymnasium
 import ray
 from ray.exceptions import ObjectLostError, RayActorError
 
-from agents.cluster import ClusterSettings
+from agents.cluster import StreamSettings
 from agents.rollouts.envs import InProcessEnvs
 from agents.settings import ENV_ID
 from webarena_gym.tasks import Task
@@ -139,7 +139,7 @@ class _Host:
         return self._envs.poll()[env_id]
 
 
-def create_envs(tasks: Sequence[Task], num_envs: int, settings: ClusterSettings, **env_arguments: Any) -> RayEnvs:
+def create_envs(tasks: Sequence[Task], num_envs: int, settings: StreamSettings, **env_arguments: Any) -> RayEnvs:
     """Return envs for these tasks on the cluster."""
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **env_arguments)
     resources = {settings.env_resource: 1.0} if settings.env_resource else {}

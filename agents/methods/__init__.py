@@ -1,36 +1,32 @@
-"""Methods of reinforcement as peers: each says how rollouts become a training batch, with which loss, and what else it trains.
+"""Methods of reinforcement beside `agents.grpo`, one file each: how rollouts become steps to train on, with which loss, and what else is trained."""
 
-- `grpo`: multi-turn GRPO, with the advantage estimators of `estimators` and the presets of `presets`
-- `filtered_bc`: filtered behaviour cloning, which imitates the episodes that succeeded
-- `awr`: advantage-weighted regression
-- `starpo`: RAGEN's StarPO and StarPO-S, PPO over whole trajectories of the groups that are least certain
-- `digirl`: DigiRL, which imitates steps that two value functions call better than expected
-- `structured`: WorkForceAgent-R1, M-GRPO with rewards for the form, action, element and argument of each step
-- `tsr`: trajectory-search rollouts, M-GRPO on rollouts that a search has found
-- `webrl`: WebRL, which plays new tasks near those it failed, and moves towards advantages without leaving its last policy far
-"""
+from typing import Any, NamedTuple
 
-from agents.methods.awr import AWRSettings
-from agents.methods.digirl import DigiRLSettings
-from agents.methods.filtered_bc import FilteredBCSettings
-from agents.methods.grpo import GRPOSettings
-from agents.methods.method import MethodSettings
-from agents.methods.starpo import StarPOSettings
-from agents.methods.structured import StructuredSettings
-from agents.methods.tsr import TSRSettings
-from agents.methods.webrl import WebRLSettings
+from agents import grpo
+from agents.methods.awr import AWR, AWRSettings
+from agents.methods.digirl import DigiRL, DigiRLSettings
+from agents.methods.filtered_bc import FilteredBC, FilteredBCSettings
+from agents.methods.starpo import StarPO, StarPOSettings
+from agents.methods.structured import Structured, StructuredSettings
+from agents.methods.tsr import TSR, TSRSettings
+from agents.methods.webrl import WebRL, WebRLSettings
 
-METHODS: dict[str, type[MethodSettings]] = {
-    kind.name: kind
-    for kind in (
-        GRPOSettings,
-        FilteredBCSettings,
-        AWRSettings,
-        DigiRLSettings,
-        WebRLSettings,
-        StarPOSettings,
-        StructuredSettings,
-        TSRSettings,
-    )
+
+class Method(NamedTuple):
+    """The options of a method, and what makes it of them, the tasks, the model, envs and a policy."""
+
+    settings: type[Any]
+    create: type[Any]
+
+
+METHODS = {
+    "grpo": Method(grpo.GRPOSettings, grpo.GRPO),
+    "filtered_bc": Method(FilteredBCSettings, FilteredBC),
+    "awr": Method(AWRSettings, AWR),
+    "digirl": Method(DigiRLSettings, DigiRL),
+    "webrl": Method(WebRLSettings, WebRL),
+    "starpo": Method(StarPOSettings, StarPO),
+    "structured": Method(StructuredSettings, Structured),
+    "tsr": Method(TSRSettings, TSR),
 }
-"""The settings of each method, by the name that `--method` gives it."""
+"""By the name that `--method` gives them."""

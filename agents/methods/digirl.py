@@ -15,77 +15,57 @@ since a cloned model takes its place.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy
 
-from agents.methods.method import (
-    Resources,
-    batch_of_steps,
-    played,
-    split_by_trajectory,
-    step_rewards,
-)
-from agents.methods.replay import Replay, ReplaySettings
-from agents.models.critics import Critic, CriticSettings, accuracy
+from agents.grpo import Model
+from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played, split_by_trajectory, state_of, step_rewards
+from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import RolloutBatch
-from agents.training.batch import TrainingBatch
+from agents.rollouts.groups import Group
+from agents.training.rollouts import TrainedStep, weighted
 from webarena_gym.tasks import Task
+
+DECAY = 0.5  # how fast the outcome gives way to the value function, step by step before the end
+TOP = 0.1  # share of the kept episodes that are learned from
 
 
 @dataclass(frozen=True, kw_only=True)
-class DigiRLSettings(ReplaySettings, CriticSettings):
-    """DigiRL: what is filtered out, what is replayed, and how the value functions are trained."""
-
-    name: ClassVar[str] = "digirl"
-    title: ClassVar[str] = "DigiRL"
-
-    digirl_lambda: float = 0.5
-    """digirl: how fast the outcome gives way to the value function, step by step before the end"""
-    digirl_top: float = 0.1
-    """digirl: share of the kept episodes that are learned from"""
-
-    def create(self, resources: Resources) -> "DigiRL":
-        """Return the method as it begins."""
-        return DigiRL(self, resources)
+class DigiRLSettings(ReplaySettings):
+    """DigiRL: imitate the steps that two value functions call better than expected, in the episodes that taught the most."""
 
 
 class DigiRL:
-    """Imitates what is left after two filters."""
+    """Imitates what is left after two filters. Any task is drawn: the curriculum is in what is learned from."""
 
-    def __init__(self, settings: DigiRLSettings, resources: Resources) -> None:
-        self._settings = settings
-        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
-        self._critics = resources.critics
-        self._goal_critic = resources.critics.create(settings)
-        self._step_critic = resources.critics.create(settings)
-        self._threshold = 1 / resources.env.max_steps
-        self._replay = Replay(settings.replay)
+    title = "DigiRL"
+    loss = staticmethod(imitation_loss)
 
-    def draw_task(self, number: int) -> Task:
-        """Return any task: the curriculum is in what is learned from."""
-        return self._curriculum.draw(number)
+    def __init__(self, args: DigiRLSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
+        self.draw = Curriculum(tasks, args.seed).draw
+        self.critics, self.goal_critic, self.step_critic = model.critics, model.critic(), model.critic()
+        self.threshold, self.replay = 1 / args.max_steps, Replay(args.replay)
 
-    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit both value functions, and return the steps that pass both filters."""
-        new = played(rollouts)
-        self._replay.add(new)
-        drawn = self._replay.draw(len(new), rng)
+        new = played(groups)
+        self.replay.add(new)
+        drawn = self.replay.draw(len(new), rng)
         rewards = [item.reward for item in drawn]
-        goal_loss = self._goal_critic.fit(self._critics.goals([item.goal for item in drawn]), rewards, rng)
-        step_loss = self._step_critic.fit(self._critics.steps(drawn), step_rewards(drawn), rng)
+        goal_loss = self.goal_critic.fit(self.critics.goals([item.goal for item in drawn]), rewards, rng)
+        step_loss = self.step_critic.fit(self.critics.steps(drawn), step_rewards(drawn), rng)
 
-        kept = self._replay.trajectories
-        goals = self._goal_critic.values(self._critics.goals([item.goal for item in kept]))
+        kept = self.replay.trajectories
+        goals = self.goal_critic.values(self.critics.goals([item.goal for item in kept]))
         surprises = [item.reward - value for item, value in zip(kept, goals, strict=True)]
-        chosen = [kept[index] for index in highest(surprises, self._settings.digirl_top)]
-        values = split_by_trajectory(self._step_critic.values(self._critics.steps(chosen)), chosen)
+        chosen = [kept[index] for index in highest(surprises, TOP)]
+        values = split_by_trajectory(self.step_critic.values(self.critics.steps(chosen)), chosen)
         advantages = [
-            doubly_robust_advantages(own, item.reward, decay=self._settings.digirl_lambda)
+            1.0 if value > self.threshold else None
             for item, own in zip(chosen, values, strict=True)
+            for value in doubly_robust_advantages(own, item.reward, decay=DECAY)
         ]
-        batch = batch_of_steps(chosen, [[1.0 if value > self._threshold else None for value in own] for own in advantages])
         metrics = {
             "goal_critic_loss": goal_loss,
             "step_critic_loss": step_loss,
@@ -93,19 +73,16 @@ class DigiRL:
             "chosen_episodes": len(chosen),
             "chosen_success": sum(item.reward for item in chosen) / max(len(chosen), 1),
         }
-        return batch, metrics
+        return weighted([(chosen, advantages)]), metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return the buffer and both critics."""
-        return {name: part.state_dict() for name, part in self._parts().items()}
+        return state_of(replay=self.replay, goal_critic=self.goal_critic, step_critic=self.step_critic)
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from what `state_dict` returned."""
-        for name, part in self._parts().items():
-            part.load_state_dict(state_dict[name])
-
-    def _parts(self) -> dict[str, Replay | Critic]:
-        return {"replay": self._replay, "goal_critic": self._goal_critic, "step_critic": self._step_critic}
+        for name in ("replay", "goal_critic", "step_critic"):
+            getattr(self, name).load_state_dict(state[name])
 
 
 def doubly_robust_advantages(values_H: Sequence[float], reward: float, *, decay: float) -> list[float]:

@@ -5,15 +5,15 @@ all updates are kept, and each update draws as many of them as it has played epi
 highest reward instead.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
-from agents.methods.method import Resources, batch_of_steps, played
-from agents.methods.replay import Replay, ReplaySettings
+from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import RolloutBatch
-from agents.training.batch import TrainingBatch
+from agents.rollouts.groups import Group
+from agents.training.rollouts import TrainedStep, weighted
 from webarena_gym.tasks import Task
 
 
@@ -21,36 +21,21 @@ from webarena_gym.tasks import Task
 class FilteredBCSettings(ReplaySettings):
     """Filtered behaviour cloning: imitate the episodes that succeeded."""
 
-    name: ClassVar[str] = "filtered_bc"
-    title: ClassVar[str] = "filtered BC"
-
-    def create(self, resources: Resources) -> "FilteredBC":
-        """Return the method as it begins."""
-        return FilteredBC(self, resources)
-
 
 class FilteredBC:
     """Imitates successes, new and old ones alike."""
 
-    def __init__(self, settings: ReplaySettings, resources: Resources) -> None:
-        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
-        self._successes = Replay(settings.replay)
+    title = "filtered BC"
+    loss = staticmethod(imitation_loss)
 
-    def draw_task(self, number: int) -> Task:
-        """Return any task."""
-        return self._curriculum.draw(number)
+    def __init__(self, args: FilteredBCSettings, tasks: Sequence[Task], *_: Any) -> None:
+        self.draw = Curriculum(tasks, args.seed).draw
+        self.successes = Replay(args.replay)
+        self.state_dict, self.load_state_dict = self.successes.state_dict, self.successes.load_state_dict
 
-    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of successes, all with the same weight."""
-        new = played(rollouts)
-        self._successes.add(item for item in new if item.reward == 1)
-        drawn = self._successes.draw(len(new), rng)
-        return batch_of_steps(drawn, [[1.0] * len(item.steps) for item in drawn]), {"imitated": len(drawn)}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the successes."""
-        return self._successes.state_dict()
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from what `state_dict` returned."""
-        self._successes.load_state_dict(state_dict)
+        new = played(groups)
+        self.successes.add(item for item in new if item.reward == 1)
+        drawn = self.successes.draw(len(new), rng)
+        return weighted([(drawn, [1.0 for item in drawn for _ in item.steps])]), {"imitated": len(drawn)}

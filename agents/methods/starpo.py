@@ -18,104 +18,94 @@ to outcomes with the cross-entropy of `agents.models.critics`; there is no entro
 for the format of a reply. The numbers of the equations are those of the paper's first version.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from random import Random
-from statistics import pstdev
-from typing import Any, ClassVar, Literal
+from statistics import fmean, pstdev
+from typing import Any, Literal
 
-from agents.data.trajectories import Trajectory
-from agents.methods.advantages import MIN_DEVIATION, trajectory_advantages
-from agents.methods.method import Resources, batch_of_steps, split_by_trajectory, step_rewards
-from agents.models.critics import CriticSettings
+from agents.grpo import EPSILON, Model, clipped_loss, trajectory_advantages
+from agents.methods.replay import split_by_trajectory, state_of, step_rewards
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group, RolloutBatch
-from agents.training.batch import TrainingBatch
-from agents.training.objectives import ClipSettings, Objective, clipped
+from agents.rollouts.groups import Group
+from agents.training.rollouts import TrainedStep, weighted
+from agents.training.settings import TrainSettings
 from webarena_gym.tasks import Task
+
+DECAY = 1.0  # gae: how much of an advantage is that of the outcome; 0: of the next value alone (lambda)
+DISCOUNT = 1.0  # gae: a reward counts less for each step that it lies ahead (gamma)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StarPOSettings(ClipSettings, CriticSettings):
-    """StarPO: which groups are learned from, how rollouts become advantages, how far an update may go, and how the critic is trained."""
-
-    name: ClassVar[str] = "starpo"
-    title: ClassVar[str] = "StarPO"
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    is_distributed: ClassVar[bool] = False
-    is_local: ClassVar[bool] = False
+class StarPOSettings(TrainSettings):
+    """StarPO: PPO over whole trajectories of the groups whose outcomes are least certain."""
 
     starpo_advantages: Literal["gae", "group"] = "gae"
     """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
-    starpo_lambda: float = 1.0
-    """starpo: gae: how much of an advantage is that of the outcome; 0: of the next value alone"""
-    starpo_discount: float = 1.0
-    """starpo: gae: a reward counts less for each step that it lies ahead (gamma)"""
     starpo_kept: float = 0.25
     """starpo: share of the groups that is learned from, those of the largest deviation of rewards; 1: all"""
+    clip_low: float = 0.2
+    """how far a token's probability ratio may fall before it is clipped"""
+    clip_high: float = 0.28
+    """how far it may rise"""
+    ratio: Literal["token", "sequence"] = "token"
+    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
+    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
+    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
+    kl_weight: float = 0.0
+    """weight of the KL divergence to the first model; 0 needs no reference model"""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.starpo_kept <= 1:
             raise ValueError(f"starpo_kept is {self.starpo_kept}; expected more than 0 and at most 1")
-        for name in ("starpo_lambda", "starpo_discount", "critic_epochs", "critic_minibatch"):
-            if self.starpo_advantages == "group" and getattr(self, name) != getattr(StarPOSettings, name):
-                raise ValueError(f"{name} is {getattr(self, name)!r}, but does nothing with starpo_advantages='group'")
-
-    def objective(self) -> Objective:
-        """Return the clipped loss."""
-        return clipped(self)
-
-    def create(self, resources: Resources) -> "StarPO":
-        """Return the method as it begins."""
-        return StarPO(self, resources)
 
 
 class StarPO:
-    """Learns from whole trajectories of the groups whose rewards differ most."""
+    """Learns from whole trajectories of the groups whose rewards differ most. Any task is drawn: what is uncertain is found when it was played."""
 
-    def __init__(self, settings: StarPOSettings, resources: Resources) -> None:
-        self._settings = settings
-        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
-        self._critics = resources.critics
-        self._critic = resources.critics.create(settings) if settings.starpo_advantages == "gae" else None
+    title = "StarPO"
 
-    def draw_task(self, number: int) -> Task:
-        """Return any task: what is uncertain is found among the groups that were played."""
-        return self._curriculum.draw(number)
+    def __init__(self, args: StarPOSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
+        self.args, self.draw, self.loss = args, Curriculum(tasks, args.seed).draw, partial(clipped_loss, args)
+        self.critics = model.critics
+        self.critic = model.critic() if args.starpo_advantages == "gae" else None
 
-    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of the uncertain groups with their advantages, and fit the critic to them."""
-        groups = most_uncertain(rollouts.played, self._settings.starpo_kept)
+        groups = most_uncertain(groups, self.args.starpo_kept)
         parts = [[item for item in group.valid if item.steps] for group in groups]
         items = [item for part in parts for item in part]
-        metrics = {"kept_groups": float(len(groups)), "kept_deviation": _mean([deviation(group) for group in groups])}
-        if self._critic is None:
+        metrics = {"kept_groups": float(len(groups)), "kept_deviation": fmean(map(deviation, groups)) if groups else 0.0}
+        if self.critic is None:
             of_items = [value for part in parts if part for value in trajectory_advantages([item.reward for item in part])]
-            advantages = [[value] * len(item.steps) for value, item in zip(of_items, items, strict=True)]
+            advantages = [value for value, item in zip(of_items, items, strict=True) for _ in item.steps]
         else:
-            states = self._critics.steps(items)
-            values = split_by_trajectory(self._critic.values(states), items)  # before the critic has seen how they ended
-            metrics["critic_loss"] = self._critic.fit(states, step_rewards(items), rng)
+            states = self.critics.steps(items)
+            values = split_by_trajectory(self.critic.values(states), items)  # before the critic has seen how they ended
+            metrics["critic_loss"] = self.critic.fit(states, step_rewards(items), rng)
             advantages = whitened(
                 [
-                    generalised_advantages(
-                        own, item.reward, discount=self._settings.starpo_discount, decay=self._settings.starpo_lambda
-                    )
+                    value
                     for item, own in zip(items, values, strict=True)
+                    for value in generalised_advantages(own, item.reward, discount=DISCOUNT, decay=DECAY)
                 ]
             )
-        batch = batch_of_steps(items, advantages)
-        return batch._replace(weights=_trajectory_weights(batch, items)), metrics
+        # A mean over trajectories of means over their tokens.
+        tokens = [sum(len(step.response_ids) for step in item.steps) for item in items]
+        steps = weighted([(items, advantages)])
+        return [step._replace(weight=1 / (len(items) * tokens[step.rollout])) for step in steps], metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return the critic."""
-        return {"critic": self._critic.state_dict()} if self._critic else {}
+        return state_of(critic=self.critic) if self.critic else {}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from what `state_dict` returned."""
-        if self._critic:
-            self._critic.load_state_dict(state_dict["critic"])
+        if self.critic:
+            self.critic.load_state_dict(state["critic"])
 
 
 def deviation(group: Group) -> float:
@@ -153,20 +143,10 @@ def generalised_advantages(values_T: Sequence[float], reward: float, *, discount
     return advantages[::-1]
 
 
-def whitened(advantages: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return advantages of all steps less their mean, divided by their standard deviation; zeros where all are equal."""
-    flat = [value for own in advantages for value in own]
-    mean, spread = _mean(flat), pstdev(flat) if flat else 0.0
-    if spread < MIN_DEVIATION:
-        return [[0.0] * len(own) for own in advantages]
-    return [[(value - mean) / spread for value in own] for own in advantages]
-
-
-def _trajectory_weights(batch: TrainingBatch, items: Sequence[Trajectory]) -> list[float]:
-    """Return 1 / (trajectories * tokens of the sample's trajectory) for each sample: a mean over trajectories of means over tokens."""
-    tokens = [sum(len(step.response_ids) for step in item.steps) for item in items]
-    return [1 / (len(items) * tokens[origin.rollout]) for origin in batch.origins]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / max(len(values), 1)
+def whitened(advantages: Sequence[float]) -> list[float]:
+    """Return advantages less their mean, divided by their standard deviation; zeros where all are equal."""
+    spread = pstdev(advantages) if advantages else 0.0
+    if spread < EPSILON:
+        return [0.0] * len(advantages)
+    mean = fmean(advantages)
+    return [(value - mean) / spread for value in advantages]

@@ -3,7 +3,7 @@
 After Zhuang et al., arXiv 2505.22942, section 3 (the progressive reward, a format term and an action term whose parts are granted in
 turn) and its released reward function: -1 for a reply without an action, 0.1 for one with an action, 0.2 if the action is of the right
 kind, 1 if all of it is right. The defaults here are these, with the element between the kind and the argument. Its optimizer is GRPO over
-replies to one state; here they are the replies of a group's rollouts that stood before the same prompt (`advantages.state_advantages`).
+replies to one state; here they are the replies of a group's rollouts that stood before the same prompt (`agents.grpo.state_advantages`).
 
 The right action is the expert's: a step is held against the expert's episode on the task where its page is one of the expert's pages
 (`align`). Elsewhere no action is known to be right, and the format alone is rewarded. `progress_weight` adds how much nearer to the
@@ -18,37 +18,32 @@ own, and other ways to the same end earn the outcome alone. It knows the expert'
 The sources were read without the numbers of their equations.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from random import Random
-from typing import ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from agents.data.expert import Shown, in_env, play_expert
 from agents.data.trajectories import Trajectory
-from agents.methods.advantages import state_advantages
-from agents.methods.estimators import AdvantageSettings
-from agents.methods.grpo import GRPO, GRPOSettings
-from agents.methods.method import Resources, played
-from agents.rollouts.groups import RolloutBatch
-from agents.training.batch import TrainingBatch
+from agents.grpo import GRPO, GRPOSettings, Model, state_advantages
+from agents.methods.replay import played
+from agents.rollouts.groups import Group
+from agents.training.rollouts import TrainedStep
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
 
+MALFORMED_REWARD = -1.0  # of a reply without an action
 _EXPERTS_STEPS = 60  # at most, of an episode of the expert, however long those of the policy may be
 _DIALECT = DIALECTS["webrl"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RewardSettings:
-    """What a step is rewarded for, beside the outcome."""
+class StructuredSettings(GRPOSettings):
+    """WorkForceAgent-R1: steps are rewarded by rules for their form, action, element and argument, beside the outcome of the episode."""
 
     outcome_weight: float = 1.0
     """structured: weight of M-GRPO's advantages, which come from the outcome; 0: structured rewards alone"""
-    structured_weight: float = 1.0
-    """structured: weight of the comparison of structured rewards at equal prompts"""
-    malformed_reward: float = -1.0
-    """structured: reward of a reply without an action"""
     format_reward: float = 0.1
     """structured: reward of a reply with an action"""
     kind_reward: float = 0.1
@@ -61,23 +56,10 @@ class RewardSettings:
     """structured: reward of the whole way to the expert's end, parted among the steps that came nearer to it"""
 
     def __post_init__(self) -> None:
-        for item in fields(RewardSettings):
-            if getattr(self, item.name) < 0 and item.name != "malformed_reward":
+        super().__post_init__()
+        for item in fields(StructuredSettings):
+            if item.name.endswith(("_reward", "_weight")) and getattr(self, item.name) < 0:
                 raise ValueError(f"{item.name} is {getattr(self, item.name)}; expected at least 0")
-
-
-@dataclass(frozen=True, kw_only=True)
-class StructuredSettings(GRPOSettings):
-    """WorkForceAgent-R1's structured rewards beside the outcome: what a step is rewarded for, and M-GRPO's options."""
-
-    name: ClassVar[str] = "structured"
-    title: ClassVar[str] = "WorkForceAgent-R1"
-
-    rewards: RewardSettings = field(default_factory=RewardSettings)
-
-    def create(self, resources: Resources) -> "Structured":
-        """Return the method as it begins. Raises ValueError for tasks without a reference solution."""
-        return Structured(self, resources)
 
 
 class Judged(NamedTuple):
@@ -92,48 +74,45 @@ class Judged(NamedTuple):
 class Structured(GRPO):
     """Compares structured rewards of replies to equal prompts, and outcomes."""
 
-    def __init__(self, settings: StructuredSettings, resources: Resources) -> None:
-        super().__init__(settings, resources)
-        if unsolved := [task.task_id for task in resources.tasks if not task.solution]:
+    title = "WorkForceAgent-R1"
+
+    def __init__(self, args: StructuredSettings, tasks: Sequence[Task], model: Model, *rest: Any) -> None:
+        super().__init__(args, tasks, model, *rest)
+        if unsolved := [task.task_id for task in tasks if not task.solution]:
             raise ValueError(f"task {unsolved[0]} has no reference solution; expected one of each task")
-        self._rewards = settings.rewards
-        self._env = resources.env.env_arguments() | {"max_steps": _EXPERTS_STEPS}
-        self._expected: dict[str, list[Shown]] = {}  # by task id; it is played again in a run that is resumed
+        self.expected: dict[str, list[Shown]] = {}  # by task id; it is played again in a run that is resumed
 
-    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of all groups whose outcomes or structured rewards differ."""
-        self._expect({group.task.task_id: group.task for group in rollouts.played})
-        batch, metrics = super().make_batch(rollouts, rng)
-        return batch, metrics | self._describe(played(rollouts))
+        new = {group.task.task_id: group.task for group in groups if group.task.task_id not in self.expected}
+        env = self.args.env().env_arguments() | {"max_steps": _EXPERTS_STEPS}
+        for shown_in, task in in_env(list(new.values()), quiet=True, **env) if new else ():
+            self.expected[task.task_id] = play_expert(shown_in, task)[1]
+        steps, metrics = super().batch(groups, rng)
+        return steps, metrics | self._describe(played(groups))
 
-    def _advantages(self, group: Sequence[Trajectory], settings: AdvantageSettings) -> list[float]:
-        own, weight = self._rewards, self._rewards.outcome_weight
-        outcome = super()._advantages(group, settings) if weight else [0.0 for item in group for _ in item.steps]
+    def advantages(self, group: Sequence[Trajectory]) -> list[float]:
+        """Return the sum of both comparisons for every step of a group, trajectory after trajectory."""
+        weight = self.args.outcome_weight
+        outcome = super().advantages(group) if weight else [0.0 for item in group for _ in item.steps]
         structured = state_advantages(
             [step.prompt_ids for item in group for step in item.steps],
-            [reward for item in group for reward in structured_rewards(item, self._expected[item.task_id], own)],
-            scale=settings.scale_advantages,
+            [reward for item in group for reward in structured_rewards(item, self.expected[item.task_id], self.args)],
         )
-        return [weight * first + own.structured_weight * second for first, second in zip(outcome, structured, strict=True)]
-
-    def _expect(self, tasks: Mapping[str, Task]) -> None:
-        """Let the expert play what it has not played yet."""
-        new = [task for task_id, task in tasks.items() if task_id not in self._expected]
-        for env, task in in_env(new, quiet=True, **self._env) if new else ():
-            self._expected[task.task_id] = play_expert(env, task)[1]
+        return [weight * first + second for first, second in zip(outcome, structured, strict=True)]
 
     def _describe(self, items: Sequence[Trajectory]) -> dict[str, float]:
-        judged = {id(item): align(item, self._expected[item.task_id])[0] for item in items}
+        judged = {id(item): align(item, self.expected[item.task_id])[0] for item in items}
         steps = [each for own in judged.values() for each in own]
         known = [each for each in steps if each.kind is not None]
         failures = [item for item in items if item.reward < 1]
         earned = {
-            name: [structured_rewards(item, self._expected[item.task_id], self._rewards) for item in part]
+            name: [structured_rewards(item, self.expected[item.task_id], self.args) for item in part]
             for name, part in (("failures", failures), ("successes", [item for item in items if item.reward == 1]))
         }
-        of_form = self._rewards.format_reward * sum(each.has_form for item in failures for each in judged[id(item)])
+        of_form = self.args.format_reward * sum(each.has_form for item in failures for each in judged[id(item)])
         positive = sum(max(value, 0.0) for own in earned["failures"] for value in own)
-        ends = [align(item, self._expected[item.task_id])[1][-1] for item in items]
+        ends = [align(item, self.expected[item.task_id])[1][-1] for item in items]
         return {
             "known_steps": _share(each.kind is not None for each in steps),
             "format_right": _share(each.has_form for each in steps),
@@ -146,13 +125,13 @@ class Structured(GRPO):
         }
 
 
-def structured_rewards(trajectory: Trajectory, expected: Sequence[Shown], settings: RewardSettings) -> list[float]:
+def structured_rewards(trajectory: Trajectory, expected: Sequence[Shown], settings: StructuredSettings) -> list[float]:
     """Return the structured reward of each step of an episode, against the expert's on the same task."""
     judged, progress = align(trajectory, expected)
     rewards = []
     for number, each in enumerate(judged):
         if not each.has_form:
-            reward = settings.malformed_reward
+            reward = MALFORMED_REWARD
         else:
             parts = (
                 (each.kind, settings.kind_reward),

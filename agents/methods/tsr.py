@@ -6,7 +6,7 @@ with best-of-N at each turn. The score of a state is a critic's probability of s
 `--search-choice diverse` scores pages by how rarely rollouts of the group came to them.
 
 A search changes what rollouts are distributed like, which the paper does not correct for. Here a reply is kept by chance, so its
-importance weight is known (`searching.draw`), and advantages are multiplied with it, at most `search_cap`: `step` corrects the choice at
+importance weight is known (`searching.draw`), and advantages are multiplied with it, at most 2: `step` corrects the choice at
 the step itself, and leaves the states those of the search; `path` also corrects how its state was come by, with the product over the steps
 before; `none` is the paper's. The baseline is corrected, too: where a search always succeeds, its group tells nothing apart, and what was
 tried and left does. So `search_gain` times the value of what a reply led to, less the mean over what was tried there, is added to an advantage.
@@ -15,122 +15,98 @@ It differs in this: there is no beam and no deeper look ahead, no filter of inst
 pages have none. A budget of env steps counts all tries (`--env-steps`). The sources were read without the numbers of their equations.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.estimators import AdvantageSettings
-from agents.methods.grpo import GRPO, GRPOSettings
-from agents.methods.method import Resources, played, step_rewards
-from agents.models.critics import CriticSettings
-from agents.rollouts.envs import InProcessEnvs
-from agents.rollouts.groups import RolloutBatch
-from agents.rollouts.policies import CountingPolicy
-from agents.rollouts.searching import Reached, SearchingCollector, SearchSettings
-from agents.training.batch import TrainingBatch
+from agents.grpo import GRPO, GRPOSettings, Model
+from agents.methods.replay import played, state_of, step_rewards
+from agents.rollouts.groups import Group
+from agents.rollouts.searching import Reached, SearchingCollector
+from agents.training.rollouts import TrainedStep
+from webarena_gym.tasks import Task
 
 Correction = Literal["none", "step", "path"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TSRSearchSettings(SearchSettings):
-    """How rollouts are searched, and how the learner corrects for it."""
-
-    search_correction: Correction = "step"
-    """tsr: correct for the choice among replies at a step, also for those at all steps before it, or not"""
-    search_gain: float = 1.0
-    """tsr: weight of a step's value above what else was tried there, beside the advantage of M-GRPO; 0 is the paper's"""
-    search_cap: float = 2.0
-    """tsr: largest importance weight of a step"""
+CAP = 2.0  # largest importance weight of a step
+TEMPERATURE = 0.2  # of the draw among the tried replies by their scores, which are 0 to 1; the lower, the more the best is kept
 
 
 @dataclass(frozen=True, kw_only=True)
 class TSRSettings(GRPOSettings):
-    """Trajectory-search rollouts: how they are searched, how the critic is trained, and M-GRPO's options."""
+    """Trajectory-search rollouts: M-GRPO on rollouts that a search has found, step by step, while they are collected."""
 
-    name: ClassVar[str] = "tsr"
-    title: ClassVar[str] = "TSR"
-    is_distributed: ClassVar[bool] = False
-
-    search: TSRSearchSettings = field(default_factory=TSRSearchSettings)
-    critic: CriticSettings = field(default_factory=CriticSettings)
+    search_width: int = 4
+    """tsr: replies that are tried at each step; equal ones are tried once"""
+    search_choice: Literal["best", "diverse"] = "best"
+    """tsr: keep rather what leads to states of high value, or to pages that the group's rollouts have not seen"""
+    search_correction: Correction = "step"
+    """tsr: correct for the choice among replies at a step, also for those at all steps before it, or not"""
+    search_gain: float = 1.0
+    """tsr: weight of a step's value above what else was tried there, beside the advantage of M-GRPO; 0 is the paper's"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.search_width < 1:
+            raise ValueError(f"search_width is {self.search_width}; expected at least 1")
         if self.advantages == "forks":
             raise ValueError("advantages are 'forks', whose continuations are not searched; expected others with TSR")
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it plays in envs of this process: always, as it needs their snapshots."""
-        return True
-
-    def create(self, resources: Resources) -> "TSR":
-        """Return the method as it begins."""
-        return TSR(self, resources)
 
 
 class TSR(GRPO):
     """Compares the rollouts of each group, which a search has found, and trains the critic that it searches by."""
 
-    def __init__(self, settings: TSRSettings, resources: Resources) -> None:
-        super().__init__(settings, resources)
-        self._search = settings.search
-        self._critics = resources.critics
-        self._critic = resources.critics.create(settings.critic)
+    title = "TSR"
 
-    def collector(self) -> SearchingCollector:
-        """Return what plays the rollouts."""
-        resources = self._resources
-        # The settings refuse workers and clusters with a method that is local.
-        assert isinstance(resources.envs, InProcessEnvs)
-        assert isinstance(resources.policy, CountingPolicy)
-        return SearchingCollector(
-            resources.envs, resources.policy, self._search, self._values, seed=resources.seed, env=resources.env
-        )
+    def __init__(self, args: TSRSettings, tasks: Sequence[Task], model: Model, envs: Any = None, policy: Any = None) -> None:
+        super().__init__(args, tasks, model, envs, policy)
+        self.critics, self.critic = model.critics, model.critic()
+        self.collector = SearchingCollector(
+            envs, policy, self.values, width=args.search_width, choice=args.search_choice, temperature=TEMPERATURE,
+            seed=args.seed, env=args.env(),
+        )  # fmt: skip
+        self.state_dict, self.load_state_dict = self.state, self.load_state
 
-    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit the critic, and return the steps of all groups whose rewards differ."""
-        items = played(rollouts)
-        loss = self._critic.fit(self._critics.steps(items), step_rewards(items), rng)
-        batch, metrics = super().make_batch(rollouts, rng)
+        items = played(groups)
+        loss = self.critic.fit(self.critics.steps(items), step_rewards(items), rng)
+        steps, metrics = super().batch(groups, rng)
         weights = [step.importance for item in items for step in item.steps]
         metrics |= {
             "critic_loss": loss,
             "importance_min": min(weights, default=1.0),
             "importance_max": max(weights, default=1.0),
         }
-        return batch, metrics | {"searched": sum(weight != 1 for weight in weights) / max(len(weights), 1)}
+        return steps, metrics | {"searched": sum(weight != 1 for weight in weights) / max(len(weights), 1)}
 
-    def state_dict(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """Return M-GRPO's state, and the critic."""
-        return super().state_dict() | {"critic": self._critic.state_dict()}
+        return self.curriculum.state_dict() | state_of(critic=self.critic)
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from what `state_dict` returned."""
-        super().load_state_dict(state_dict)
-        self._critic.load_state_dict(state_dict["critic"])
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Resume from what `state` returned."""
+        self.curriculum.load_state_dict(state)
+        self.critic.load_state_dict(state["critic"])
 
-    def _advantages(self, group: Sequence[Trajectory], settings: AdvantageSettings) -> list[float]:
-        own = self._search
-        gains = [own.search_gain * step.gain for item in group for step in item.steps]
-        weights = [weight for item in group for weight in corrections(item, own.search_correction, own.search_cap)]
-        of_rollouts = super()._advantages(group, settings)
-        return [(value + gain) * weight for value, gain, weight in zip(of_rollouts, gains, weights, strict=True)]
+    def advantages(self, group: Sequence[Trajectory]) -> list[float]:
+        """Return M-GRPO's advantages and the gains of the search, both corrected."""
+        gains = [self.args.search_gain * step.gain for item in group for step in item.steps]
+        weights = [weight for item in group for weight in corrections(item, self.args.search_correction, CAP)]
+        return [(value + gain) * weight for value, gain, weight in zip(super().advantages(group), gains, weights, strict=True)]
 
-    def _values(self, states: Sequence[Reached]) -> list[float]:
+    def values(self, states: Sequence[Reached]) -> list[float]:
         """Return the critic's probability of success of each state."""
-        encoder = self._resources.family.encoder
+        encoder = self.model.encoder
         prompts = encoder.encode_all([info["messages"] for _, info in states]) if encoder else [()] * len(states)
-        reached = []
+        reached: list[Any] = []
         for (episode, info), prompt_ids in zip(states, prompts, strict=True):
             here = Step(str(info["page"]), "", prompt_ids=prompt_ids)
-            reached += self._critics.steps(
+            reached += self.critics.steps(
                 [Trajectory(episode.task_id, episode.goal, (*episode.steps, here), 0.0, "truncated")]
             )[-1:]
-        return self._critic.values(reached)
+        return self.critic.values(reached)
 
 
 def corrections(trajectory: Trajectory, correction: Correction, cap: float) -> list[float]:

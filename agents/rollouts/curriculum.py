@@ -1,42 +1,38 @@
-"""The curriculum: which task comes next, by how well the model does on tasks of its kind."""
+"""The curriculum: the task of each group, by how well the model does on tasks of its kind, and earlier successes to train on again."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from random import Random
+from statistics import fmean
 from typing import Any
 
+from agents.data.trajectories import Trajectory, from_record
 from agents.rollouts.groups import Group
 from webarena_gym.tasks import Task
 
 _LEAST_CHANCE = 0.03  # of a template that always succeeds or always fails; 0.25 is that of one in the middle
+_KEPT = 16  # tasks of each template of which the newest success is kept
 
 
 class Curriculum:
-    """Draws tasks for groups, the template first.
+    """Draws tasks for groups, the template first, and keeps successes.
 
     With `seek_mixed`, templates near a success of one half come more often: the rewards of a group of which half succeed have the
-    largest variance, rate * (1 - rate), and groups of equal rewards give no advantages. `rates` is each template's running success, for
-    a run that goes on. It is a mean over its groups, and later a moving one, in which the newest group counts 1 / `memory`.
+    largest variance, rate * (1 - rate), and groups of equal rewards give no advantages. `rates` is each template's running success: a
+    mean over its groups, and later a moving one, in which the newest group counts 1 / `memory`.
     """
 
-    def __init__(
-        self,
-        tasks: Sequence[Task],
-        *,
-        seek_mixed: bool,
-        seed: int,
-        rates: Mapping[str, float] | None = None,
-        memory: int = 2,
-    ) -> None:
+    def __init__(self, tasks: Sequence[Task], seed: int, *, seek_mixed: bool = False, memory: int = 2) -> None:
         if not tasks:
             raise ValueError("there are no tasks; expected one or more")
-        self._by_template: dict[str, list[Task]] = {}
+        self._by_template: dict[str, list[Task]] = defaultdict(list)
         for task in tasks:
-            self._by_template.setdefault(_template(task), []).append(task)
-        self._seek_mixed = seek_mixed
-        self._seed = seed
-        self._memory = memory
-        self.rates = dict(rates or {})
-        self._visits = dict.fromkeys(self.rates, memory)  # groups of each template, at most `memory`
+            self._by_template[_template(task)].append(task)
+        self._seed, self._memory, self._seek_mixed = seed, memory, seek_mixed
+        self.rates: dict[str, float] = {}
+        self._visits: dict[str, int] = {}  # groups of each template, at most `memory`
+        self._successes: dict[str, dict[str, Trajectory]] = defaultdict(dict)  # by template and task, the newest last
 
     def draw(self, number: int) -> Task:
         """Return the task of a group. It follows from the run's seed, the group's number and the rates as they are."""
@@ -50,19 +46,41 @@ class Curriculum:
         """Move each template's running success towards that of its newest group."""
         for group in groups:
             if group.valid:
-                name = _template(group.task)
-                mean = sum(item.reward for item in group.valid) / len(group.valid)
+                mean, name = fmean(item.reward for item in group.valid), _template(group.task)
                 self._visits[name] = min(self._visits.get(name, 0) + 1, self._memory)
                 self.rates[name] = self.rates.get(name, mean) + (mean - self.rates.get(name, mean)) / self._visits[name]
 
-    def state_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the running success of each template, and of how many groups it is, at most `memory`."""
-        return {"rates": dict(self.rates), "visits": dict(self._visits)}
+    def keep(self, groups: Sequence[Group]) -> None:
+        """Keep the shortest success of each group, the newest of each task, of at most 16 tasks of each template."""
+        for group in groups:
+            if best := [item for item in group.valid if item.reward == 1]:
+                own = self._successes[_template(group.task)]
+                own.pop(group.task.task_id, None)  # so that the new one goes behind the others
+                own[group.task.task_id] = min(best, key=lambda item: len(item.steps))
+                if len(own) > _KEPT:
+                    own.pop(next(iter(own)))
 
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Resume from what `state_dict` returned. A state without visits is one of a moving mean that is well under way."""
-        self.rates = dict(state_dict["rates"])
-        self._visits = dict(state_dict.get("visits", dict.fromkeys(self.rates, self._memory)))
+    def replay(self, count: int, rng: Random) -> list[tuple[Trajectory, float]]:
+        """Return the successes of so many draws, each once, with the advantage that is left to be gained on their template.
+
+        The advantage is that of self-imitation (Oh et al., arXiv 1806.05635, equation 2), max(R - V, 0), where R is 1 and V the
+        running success of the template. Templates are drawn with it as their chance.
+        """
+        names = [name for name, own in self._successes.items() if own and self.rates[name] < 1]
+        drawn = rng.choices(names, [1 - self.rates[name] for name in names], k=count) if names else []
+        pairs = [(rng.choice(list(self._successes[name].values())), 1 - self.rates[name]) for name in drawn]
+        return list({id(item): (item, advantage) for item, advantage in pairs}.values())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the running success of each template, of how many groups it is, and the successes."""
+        kept = {name: [asdict(item) for item in own.values()] for name, own in self._successes.items()}
+        return {"rates": dict(self.rates), "visits": dict(self._visits), "successes": kept}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume from what `state_dict` returned."""
+        self.rates, self._visits = dict(state["rates"]), dict(state["visits"])
+        for name, records in state["successes"].items():
+            self._successes[name] = {item.task_id: item for item in map(from_record, records)}
 
 
 def _template(task: Task) -> str:

@@ -1,12 +1,13 @@
 """Forks: continuations of an episode from its own steps, whose rewards tell what each of the steps was worth.
 
 An env's snapshot makes it possible: the episode is replayed once, and continued from its states any number of times. The
-credit that follows is `credit.fork_advantages`.
+credit that follows is `fork_advantages`.
 """
 
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import gymnasium
@@ -18,6 +19,8 @@ from agents.rollouts.groups import Group
 from agents.rollouts.policies import Policy, Reply, Request, resume
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
+CONTINUATIONS = 4  # rollouts played on from each fork
+
 
 @dataclass
 class _Continuation:
@@ -28,43 +31,25 @@ class _Continuation:
     steps: int = 0  # taken so far
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForkSettings:
-    """How the rollouts of an update are forked, for the advantages of forks."""
-
-    fork_every: int = 1
-    """steps from one fork of a rollout to the next; the first step is one"""
-    continuations: int = 4
-    """rollouts played on from each fork"""
-
-    def __post_init__(self) -> None:
-        if self.fork_every < 1:
-            raise ValueError(f"fork_every is {self.fork_every}; expected at least 1")
-
-
 def fork_groups(
-    envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], settings: ForkSettings, *, seed: int = 0
-) -> list[Trajectory]:
-    """Return the trajectories of whole groups, forked; those that failed are left out.
+    envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], *, every: int = 1, count: int = CONTINUATIONS, seed: int = 0
+) -> list[list[Trajectory]]:
+    """Return the trajectories of whole groups, continued `count` times from every so many of their steps; those that failed are left out.
 
     Neither the envs nor the policy may have anything else under way.
     """
     local = [envs.local(env_id) for env_id in range(envs.num_envs)]
     return [
-        fork(
-            local,
-            policy,
-            episode,
-            trajectory,
-            starts=range(0, len(trajectory.steps), settings.fork_every),
-            continuations=settings.continuations,
-            seed=seed,
-        )
+        [
+            fork(local, policy, episode, item, starts=range(0, len(item.steps), every), continuations=count, seed=seed)
+            for episode, item in zip(
+                group_episodes(group.task, group.number, len(group.trajectories), group.max_steps),
+                group.trajectories,
+                strict=True,
+            )
+            if item.ending != "failed"
+        ]
         for group in groups
-        for episode, trajectory in zip(
-            group_episodes(group.task, group.number, len(group.trajectories), group.max_steps), group.trajectories, strict=True
-        )
-        if trajectory.ending != "failed"
     ]
 
 
@@ -112,6 +97,21 @@ def fork(
     ]
     steps = (replace(step, continuations=returns) for step, returns in zip(trajectory.steps, of_steps, strict=True))
     return replace(trajectory, steps=tuple(steps))
+
+
+def fork_advantages(continuations: Sequence[Sequence[float]], reward: float) -> list[float]:
+    """Return V(s_t+1) - V(s_t) of each step, V being the mean return of continuations from a state (VinePPO, arXiv 2410.01679).
+
+    Steps between two forks share what was gained from one to the next; those before the first fork get 0.
+    """
+    forks = [index for index, returns in enumerate(continuations) if returns]
+    if continuations and not forks:
+        raise ValueError("advantages are 'forks' and no step has continuations; expected some of agents.rollouts.forks")
+    values, ends = [*(fmean(continuations[index]) for index in forks), reward], [*forks, len(continuations)]
+    advantages = [0.0] * len(continuations)
+    for place, start in enumerate(forks):
+        advantages[start : ends[place + 1]] = [values[place + 1] - values[place]] * (ends[place + 1] - start)
+    return advantages
 
 
 def _replay(env: Any, episode: EpisodeSpec, trajectory: Trajectory, starts: Sequence[int]) -> dict[int, Any]:

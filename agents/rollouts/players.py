@@ -10,8 +10,7 @@ import queue
 import threading
 import time
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -38,14 +37,13 @@ _WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
 class Player(NamedTuple):
     """The envs and the policy of one process, and the settings of the envs, which trajectories keep.
 
-    `load` is called with the parameters of the learner's model and their version. `calls` are what else may be asked for, by name.
+    `load` is called with the parameters of the learner's model and their version.
     """
 
     envs: Envs
     policy: Policy
     load: Callable[[dict[str, torch.Tensor], int], None] | None = None
     env: EnvSettings | None = None
-    calls: Mapping[str, Callable[..., Any]] = {}
 
 
 class PlayerError(Exception):
@@ -59,16 +57,6 @@ class _Begin(NamedTuple):
 class _Load(NamedTuple):
     parameters: bytes
     version: int
-
-
-class _Call(NamedTuple):
-    name: str
-    arguments: tuple[Any, ...]
-
-
-class _Result(NamedTuple):
-    value: Any
-    cpu_s: float
 
 
 class _Report(NamedTuple):
@@ -86,7 +74,6 @@ class _Process:
     process: Any
     connection: Connection
     under_way: set[int] = field(default_factory=set)  # the numbers of its episodes
-    reports: deque["_Report"] = field(default_factory=deque)  # that came while something else was waited for
 
 
 class Players:
@@ -142,10 +129,10 @@ class Players:
     def play(self) -> Iterator[Played]:
         """Yield each episode when it is over, until none is left. More may be queued meanwhile."""
         while not self._stopped.is_set() and (busy := [process for process in self._processes if process.under_way]):
-            told = [process for process in busy if process.reports]
-            ready = [] if told else wait([process.connection for process in busy])
-            for process in told or [process for process in busy if process.connection in ready]:
-                yield self._take(process)
+            ready = wait([process.connection for process in busy])
+            for process in busy:
+                if process.connection in ready:
+                    yield self._take(process)
 
     def load(self, model: nn.Module, version: int) -> None:
         """Send the present parameters of a model, of the given version, to all processes."""
@@ -153,17 +140,6 @@ class Players:
         torch.save(model.state_dict(), content)
         for process in self._processes:
             self._send(process, _Load(content.getvalue(), version))
-
-    def call(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call one of the players' `calls` in all processes, with arguments for each, and return the results in their order.
-
-        A process that plays does what it is called for after the next of its episodes, and plays on.
-        """
-        for process, own in zip(self._processes, arguments, strict=True):
-            self._send(process, _Call(name, own))
-        results = [self._result(process) for process in self._processes]
-        self.cpu_s += sum(result.cpu_s for result in results)
-        return [result.value for result in results]
 
     def take_time_fractions(self) -> dict[Stage, float]:
         """Return what `Collector.take_time_fractions` does, for the episodes that ended since the last call."""
@@ -189,7 +165,7 @@ class Players:
 
     # Inside.
 
-    def _send(self, process: _Process, message: _Begin | _Load | _Call) -> None:
+    def _send(self, process: _Process, message: _Begin | _Load) -> None:
         try:
             process.connection.send(message)
         except OSError as error:
@@ -204,13 +180,8 @@ class Players:
             raise received
         return received
 
-    def _result(self, process: _Process) -> _Result:
-        while not isinstance(received := self._receive(process), _Result):
-            process.reports.append(received)
-        return received
-
     def _take(self, process: _Process) -> Played:
-        report = process.reports.popleft() if process.reports else self._receive(process)
+        report: _Report = self._receive(process)
         process.under_way.discard(report.played.episode.number)
         for stage, spent in report.spent_s.items():
             self._spent_s[stage] = self._spent_s.get(stage, 0.0) + spent
@@ -235,7 +206,7 @@ def _play(connection: Connection, make_player: bytes, seed: int) -> None:
     work_for_parent(_ENDING_S)  # more than it takes to notice that the connection has closed, unless an env hangs
     torch.set_num_threads(1)
     collect_rarely()
-    messages: queue.SimpleQueue[_Begin | _Load | _Call | Exception | None] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()
     reports: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     # Threads read and write, so that neither side waits for the other: the parent learns while episodes are played here.
     threading.Thread(target=_read, args=(connection, messages), daemon=True).start()
@@ -255,7 +226,7 @@ def _play(connection: Connection, make_player: bytes, seed: int) -> None:
         writer.join()
 
 
-def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | _Call | Exception | None]") -> None:
+def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]") -> None:
     while True:
         try:
             messages.put(connection.recv())
@@ -270,7 +241,7 @@ def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | 
 def _write(
     connection: Connection,
     reports: "queue.SimpleQueue[bytes | None]",
-    messages: "queue.SimpleQueue[_Begin | _Load | _Call | Exception | None]",
+    messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
 ) -> None:
     while (report := reports.get()) is not None:
         try:
@@ -282,7 +253,7 @@ def _write(
 
 def _play_all(
     reports: "queue.SimpleQueue[bytes | None]",
-    messages: "queue.SimpleQueue[_Begin | _Load | _Call | Exception | None]",
+    messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
     player: Player,
     collector: Collector,
 ) -> None:
@@ -298,11 +269,6 @@ def _play_all(
             if isinstance(message, _Begin):
                 collector.begin(message.episodes)
                 under_way += len(message.episodes)
-            elif isinstance(message, _Call):
-                value = player.calls[message.name](*message.arguments)
-                cpu_now_s = time.process_time()
-                reports.put(pickle.dumps(_Result(value, cpu_now_s - cpu_s)))
-                cpu_s = cpu_now_s
             elif player.load:
                 player.load(torch.load(BytesIO(message.parameters), weights_only=True), message.version)
         for played in collector.play():

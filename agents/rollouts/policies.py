@@ -183,6 +183,10 @@ class LanguageModelPolicy:
             ready.append((slot, Reply(text, prompt_ids, ids, logprobs, policy_version=version, tokens=tokens)))
         return ready
 
+    def load(self, model: Any, version: int) -> None:
+        """Reply with the parameters of this model from now on."""
+        self.engine.load(model, version)
+
     def close(self) -> None:
         """Close the engine."""
         self.engine.close()

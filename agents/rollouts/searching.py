@@ -7,7 +7,7 @@ draw of any function of the kept reply is the mean over the N replies, hence, wh
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp
 from random import Random
 from statistics import fmean
@@ -20,25 +20,8 @@ from agents.rollouts.policies import CountingPolicy, Reply, Request, resume
 from agents.settings import EnvSettings
 from webarena_gym.vector import Result
 
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """How rollouts are searched."""
-
-    search_width: int = 4
-    """tsr: replies that are tried at each step; equal ones are tried once"""
-    search_choice: Literal["best", "diverse"] = "best"
-    """tsr: keep rather what leads to states of high value, or to pages that the group's rollouts have not seen"""
-    search_temperature: float = 0.2
-    """tsr: of the draw among the tried replies by their scores, which are 0 to 1; the lower, the more the best is kept"""
-
-    def __post_init__(self) -> None:
-        if self.search_width < 1:
-            raise ValueError(f"search_width is {self.search_width}; expected at least 1")
-        if self.search_temperature <= 0:
-            raise ValueError(
-                f"search_temperature is {self.search_temperature}; expected more than 0: without chance there is nothing to correct by"
-            )
+Choice = Literal["best", "diverse"]
+"""Keep rather what leads to states of high value, or to pages that the group's rollouts have not seen."""
 
 
 class Reached(NamedTuple):
@@ -62,16 +45,19 @@ class _Tried(NamedTuple):
 class SearchingCollector(Collector):
     """Plays episodes with a search at each step, in envs of this process, which have snapshots.
 
-    It has the interface of a `Collector`. It counts the env steps of all tries in `replied`, since these are what the search costs.
+    `width` replies are tried at each step, equal ones once. Of them one is drawn by the softmax of its score, which is 0 to 1, divided by
+    `temperature`. It has the interface of a `Collector`. It counts the env steps of all tries in `replied`, since these are what the search costs.
     """
 
     def __init__(
         self,
         envs: InProcessEnvs,
         policy: CountingPolicy,
-        settings: SearchSettings,
         values: Values,
         *,
+        width: int = 4,
+        choice: Choice = "best",
+        temperature: float = 0.2,
         seed: int = 0,
         env: EnvSettings | None = None,
     ) -> None:
@@ -79,7 +65,7 @@ class SearchingCollector(Collector):
         self.replied = 0
         self._local = envs
         self._counted = policy
-        self._settings = settings
+        self._width, self._choice, self._temperature = width, choice, temperature
         self._values = values
         self._seen: dict[int, Counter[str]] = {}  # by group, how often its rollouts have come to a page
 
@@ -133,7 +119,7 @@ class SearchingCollector(Collector):
 
     def _ask_for_several(self) -> dict[int, list[Reply]]:
         """Return as many replies of the policy in each episode as the search is wide."""
-        width = self._settings.search_width
+        width = self._width
         requests = []
         for env_id, playing in self._playing.items():
             playing.stage = "generation"
@@ -206,9 +192,9 @@ class SearchingCollector(Collector):
         seen = self._seen.setdefault(playing.episode.group, Counter())
         pages = {text: str(item.result.info["page"]) for text, item in tried.items()}
         values = {text: scores.get((env_id, text), 0.0) for text in tried}
-        own = {text: 1 / (1 + seen[pages[text]]) for text in tried} if self._settings.search_choice == "diverse" else values
+        own = {text: 1 / (1 + seen[pages[text]]) for text in tried} if self._choice == "diverse" else values
         rng = Random(f"{self._seed}/{playing.episode.number}/{len(playing.steps)}/kept")
-        number, importance = draw([own[reply.text] for reply in replies], self._settings.search_temperature, rng)
+        number, importance = draw([own[reply.text] for reply in replies], self._temperature, rng)
         reply = replies[number]
         result, snapshot = tried[reply.text]
         seen[pages[reply.text]] += 1

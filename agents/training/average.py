@@ -1,12 +1,13 @@
 """Weight averaging: one model whose weights are the mean of several models' weights."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from agents.models.adapters import merged
-from agents.models.checkpoints import agent_record, save_agent
-from agents.training.kinds import kind_of
+from agents.models.checkpoints import agent_record, load_model, save_agent
+from agents.models.pointer.network import is_pointer, load_pointer
 from agents.training.settings import AverageSettings
 
 _VARIATION = "variation"  # of the worlds that a model was trained in
@@ -20,7 +21,7 @@ def average(settings: AverageSettings) -> Path:
     shapes or with different agent records; they may have been trained in worlds of different variation.
     """
     first, *others = settings.models
-    load = kind_of(first).load
+    load: Any = load_pointer if is_pointer(first) else load_model
     model, tokenizer = load(first)
     model = merged(model)  # the mean of adapters is not the adapter of the mean
     record = agent_record(first)

@@ -1,24 +1,35 @@
-"""Ranks: the processes that train one model together, and how they share a model's weights, its work and its numbers.
+"""Ranks: the processes that train one model together, each on a part of the work.
 
-The process group of `torch.distributed` is made outside: by Ray Train (`agents.cluster`) or torchrun. One process needs none.
+The process group of `torch.distributed` is made by `launch`, or outside: by Ray Train (`agents.cluster`) or torchrun. One process needs none.
 """
 
-from collections.abc import Callable, Sequence
+import pickle
+import socket
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import timedelta
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
 
+import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import Tensor, distributed, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor import DTensor
 
-from agents.data.tokens import Sample
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+from agents.models.checkpoints import is_small
+from agents.rollouts.players import process_count
+from agents.settings import collect_rarely
+from agents.training.rollouts import TrainedStep
+from webarena_gym.processes import work_for_parent
+from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
 T = TypeVar("T")
+
+_PATIENCE = timedelta(days=7)  # of a process for the others
+_ENDING_S = 5.0  # how long a process may take to end by itself
 
 
 @dataclass(frozen=True)
@@ -28,6 +39,8 @@ class Ranks:
     index: int = 0
     count: int = 1
     device: torch.device = torch.device("cpu")  # noqa: RUF009 - immutable
+    gradient_scale: float = 1.0
+    """what a loss is multiplied with, for ranks whose gradients are a mean"""
 
     @classmethod
     def here(cls) -> "Ranks":
@@ -39,7 +52,7 @@ class Ranks:
 
     @property
     def is_main(self) -> bool:
-        """Whether this process has the envs and the engine, and writes checkpoints."""
+        """Whether this process writes metrics and checkpoints."""
         return self.index == 0
 
     def share(self, value: T | None = None) -> T:
@@ -57,86 +70,25 @@ class Ranks:
         distributed.all_gather_object(parts, values)
         return [value for part in parts for value in part]
 
-    def part(self, samples: Sequence[Sample]) -> list[int]:
-        """Return the indices of the samples that this process trains on; see `deal`."""
-        return deal(samples, self.count)[self.index]
+    def part(self, steps: Sequence[TrainedStep], indices: Sequence[int]) -> list[int]:
+        """Return which of these steps this process computes: those of groups that it has played, whose pages it knows."""
+        return [index for index in indices if steps[index].episode.group % self.count == self.index]
 
-
-ALONE = Ranks()
-"""The ranks of a process that trains by itself on the CPU."""
-
-
-def deal(samples: Sequence[Sample], count: int) -> list[list[int]]:
-    """Return the indices of the samples in `count` parts of about equally many tokens.
-
-    Prompts with a common beginning stay together, as what they share is computed once: the samples are cut apart in the order of
-    their prompts. Equal prompts are never parted, so a part may be empty.
-
-    >>> deal([Sample((1, 2), (3,)), Sample((5, 6), (7,)), Sample((1, 2), (4,))], 2)
-    [[0, 2], [1]]
-    """
-    if count == 1:
-        return [list(range(len(samples)))]
-    order = sorted(range(len(samples)), key=lambda index: samples[index].prompt_ids)
-    costs = [
-        len(samples[index].response_ids) + (len(samples[index].prompt_ids) if is_first else 0)
-        for index, is_first in zip(order, _firsts(samples, order), strict=True)
-    ]
-    parts: list[list[int]] = [[] for _ in range(count)]
-    spent, number, total = 0, 0, sum(costs)
-    for index, cost, is_first in zip(order, costs, _firsts(samples, order), strict=True):
-        if is_first:
-            # A prompt goes where its middle falls.
-            number = min(int((spent + cost / 2) * count / total), count - 1)
-        parts[number].append(index)
-        spent += cost
-    return [sorted(part) for part in parts]
-
-
-def _firsts(samples: Sequence[Sample], order: Sequence[int]) -> list[bool]:
-    """Whether each sample's prompt is another than that of the sample before."""
-    prompts = [samples[index].prompt_ids for index in order]
-    return [place == 0 or prompts[place - 1] != prompt for place, prompt in enumerate(prompts)]
-
-
-class Weights(nn.Module):
-    """A model's weights: whole in a process that trains alone, else parted among the ranks and gathered layer by layer.
-
-    They are parted by torch's `fully_shard` (FSDP2). Every rank must call them equally often, and a gradient is then the *mean*
-    of those of the ranks. The weights and their gradients are float32; `dtype` is that of the computation.
-    """
-
-    def __init__(self, model: "PreTrainedModel", ranks: Ranks, dtype: torch.dtype = torch.float32) -> None:
-        super().__init__()
-        self.model = model
-        self._autocast = torch.autocast(ranks.device.type, dtype, enabled=ranks.count == 1 and dtype != torch.float32)
-        if ranks.count == 1:
-            model.to(ranks.device)  # type: ignore[arg-type]
+    def add_up(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Give every process the sum of all gradients; a parameter that none has a gradient of keeps none."""
+        if self.count == 1:
             return
-        mesh = init_device_mesh(ranks.device.type, (ranks.count,))
-        precision = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
-        for layer in model.get_decoder().layers:
-            fully_shard(layer, mesh=mesh, mp_policy=precision)
-        fully_shard(self, mesh=mesh, mp_policy=precision)
-
-    def forward(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-        """Return the function of the whole model and the arguments."""
-        with self._autocast:
-            return function(self.model, *arguments, **options)
-
-    @property
-    def trained(self) -> list[nn.Parameter]:
-        """The parameters that learn, or this rank's shards of them."""
-        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-
-    @torch.no_grad()
-    def copy_to(self, model: "PreTrainedModel | None") -> None:
-        """Copy what was trained into a whole model of the same kind, in the ranks that give one. Every rank must call it."""
-        targets = [None] * len(self.trained) if model is None else [item for item in model.parameters() if item.requires_grad]
-        for parameter, target in zip(self.trained, targets, strict=True):
-            full = whole(parameter)
-            if target is not None:
-                target.copy_(full)
+        trained = list(parameters)
+        has_gradient = torch.tensor([float(parameter.grad is not None) for parameter in trained])
+        flat = torch.cat([
+            (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1) for parameter in trained
+        ])  # fmt: skip
+        distributed.all_reduce(has_gradient)
+        distributed.all_reduce(flat)
+        for parameter, values, is_there in zip(
+            trained, flat.split([parameter.numel() for parameter in trained]), has_gradient, strict=True
+        ):
+            parameter.grad = values.view_as(parameter) if is_there else None
 
 
 def whole(tensor: Tensor) -> Tensor:
@@ -144,8 +96,79 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def shard_like(tensor: Tensor, model: Tensor) -> Tensor:
-    """Return this rank's shard of a whole tensor, parted as `model` is."""
-    if not isinstance(model, DTensor):
-        return tensor
-    return distribute_tensor(tensor.to(model.device), model.device_mesh, model.placements, src_data_rank=None)
+ALONE = Ranks()
+"""The ranks of a process that trains by itself on the CPU."""
+
+
+def training_processes(args: Any) -> int:
+    """Return the number of processes that train: as told, or one for each core where the model is small and no option is against it."""
+    shares = not (args.processes or args.threads or args.language.vllm or torch.cuda.is_available()) and is_small(args.model)
+    return args.processes or (process_count(0, args.tasks_per_update * args.group_size) if shares else 1)
+
+
+def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
+    """Call a function with the arguments in `count` processes on this machine, which are ranks of one group; return rank 0's result.
+
+    This process is rank 0. An exception in another one is raised here, with its traceback as a note.
+    """
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    context: Any = get_context(CONTEXTS[0])
+    if CONTEXTS[0] == "forkserver":
+        context.set_forkserver_preload(["webarena_gym.env", "agents.train_rl"])  # importing torch takes seconds
+    content = cloudpickle.dumps((work, arguments))
+    others: list[tuple[Any, Connection]] = []
+    for index in range(1, count):
+        here, there = context.Pipe()
+        process = context.Process(target=_rank, args=(there, content, index, count, port), name=f"rank {index}", daemon=True)
+        with without_main_module():
+            process.start()
+        there.close()
+        others.append((process, here))
+    threads = torch.get_num_threads()
+    try:
+        with _group(0, count, port):
+            return work(*arguments)
+    except RuntimeError as error:  # what torch says of a lost process is less than what the process has said
+        for process, here in others:
+            process.join(_ENDING_S)
+            with suppress(EOFError, OSError):
+                if here.poll() and (told := pickle.loads(here.recv_bytes())):  # noqa: S301 - our own process
+                    raise told from error
+        raise
+    finally:
+        torch.set_num_threads(threads)
+        for process, here in others:
+            here.close()
+            process.join(_ENDING_S)
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+
+
+class _group:  # noqa: N801 - a context manager
+    def __init__(self, index: int, count: int, port: int) -> None:
+        self._arguments = {"init_method": f"tcp://127.0.0.1:{port}", "rank": index, "world_size": count}
+
+    def __enter__(self) -> None:
+        torch.set_num_threads(1)
+        distributed.init_process_group("gloo", timeout=_PATIENCE, **self._arguments)  # type: ignore[arg-type]
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        if kind is None:
+            distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
+        distributed.destroy_process_group()
+
+
+def _rank(connection: Connection, content: bytes, index: int, count: int, port: int) -> None:
+    """Work as one of the ranks that are not the main one."""
+    work_for_parent(_ENDING_S)
+    collect_rarely()
+    work, arguments = cloudpickle.loads(content)
+    try:
+        with _group(index, count, port):
+            work(*arguments)
+    except Exception as error:  # noqa: BLE001 - every error is reported to the parent process
+        error.add_note(f"In process {index} of {count}:\n" + "".join(traceback.format_exception(error)).rstrip())
+        with suppress(OSError):
+            connection.send_bytes(pickle.dumps(error))

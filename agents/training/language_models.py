@@ -1,117 +1,180 @@
-"""Language models in training: what plays with them, and their log-probabilities over token ids."""
+"""A language model in training: the policy that plays with it, and the log-probabilities of its tokens."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
-from agents.data.prompts import PromptEncoder
-from agents.models.batches import PackedBatch, Sharing, batch_logprobs, pack
+from agents.data.prompts import PromptEncoder, system_prompt
+from agents.data.tokens import Ids, Sample
+from agents.data.trajectories import Trajectory
+from agents.models.adapters import adapt, is_adapted
+from agents.models.batches import PackedBatch, batch_logprobs, pack
 from agents.models.checkpoints import load_model
-from agents.models.critics import LanguageModelCritics
-from agents.rollouts.constraints import Constraints, State
+from agents.models.critics import Critic, CriticSettings, LanguageModelCritics
+from agents.rollouts.constraints import Constraints, State, create_constraints
+from agents.rollouts.engines import Engine
+from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.policies import LanguageModelPolicy
-from agents.rollouts.setup import PlayerSettings, Sampler
-from agents.training.batch import TrainingBatch
-from agents.training.distributed import Ranks
-from agents.training.families import CreateEngine, Pass
-from agents.training.objectives import Objective
+from webarena_gym.observation.history import PLACEHOLDER, Turn, compress
+
+
+class Answer(NamedTuple):
+    """A prompt with its response as token ids, and the goal and the page that say which tokens were allowed."""
+
+    sample: Sample
+    goal: str
+    page: str
 
 
 class LanguageModel:
-    """The kind of causal language models."""
+    """A causal language model of transformers, which trains on token ids.
 
-    preset = "small"
-    threads = 0
-    divides = False  # its learner has all threads
+    With constrained replies, log-probabilities are those of the allowed tokens alone, as the sampler's are. The allowed tokens are
+    found again from the episodes that are trained on.
+    """
 
-    def record(self, source: str | Path) -> Mapping[str, Any]:  # noqa: ARG002 - whatever it is
-        """Return nothing, as a language model reads any prompt."""
-        return {}
+    beta2, weight_decay = 0.95, 0.0
 
-    def ranks(self) -> Ranks:
-        """Return those of the process group that this process is in."""
-        return Ranks.here()
+    def __init__(self, network: Any, tokenizer: Any, settings: Any) -> None:
+        self.check(settings)
+        own = settings.language
+        self.network, self.tokenizer, self._settings = network, tokenizer, settings
+        network.to("cuda" if torch.cuda.is_available() else "cpu")
+        if own.lora_rank:
+            adapt(self.network, own.lora_rank)
+        elif is_adapted(self.network):
+            raise ValueError("the model has adapters, which learn on with --lora-rank, their rank; expected it, not 0")
+        if own.gradient_checkpointing:
+            enable = getattr(network, "activation_checkpointing_enable", None) or network.gradient_checkpointing_enable
+            enable({"use_reentrant": False})
 
-    def check(self, options: Mapping[str, Any], objective: Objective) -> None:
-        """Raise ValueError where log-probabilities would not be those of the tokens alone that constrained replies may have."""
-        if not options["constrained"]:
-            return
+    @classmethod
+    def load(cls, source: str | Path, settings: Any, *more: Any) -> "LanguageModel":
+        """Return the model in a folder or run, or of a name on the Hub."""
+        return cls(*load_model(source), settings, *more)
+
+    @cached_property
+    def encoder(self) -> PromptEncoder:
+        """What makes token ids of conversations."""
+        own = self._settings.language
+        return PromptEncoder(self.tokenizer, system_prompt(own.system, elements=own.elements))
+
+    @cached_property
+    def constraints(self) -> Constraints | None:
+        """What constrains replies, if anything."""
+        own = self._settings.language
+        return create_constraints(self.encoder, constrained=True, system=own.system) if own.constrained else None
+
+    @cached_property
+    def critics(self) -> LanguageModelCritics:
+        """What makes critics, and what they read."""
+        return LanguageModelCritics(self._first, self.encoder, self._settings.language.tokens_per_pass)
+
+    @staticmethod
+    def check(settings: Any) -> None:
+        """Raise ValueError for options that do not go together."""
+        own = settings.language
+        old_logprobs = getattr(settings, "old_logprobs", "sampled")
+        if own.correction != "none" and old_logprobs == "sampled":
+            raise ValueError(f"correction is {own.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
+        if own.contexts == "released" and old_logprobs != "recomputed":
+            raise ValueError(
+                "released contexts are not those of the sampler; expected old_logprobs 'recomputed', not 'sampled'"
+            )
+        if own.contexts == "released" and own.history != "compressed":
+            raise ValueError(f"released contexts hold no page; expected history 'compressed' of the env, not {own.history!r}")
+        if own.vllm and settings.processes > 1:
+            raise ValueError(f"processes is {settings.processes}; expected 1 with vllm={own.vllm!r}")
         others = {
-            "method": "webrl" if options["method"] == "webrl" else "",
-            "contexts": "released" if options.get("contexts") == "released" else "",
-            "cluster": options["cluster"],
-            "ranks": options["ranks"] if options["ranks"] > 1 else "",
-            "vllm": "" if objective.recomputes else options["vllm"],
+            "contexts": "released" if own.contexts == "released" else "",
+            "cluster": getattr(settings, "cluster", ""),
+            "vllm": "" if old_logprobs == "recomputed" else own.vllm,
         }
         for name, value in others.items():
-            if value:
+            if own.constrained and value:
                 wanted = "--old-logprobs recomputed" if name == "vllm" else "another"
                 raise ValueError(f"{name} is {value!r}; expected {wanted} with constrained replies")
 
-    def load(self, source: str | Path) -> tuple[Any, Any]:
-        """Return a language model and its tokenizer."""
-        return load_model(source)
+    def create_engine(self, model: Any, encoder: PromptEncoder) -> Engine:
+        """Return what samples: an engine in this process, or a client of the server."""
+        own = self._settings.language
+        sampling: dict[str, Any] = {"max_new_tokens": own.max_new_tokens, "temperature": self._settings.temperature}
+        if own.vllm:
+            return VLLMEngine(own.vllm, encoder.stop_ids, self._settings.out / "weights", **sampling)
+        from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
 
-    def family(self, tokenizer: Any, settings: PlayerSettings) -> "LanguageModels":
-        """Return the family with the constraints of the settings, if any."""
-        encoder = settings.encoder(tokenizer)
-        return LanguageModels(settings.constraints(encoder), encoder)
+        return InProcessEngine(model, encoder.stop_ids, max_tokens=own.tokens_per_pass, **sampling)
 
-
-class LanguageModels:
-    """Causal language models of transformers, which train on token ids.
-
-    With the constraints that the sampler had, log-probabilities are those of the allowed tokens alone, as the sampler's are. The
-    allowed tokens are found again from the trajectories of the training batch.
-    """
-
-    def __init__(self, constraints: Constraints | None = None, encoder: PromptEncoder | None = None) -> None:
-        self.encoder = encoder
-        self._constraints = constraints
-
-    def sampler(self, settings: PlayerSettings, model: Any, create_engine: CreateEngine | None = None) -> Sampler:
+    def policy(self, engine: Engine | None = None) -> LanguageModelPolicy:
         """Return a policy with an engine, by default the one of the settings."""
-        assert self.encoder is not None, "what plays needs an encoder"
-        engine = (create_engine or settings.create_engine)(model, self.encoder)
-        policy = LanguageModelPolicy(engine, self.encoder, settings.sampling.max_prompt_tokens, self._constraints)
-        return Sampler(policy, engine.load, model)
+        engine = engine or self.create_engine(self.network, self.encoder)
+        return LanguageModelPolicy(engine, self.encoder, self._settings.language.max_prompt_tokens, self.constraints)
 
-    def pack(
-        self, model: Any, training_batch: TrainingBatch, indices: Sequence[int], max_tokens: int, sharing: Sharing
-    ) -> Sequence[Pass]:
-        """Return packed batches, as rows or as prefix trees.
+    def choices(self, episode: Trajectory) -> list[Answer]:
+        """Return each step of an episode as token ids, in the context that it is trained in."""
+        prompts = [step.prompt_ids for step in episode.steps]
+        if self._settings.language.contexts == "released":
+            prompts = released_prompts(episode, self.encoder, thoughts=self._settings.language.thoughts)
+        return [
+            Answer(Sample(prompt, step.response_ids), episode.goal, step.page)
+            for prompt, step in zip(prompts, episode.steps, strict=True)
+        ]
 
-        Raises ValueError for a response with a token that the constraints do not allow.
-        """
-        samples = [training_batch.samples[index] for index in indices]
-        batches = pack(samples, max_tokens, pad_id=model.config.pad_token_id or 0, sharing=sharing, model=model)
-        batches = [replace(batch, samples=tuple(indices[index] for index in batch.samples)) for batch in batches]
-        if self._constraints is None:
-            return batches
-        return [replace(batch, allowed=_allowed(batch, training_batch, self._constraints)) for batch in batches]
+    def passes(self, choices: Sequence[Answer]) -> list[PackedBatch]:
+        """Return the forward passes for these choices. Raises ValueError for a response with a token that the constraints do not allow."""
+        samples, own = [choice.sample for choice in choices], self._settings.language
+        pad_id = self.network.config.pad_token_id or 0
+        packed = pack(samples, own.tokens_per_pass, pad_id=pad_id, sharing=own.sharing, model=self.network)
+        if self.constraints is None:
+            return packed
+        return [replace(each, allowed=_allowed(each, choices, self.constraints)) for each in packed]
 
-    def logprobs(self, model: Any, batch: Any, *, temperature: float) -> Tensor:
-        """Return the log-probabilities of the response tokens."""
-        return batch_logprobs(model, batch, temperature=temperature)
+    def logprobs(self, choices: Sequence[Any]) -> Iterator[tuple[list[int], list[Tensor]]]:
+        """Yield the places of some of these choices and the log-probabilities of their tokens, pass after pass."""
+        for packed in self.passes(choices):
+            yield list(packed.samples), list(self.compute(packed).split(packed.lengths))
+
+    def compute(self, packed: PackedBatch) -> Tensor:
+        """Return the log-probabilities of the response tokens of a pass."""
+        dtype = getattr(torch, self._settings.language.dtype)
+        with torch.autocast(self.network.device.type, dtype, enabled=dtype != torch.float32):
+            return batch_logprobs(self.network, packed, temperature=self._settings.temperature)
 
     def forget(self) -> None:
         """Do nothing, as nothing is kept."""
 
-    def critics(self, initial_model: Callable[[], Any], *, tokens_per_pass: int, seed: int) -> LanguageModelCritics:  # noqa: ARG002
-        """Return critics that are copies of the first model."""
-        assert self.encoder is not None, "what plays has an encoder"
-        return LanguageModelCritics(initial_model, self.encoder, tokens_per_pass)
+    def critic(self) -> Critic:
+        """Return a new critic: a copy of the first model with a head."""
+        return self.critics.create(CriticSettings())
+
+    def _first(self) -> Any:
+        first: Any = load_model(self._settings.model)[0]
+        return first.to(self.network.device)
 
 
-def _allowed(batch: PackedBatch, training_batch: TrainingBatch, constraints: Constraints) -> tuple[tuple[int, Tensor], ...]:
-    """Return the allowed tokens at the predicting positions of a batch. Samples with one position in common have one prompt."""
+def released_prompts(trajectory: Trajectory, encoder: PromptEncoder, *, thoughts: bool) -> list[Ids]:
+    """Return the prompt of each step as WebAgent-R1's released trainer trains it, from an episode with compressed history.
+
+    That trainer makes one sequence of a whole trajectory, in which every page but the last has given way to the placeholder:
+    also the page that an action answers. So all actions but the last are trained in a context that they never saw.
+    """
+    turns = [Turn(step.page, step.reply) for step in trajectory.steps]
+    pages = [*[PLACEHOLDER] * (len(turns) - 1), *[turn.page for turn in turns[-1:]]]
+    return encoder.encode_all(
+        [compress(trajectory.goal, turns[:number], page, thoughts=thoughts) for number, page in enumerate(pages)]
+    )
+
+
+def _allowed(packed: PackedBatch, choices: Sequence[Answer], constraints: Constraints) -> tuple[tuple[int, Tensor], ...]:
+    """Return the allowed tokens at the predicting positions of a pass. Samples with one position in common have one prompt."""
     states: list[State] = []
-    for index in batch.samples:
-        trajectory = training_batch.trajectories[index]
-        page = trajectory.steps[training_batch.origins[index].step].page
-        states += constraints.on(trajectory.goal, page).automaton.path(training_batch.samples[index].response_ids)
-    found = dict(zip(batch.predictors.tolist(), states, strict=True))
+    for index in packed.samples:
+        sample, goal, page = choices[index]
+        states += constraints.on(goal, page).automaton.path(sample.response_ids)
+    found = dict(zip(packed.predictors.tolist(), states, strict=True))
     return tuple((position, state.allowed) for position, state in found.items())

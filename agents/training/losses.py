@@ -1,30 +1,47 @@
-"""Losses of tokens: functions of tensors, without models, files or logging. How rewards become advantages is in `agents.methods.advantages`.
+"""Values of tokens for losses: functions of tensors, without models, files or logging. The losses are with their methods.
 
-Axes in names: N is the number of trained tokens of a batch, all samples' response tokens one after another; S the number of
-samples (steps of episodes), whose `lengths_S` sum to N.
-
-Sources: WebAgent-R1, arXiv 2505.16421, equation 2 (multi-turn GRPO); Schulman, "Approximating KL divergence" (the k3 estimator);
-DAPO, arXiv 2503.14476 (the higher upper clip); GSPO, arXiv 2507.18071 (one ratio for a whole response);
-Yao et al., "Your Efficient RL Framework Secretly Brings You Off-Policy RL Training", 2025 (truncated importance sampling);
-AsyncWebRL, arXiv 2606.05597 (the clip around the trainer's old policy, apart from the correction of the sampler's).
+Axes in names: N is the number of trained tokens of a pass, all steps' response tokens one after another; S the number of
+steps, whose `lengths_S` sum to N. The k3 estimator is that of Schulman, "Approximating KL divergence".
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-Correction = Literal["none", "token", "sequence_mask"]
+from agents.training.distributed import ALONE, Ranks
+from agents.training.rollouts import TrainedStep
 
 
-class PolicyLoss(NamedTuple):
-    """A policy loss and what to log of it."""
+class Tokens(NamedTuple):
+    """What the loss of a pass is made of: values of its N response tokens, step after step."""
 
-    loss: Tensor  # scalar
-    clipped_fraction: float  # share of the tokens whose ratio the clip cut
-    kl: float  # mean k3 estimate to the reference, 0 without one
-    ratio_max: float
+    new: Tensor  # (N,), the log-probabilities of the model as it is; these alone carry gradients
+    old: Tensor  # (N,), those that ratios are taken to
+    sampled: Tensor  # (N,), the sampler's
+    advantages: Tensor  # (N,)
+    weights: Tensor  # (N,)
+    lengths: tuple[int, ...]  # of the responses, which sum to N
+    reference: Tensor | None = None  # (N,), the log-probabilities of the first model, if there is one
+
+    @classmethod
+    def of(
+        cls, new: Sequence[Tensor], steps: Sequence[TrainedStep], old: Sequence[Tensor], reference: Sequence[Tensor] | None
+    ) -> "Tokens":
+        """Return the tokens of some steps, on the device of their new log-probabilities."""
+        device, lengths = new[0].device, tuple(len(own) for own in new)
+        advantages, weights = (
+            torch.tensor(values, device=device).repeat_interleave(torch.tensor(lengths, device=device))
+            for values in ([item.advantage for item in steps], [item.weight for item in steps])
+        )
+        sampled = torch.tensor([value for item in steps for value in item.step.logprobs], device=device)
+        kept = torch.cat(list(reference)).to(device) if reference else None
+        return cls(torch.cat(list(new)), torch.cat(list(old)).to(device), sampled, advantages, weights, lengths, kept)
+
+
+Loss = tuple[Tensor, dict[str, float]]
+"""The loss of a pass, and what to log of it, summed over tokens: "clipped", those that the clip cut, and "kl"."""
 
 
 class Mismatch(NamedTuple):
@@ -65,27 +82,6 @@ def sequence_means(values_N: Tensor, lengths_S: Sequence[int]) -> Tensor:
     return sequence_sums(values_N, lengths_S) / lengths.repeat_interleave(lengths)
 
 
-def importance_weights(
-    old_logprobs_N: Tensor, sampled_logprobs_N: Tensor, lengths_S: Sequence[int], correction: Correction, *, cap: float = 2.0
-) -> Tensor:
-    """Return pi_trainer / pi_sampler of each token, made harmless; shape (N,), no gradients.
-
-    `old_logprobs_N` are the trainer's own under the weights that sampled, `sampled_logprobs_N` those of the engine, which may
-    compute in another precision.
-
-    - "none": 1 everywhere
-    - "token": min(ratio of the token, cap) (truncated importance sampling, Yao et al. 2025)
-    - "sequence_mask": the ratio of the whole response where it is at most `cap`, else 0: the response is not trained on
-    """
-    if correction == "none":
-        return torch.ones_like(old_logprobs_N)
-    difference = (old_logprobs_N - sampled_logprobs_N).detach()
-    if correction == "token":
-        return difference.exp().clamp(max=cap)
-    ratio = sequence_sums(difference, lengths_S).exp()
-    return torch.where(ratio <= cap, ratio, torch.zeros_like(ratio))
-
-
 def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> Mismatch:
     """Return the distance between the log-probabilities of a training pass and those of the sampler."""
     difference = (logprobs_N - sampled_logprobs_N).detach().abs()
@@ -94,46 +90,12 @@ def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> Mismatch:
     )
 
 
-def clipped_loss(
-    logprobs_N: Tensor,
-    old_logprobs_N: Tensor,
-    advantages_N: Tensor,
-    weights_N: Tensor,
-    *,
-    clip_low: float = 0.2,
-    clip_high: float = 0.2,
-    kl_weight: float = 0.0,
-    reference_logprobs_N: Tensor | None = None,
-    sequence_lengths_S: Sequence[int] | None = None,
-    importance_N: Tensor | None = None,
-) -> PolicyLoss:
-    """Return -sum w * [c min(r A, clip(r, 1 - low, 1 + high) A) - beta KL] with r = exp(logprob - old logprob).
-
-    WebAgent-R1, equation 2, with its three means folded into `weights_N`. Only `logprobs_N` carries gradients. With
-    `sequence_lengths_S`, r is the geometric mean of the token ratios of a response (GSPO); `importance_N` is c, the
-    correction for a sampler that is not the trainer, 1 by default.
-    """
-    log_ratio = logprobs_N - old_logprobs_N
-    if sequence_lengths_S is not None:
-        log_ratio = sequence_means(log_ratio, sequence_lengths_S)
-    ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - clip_low, 1 + clip_high)
-    objective = torch.minimum(ratio * advantages_N, clipped * advantages_N)
-    if importance_N is not None:
-        objective = importance_N * objective
-    kl = torch.zeros_like(objective)
-    if reference_logprobs_N is not None:
-        kl = k3(logprobs_N, reference_logprobs_N)
-        objective = objective - kl_weight * kl
-    was_cut = ratio.detach() * advantages_N > clipped.detach() * advantages_N
-    return PolicyLoss(
-        loss=-(weights_N * objective).sum(),
-        clipped_fraction=was_cut.float().mean().item(),
-        kl=kl.detach().mean().item(),
-        ratio_max=ratio.detach().max().item(),
-    )
-
-
-def imitation_loss(logprobs_N: Tensor, weights_N: Tensor) -> Tensor:
-    """Return the weighted negative log-likelihood of the demonstrated tokens, a scalar."""
-    return -(weights_N * logprobs_N).sum()
+@torch.no_grad()
+def logprobs_of(model: Any, steps: Sequence[TrainedStep], ranks: Ranks = ALONE) -> list[Tensor]:
+    """Return the log-probabilities that a model gives to the tokens of each step."""
+    own = ranks.part(steps, range(len(steps)))
+    found: dict[int, Tensor] = {}
+    for places, values in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in own]):
+        found |= {own[place]: value.cpu() for place, value in zip(places, values, strict=False)}
+    found = dict(item for part in ranks.gather([found]) for item in part.items())
+    return [found[index] for index in range(len(steps))]

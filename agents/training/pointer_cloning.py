@@ -18,7 +18,7 @@ from agents.models.pointer.network import PointerNetwork, Vocabulary, load_point
 from agents.models.pointer.reader import Reader
 from agents.training.metrics import Metrics
 from agents.training.pointer_demonstrations import collect
-from agents.training.pointing_networks import PointingNetwork
+from agents.training.pointing_networks import THREADS
 from agents.training.settings import (
     PointerBCSettings,
 )
@@ -32,7 +32,7 @@ _WARMUP = 20  # updates in which the learning rate rises
 def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn unless given, and played by the expert."""
     run, decisions = settings.run, settings.decisions
-    torch.set_num_threads(run.threads or PointingNetwork.threads)
+    torch.set_num_threads(run.threads or THREADS)
     last = begin(settings, run.out)
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
     if last and run.progress(update, elapsed_s) >= 1:

@@ -1,112 +1,81 @@
-"""Pointing networks in training: what plays with them, and the log-probabilities of their choices."""
+"""A pointing network in training: the policy that plays with it, and the log-probabilities of its choices."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from agents.data.trajectories import Trajectory
-from agents.models.batches import Sharing
-from agents.models.checkpoints import agent_record
-from agents.models.critics import PointerCritics
+from agents.models.critics import Critic, CriticSettings, PointerCritics
 from agents.models.pointer.decoding import Choice, recall
-from agents.models.pointer.network import Vocabulary, choice_logprobs, load_pointer, pack_choices
+from agents.models.pointer.network import PointerNetwork, Vocabulary, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import SharedReader
 from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.setup import PlayerSettings, Sampler
-from agents.training.batch import TrainingBatch
-from agents.training.distributed import ALONE, Ranks
-from agents.training.families import CreateEngine, Pass
-from agents.training.objectives import Objective
+from agents.training.settings import TrainSettings
 from webarena_gym.actions import DIALECTS
 
-_OF_LANGUAGE_MODELS = ("vllm", "constrained", "overlap", "cluster", "lora_rank", "gradient_checkpointing")
+THREADS = 1  # its matrices are small: more threads wait for each other, on a busy machine for minutes
+CANDIDATES_PER_PASS = 65_536
 
 
 class PointingNetwork:
-    """The kind of pointing networks, which are trained and played on CPUs of one machine."""
+    """A pointing network, whose tokens are the choices of a reply. It is trained and played on CPUs of one machine.
 
-    preset = "pointer"
-    threads = 1  # its matrices are small: more threads wait for each other, on a busy machine for minutes
+    Questions are made again from the episodes that are trained on, with the reader of the policy in this process.
+    """
 
-    divides = True
+    beta2, weight_decay = 0.99, 0.01
+    encoder = None  # it reads pages, no prompts
 
-    def record(self, source: str | Path) -> Mapping[str, Any]:
-        """Return how the network was used in training."""
-        return agent_record(source)
+    def __init__(self, network: PointerNetwork, vocabulary: Vocabulary, settings: TrainSettings) -> None:
+        self.check(settings)
+        self.network, self.tokenizer = network, vocabulary
+        self.critics = PointerCritics(settings.seed)
+        self._settings, self._readers = settings, SharedReader()
+        self._recalled: dict[int, tuple[Trajectory, list[list[Choice]]]] = {}  # by the episode's id, which it keeps taken
 
-    def ranks(self) -> Ranks:
-        """Return this process alone."""
-        return ALONE
+    @classmethod
+    def load(cls, source: str | Path, settings: TrainSettings) -> "PointingNetwork":
+        """Return the network in a folder or run."""
+        return cls(*load_pointer(source), settings)
 
-    def check(self, options: Mapping[str, Any], objective: Objective) -> None:  # noqa: ARG002 - any will do
+    @staticmethod
+    def check(settings: TrainSettings) -> None:
         """Raise ValueError for what only language models can do."""
-        if options["elements"] != "id":
-            raise ValueError(f"elements is {options['elements']!r}; expected 'id' with a pointing network")
-        others = {name: options[name] for name in _OF_LANGUAGE_MODELS}
-        others["contexts"] = options.get("contexts") == "released" and "released"
-        for name, value in others.items():
-            if value:
+        own = settings.language
+        if own.elements != "id":
+            raise ValueError(f"elements is {own.elements!r}; expected 'id' with a pointing network")
+        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster"):
+            if value := getattr(own, name, None) or getattr(settings, name, None):
                 raise ValueError(
                     f"{name} is {value!r}, which is for language models; expected its default with a pointing network"
                 )
+        if own.contexts == "released":
+            raise ValueError("contexts is 'released', which is for language models; expected 'sampled'")
 
-    def load(self, source: str | Path) -> tuple[Any, Any]:
-        """Return a pointing network and its vocabulary."""
-        return load_pointer(source)
-
-    def family(self, tokenizer: Any, settings: PlayerSettings) -> "PointingNetworks":  # noqa: ARG002 - they are for prompts
-        """Return the family with this vocabulary."""
-        return PointingNetworks(tokenizer)
-
-
-class PointingNetworks:
-    """Pointing networks, whose tokens are the choices of a reply.
-
-    Their questions are made again from the trajectories of the training batch, with the reader of the policy in this process.
-    """
-
-    encoder = None
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._readers = SharedReader()
-        self._vocabulary = vocabulary
-        self._recalled: dict[int, tuple[Trajectory, list[list[Choice]]]] = {}  # by the trajectory's id, which it keeps taken
-
-    def sampler(self, settings: PlayerSettings, model: Any, create_engine: CreateEngine | None = None) -> Sampler:  # noqa: ARG002
+    def policy(self) -> PointerPolicy:
         """Return a policy, which scores in this process. It reads the env's own dialect."""
-        dialect = DIALECTS["webrl"].naming_by(settings.env.elements)
-        policy = PointerPolicy(model, self._vocabulary, dialect, settings.sampling.temperature, self._readers)
-        return Sampler(policy, policy.load, model)
+        dialect = DIALECTS["webrl"].naming_by(self._settings.language.elements)
+        return PointerPolicy(self.network, self.tokenizer, dialect, self._settings.temperature, self._readers)
 
-    def pack(
-        self,
-        model: Any,  # noqa: ARG002 - packing does not depend on it
-        training_batch: TrainingBatch,
-        indices: Sequence[int],
-        max_tokens: int,
-        sharing: Sharing,  # noqa: ARG002 - texts are always shared
-    ) -> Sequence[Pass]:
-        """Return batches of at most `max_tokens` candidates."""
-        choices = [self._recall(training_batch.trajectories[index])[training_batch.origins[index].step] for index in indices]
-        return list(pack_choices(choices, indices, max_tokens, self._readers.current))
+    def choices(self, episode: Trajectory) -> list[list[Choice]]:
+        """Return of each step of an episode the questions, and what was chosen."""
+        if id(episode) not in self._recalled:
+            self._recalled[id(episode)] = episode, recall(self._readers.current, episode)
+        return self._recalled[id(episode)][1]
 
-    def logprobs(self, model: Any, batch: Any, *, temperature: float) -> Tensor:
-        """Return the log-probabilities of the choices."""
-        return choice_logprobs(model, batch, self._vocabulary, temperature)
+    def logprobs(self, choices: Sequence[Any]) -> Iterator[tuple[list[int], list[Tensor]]]:
+        """Yield the places of some of these choices and the log-probabilities of each, pass after pass."""
+        for batch in pack_choices(choices, range(len(choices)), CANDIDATES_PER_PASS, self._readers.current):
+            values = choice_logprobs(self.network, batch, self.tokenizer, self._settings.temperature)
+            yield list(batch.samples), list(values.split(batch.lengths))
 
     def forget(self) -> None:
         """Release the choices, and the reader where it has grown large."""
         self._recalled.clear()
         self._readers.renew()
 
-    def critics(self, initial_model: Callable[[], Any], *, tokens_per_pass: int, seed: int) -> PointerCritics:  # noqa: ARG002
-        """Return critics that read words, and begin with parameters of their own."""
-        return PointerCritics(seed)
-
-    def _recall(self, trajectory: Trajectory) -> list[list[Choice]]:
-        key = id(trajectory)
-        if key not in self._recalled:
-            self._recalled[key] = trajectory, recall(self._readers.current, trajectory)
-        return self._recalled[key][1]
+    def critic(self) -> Critic:
+        """Return a new critic, which reads words and begins with parameters of its own."""
+        return self.critics.create(CriticSettings(critic_learning_rate=2e-3))

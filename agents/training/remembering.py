@@ -15,7 +15,7 @@ from agents.models.pointer.decoding import ACT, Question, Session, demonstrate
 from agents.models.pointer.memory import StepMemory, StoredStep, stored
 from agents.models.pointer.network import PointerNetwork, Vocabulary, is_pointer, load_pointer
 from agents.models.pointer.reader import Reader
-from agents.training.pointing_networks import PointingNetwork
+from agents.training.pointing_networks import THREADS
 from agents.training.settings import ReadSettings
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError
@@ -37,7 +37,7 @@ def fill(model: Path, out: Path, trajectories: Sequence[Trajectory], settings: R
     """
     if not is_pointer(model):
         raise ValueError(f"{model} is no pointing network; expected a run of agents.train_bc --model pointer")
-    torch.set_num_threads(PointingNetwork.threads)
+    torch.set_num_threads(THREADS)
     torch.manual_seed(seed)
     network, vocabulary = load_pointer(model)
     successes = [item for item in trajectories if item.reward == 1 and item.ending != "failed"]

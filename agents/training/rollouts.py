@@ -1,4 +1,4 @@
-"""Rollouts on disk: the groups of an update with the advantage of every step, as compressed JSON Lines, one line a group."""
+"""Steps that an update trains on, and what of an update is kept: its groups for the report, its steps for other trainers."""
 
 import gzip
 import json
@@ -6,15 +6,67 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agents.data.trajectories import Trajectory, from_record
-from agents.training.batch import TrainingBatch
+from agents.data.trajectories import Step, Trajectory, from_record
 
 if TYPE_CHECKING:  # reports read rollouts without torch
     from agents.rollouts.groups import Group
 
+Weighting = Literal["paper", "constant", "dr_grpo", "token_mean", "step_mean"]
+CONSTANT_STEPS, CONSTANT_TOKENS = 15, 1024  # that weightings divide by
+
 _FOLDER = "rollouts"
+
+
+class TrainedStep(NamedTuple):
+    """A step of an episode with its credit: the advantage of its tokens, and the weight of each of them in the loss of the batch."""
+
+    episode: Trajectory
+    number: int
+    advantage: float
+    weight: float
+    rollout: int = 0  # place of the episode in its group
+
+    @property
+    def step(self) -> Step:
+        """The page, the reply and its tokens."""
+        return self.episode.steps[self.number]
+
+
+def weighted(
+    parts: Iterable[tuple[Sequence[Trajectory], Iterable[float | None]]], weighting: Weighting = "token_mean"
+) -> list[TrainedStep]:
+    """Return the steps of groups of episodes, each with its advantage and the weight of its tokens; those with None are left out.
+
+    The loss is the weighted sum over all tokens of the batch, so passes and processes only have to be summed.
+
+    - "paper": 1/trajectories * 1/steps * 1/tokens of the response (WebAgent-R1, equation 2)
+    - "constant": the same with 15 for the number of steps (AsyncWebRL, arXiv 2606.05597): each step of a long failure counts fully
+    - "dr_grpo": 1/trajectories * 1/1024 (arXiv 2503.20783): each token counts fully, whatever the others' lengths
+    - "token_mean": 1/tokens of the batch (DAPO, arXiv 2503.14476)
+    - "step_mean": 1/steps of the batch * 1/tokens of the response
+    """
+    found: list[TrainedStep] = []
+    trajectories = 0
+    for group, advantages in parts:
+        values = iter(advantages)
+        trajectories += len(group)
+        credit = [(rollout, number, next(values)) for rollout, item in enumerate(group) for number in range(len(item.steps))]
+        found += [TrainedStep(group[rollout], number, own, 0.0, rollout) for rollout, number, own in credit if own is not None]
+    total = sum(len(item.step.response_ids) for item in found)
+
+    def weight(item: TrainedStep) -> float:
+        steps, tokens = len(item.episode.steps), len(item.step.response_ids)
+        return {
+            "paper": lambda: 1.0 / (trajectories * steps * tokens),
+            "constant": lambda: 1.0 / (trajectories * CONSTANT_STEPS * tokens),
+            "dr_grpo": lambda: 1.0 / (trajectories * CONSTANT_TOKENS),
+            "token_mean": lambda: 1.0 / total,
+            "step_mean": lambda: 1.0 / (len(found) * tokens),
+        }[weighting]()
+
+    return [item._replace(weight=weight(item)) for item in found]
 
 
 class CreditedGroup(NamedTuple):
@@ -30,11 +82,11 @@ class CreditedGroup(NamedTuple):
         return len({trajectory.reward for trajectory in self.trajectories}) < 2
 
 
-def credited(groups: "Iterable[Group]", batch: TrainingBatch) -> list[CreditedGroup]:
-    """Return groups with the advantages that a training batch gives to their steps; rollouts that failed are left out."""
+def credited(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[CreditedGroup]:
+    """Return groups with the advantages of the steps that are trained on; rollouts that failed are left out."""
     of_rollouts: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
-    for origin, advantage in zip(batch.origins, batch.advantages, strict=True):
-        of_rollouts[origin.group, origin.rollout][origin.step] = advantage
+    for item in steps:
+        of_rollouts[item.episode.group, item.rollout][item.number] = item.advantage
     return [
         CreditedGroup(group.number, group.valid, [
             tuple(of_rollouts[group.number, place].get(step, 0.0) for step in range(len(item.steps)))
@@ -45,8 +97,16 @@ def credited(groups: "Iterable[Group]", batch: TrainingBatch) -> list[CreditedGr
     ]  # fmt: skip
 
 
+def keep(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
+    """Write what a run is to keep of an update into its folder."""
+    if args.save_samples:
+        write_samples(args.out / "samples" / f"{update:06}.parquet", steps)
+    if args.save_rollouts and update % args.save_rollouts == 0:
+        write_groups(args.out, update, credited(groups, steps))
+
+
 def write_groups(run: Path, update: int, groups: Sequence[CreditedGroup]) -> None:
-    """Write the groups of an update into the folder of its run, without the tokens of prompts and responses."""
+    """Write the groups of an update into the folder of its run, one a line, without the tokens of prompts and responses."""
     path = run / _FOLDER / f"{update:06}.jsonl.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".unfinished_{path.name}")
@@ -70,6 +130,41 @@ def read_groups(path: Path) -> list[CreditedGroup]:
 def group_files(run: Path) -> dict[int, Path]:
     """Return the files of groups in the folder of a run by update, in order; none where none were saved."""
     return {int(path.name.partition(".")[0]): path for path in sorted((run / _FOLDER).glob("[0-9]*.jsonl.gz"))}
+
+
+def write_samples(path: Path, steps: Iterable[TrainedStep]) -> None:
+    """Write the steps of an update as Parquet, one a row: tokens in, tokens out and credit. Texts are left out."""
+    import pyarrow as pa  # noqa: PLC0415 - few runs need it
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    ids, number = pa.list_(pa.int32()), pa.float64()
+    columns = {
+        "prompt_ids": ids,
+        "response_ids": ids,
+        "logprobs": pa.list_(number),
+        "advantage": number,
+        "token_weight": number,
+    }
+    columns |= {"group_id": pa.int64(), "trajectory_id": pa.string(), "step": pa.int32(), "is_last_step": pa.bool_()}
+    columns |= {"reward": number, "policy_version": pa.int64()}
+    rows = [
+        {
+            "prompt_ids": item.step.prompt_ids,
+            "response_ids": item.step.response_ids,
+            "logprobs": item.step.logprobs,
+            "advantage": item.advantage,
+            "token_weight": item.weight,
+            "group_id": item.episode.group,
+            "trajectory_id": f"{item.episode.group}/{item.rollout}",
+            "step": item.number,
+            "is_last_step": item.number == len(item.episode.steps) - 1,
+            "reward": item.episode.reward,
+            "policy_version": item.episode.policy_version,
+        }
+        for item in steps
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(columns)), path)
 
 
 def _record(group: CreditedGroup) -> dict[str, object]:

@@ -1,5 +1,6 @@
-"""Settings of cloning, averaging and remembering, and of other libraries' trainers. To refuse one, torch is not needed."""
+"""Settings of reinforcement, cloning, averaging and remembering, and of other libraries' trainers. To refuse one, torch is not needed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -7,12 +8,158 @@ from typing import Any, Literal
 from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
-from agents.settings import EnvSettings, MayChange, OptimizerName, RunSettings, TaskSettings, build
+from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings, build
 
 SMALL = "small"
 POINTER = "pointer"
 DEFAULTS: dict[str, Any] = {"elements": "id", "window": 20_000, "max_steps": 30, "updates": 600, "per_template": 1}
 """Defaults of the command where they are not those of the dataclasses; pages are read whole, and elements by their numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelSettings:
+    """How pages are shown to a language model, how it replies, and how its passes are computed."""
+
+    elements: Literal["label", "id"] = "label"
+    """how actions name elements: by visible label, or by the numbers in the page"""
+    history: Literal["compressed", "none", "full"] = "compressed"
+    """what becomes of earlier pages: a placeholder each, nothing, or kept whole"""
+    thoughts: bool = False
+    """keep the thoughts of earlier replies in the history"""
+    window: int = 12_000
+    """characters of a page shown at once"""
+    system: Style = "none"
+    """the system prompt: none, act (the action alone) or think (reason first)"""
+    constrained: bool = False
+    """allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
+    max_new_tokens: int = 64
+    """longest reply"""
+    max_prompt_tokens: int = 4096
+    """a longer prompt ends the episode with reward 0"""
+    contexts: Literal["sampled", "released"] = "sampled"
+    """train each action in the context it was sampled in, or, as an ablation, with the page that it answers replaced by the
+    placeholder, as WebAgent-R1's released trainer does"""
+    correction: Literal["none", "token", "sequence_mask"] = "none"
+    """importance weights for a sampler that is not the trainer: per token, cut at 2; or of the response, dropped past 2"""
+    num_envs: MayChange[int] = 64
+    """episodes played at the same time"""
+    tokens_per_pass: MayChange[int] = 16_384
+    """tokens in one forward pass, padding included"""
+    sharing: MayChange[Literal["auto", "rows", "tree"]] = "auto"
+    """compute what samples share once: wherever that is cheaper, never (rows), or always (tree)"""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """of the training's forward and backward passes; weights, gradients and optimizer stay float32"""
+    gradient_checkpointing: MayChange[bool] = False
+    """compute the layers again in the backward pass instead of keeping them: slower, in less memory"""
+    lora_rank: int = 0
+    """train low-rank adapters of this rank instead of the weights; 0: the weights"""
+    vllm: MayChange[str] = ""
+    """address of a vLLM server to sample on, such as http://127.0.0.1:8000; else the model samples in this process"""
+
+
+OF_LANGUAGE_MODELS: Mapping[str, Any] = {
+    "group_size": 16,
+    "epochs": 1,
+    "minibatches": 1,
+    "learning_rate": 3e-4,
+    "average": 0.0,
+    "replayed": 0,
+    "groups_remembered": 2,
+    "old_logprobs": "sampled",
+}
+"""Defaults of a language model's training, where they are not those of a pointing network's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings(RunSettings, TaskSettings):
+    """What all methods of reinforcement have in common."""
+
+    model: str
+    """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
+    cpu_minutes: MayChange[float] = 0.0
+    """train for so much CPU time of all processes; 0: for `minutes` or `updates`"""
+    env_steps: MayChange[int] = 0
+    """train for so many env steps, those of searches and continuations included; 0: for `cpu_minutes`, `minutes` or `updates`"""
+    save_samples: MayChange[bool] = False
+    """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
+    save_rollouts: MayChange[int] = 0
+    """keep the rollouts of every so many updates for the report, as rollouts/<update>.jsonl.gz in the run's folder; 0: of none"""
+    variation: Literal["content", "layout"] = "content"
+    """how worlds differ: in what is on the sites, or also in how the sites are built"""
+    max_steps: int = 15
+    """steps after which an episode is cut off"""
+    step_limits: tuple[int, ...] = ()
+    """growing step limits of equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps in all of it"""
+    temperature: float = 1.0
+    """of sampling; log-probabilities are computed at the same"""
+    tasks_per_update: int = 16
+    """groups in one batch of rollouts"""
+    group_size: int = 8
+    """rollouts of each task, all from one seed"""
+    dynamic_sampling: int = 1
+    """play up to so many times tasks_per_update groups until that many are mixed; 1: take groups as they come"""
+    processes: MayChange[Processes] = 1
+    """processes that play and learn side by side on a CPU, each with a copy of the model and one thread; 0: one for each core where the
+    model is small; with more than one, equal runs differ in the last bits of what the model computes"""
+    epochs: int = 2
+    """passes over a batch of rollouts"""
+    minibatches: int = 4
+    """updates in one pass"""
+    learning_rate: float = 5e-4
+    """learning rate of the first update"""
+    schedule: Literal["constant", "linear"] = "constant"
+    """keep the learning rate, or let it fall to 0 over the training"""
+    average: float = 0.97
+    """decay of a running mean of the parameters, which is saved and used instead of them; 0: the parameters themselves"""
+    language: LanguageModelSettings = field(default_factory=LanguageModelSettings)
+
+    def __post_init__(self) -> None:
+        RunSettings.__post_init__(self)
+        TaskSettings.__post_init__(self)
+        if self.save_rollouts < 0:
+            raise ValueError(f"save_rollouts is {self.save_rollouts}; expected 0, or from how many updates one is kept")
+        budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
+        if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
+            said = ", ".join(f"{name}={value}" for name, value in budgets.items())
+            raise ValueError(f"{said}; expected at least 0, and one of them at most")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average is {self.average}; expected at least 0 and less than 1")
+        limits = list(self.step_limits)
+        if min(limits, default=1) < 1 or limits != sorted(limits):
+            raise ValueError(f"step_limits={self.step_limits}; expected positive numbers, none smaller than the one before")
+        if max(limits, default=0) > self.max_steps:
+            raise ValueError(f"step_limits={self.step_limits}; expected none above max_steps={self.max_steps}")
+
+    def trained(self, update: int, elapsed_s: float, spent: Mapping[str, float]) -> float:
+        """Return the part of the training that is done, as `progress` does, by what was spent as well."""
+        for name in ("env_steps", "cpu_minutes"):
+            if budget := getattr(self, name):
+                return spent.get(name, 0.0) / float(budget)
+        return self.progress(update, elapsed_s)
+
+    def limit(self, progress: float) -> int | None:
+        """Return the step limit at a part of the training, None for the env's own."""
+        if not self.step_limits:
+            return None
+        return self.step_limits[min(int(progress * len(self.step_limits)), len(self.step_limits) - 1)]
+
+    def env(self) -> EnvSettings:
+        """Return how the environment shows its pages."""
+        own = self.language
+        return EnvSettings(
+            variation=self.variation,
+            max_steps=self.max_steps,
+            elements=own.elements,
+            history=own.history,
+            thoughts=own.thoughts,
+            window=own.window,
+        )
+
+    def agent(self) -> dict[str, Any]:
+        """Return how the trained model is to be used."""
+        own = self.language
+        replies = {"system": own.system, "max_new_tokens": own.max_new_tokens, "constrained": own.constrained}
+        return {**self.env().env_arguments(), **replies}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,196 @@
+"""Multi-turn reinforcement on a stream of rollouts: what `agents.train_rl` runs with --overlap, --staleness, --workers or --cluster.
+
+Rank 0 plays, or lets others play, and makes the steps to train on; all ranks learn from them with the functions of `agents.grpo`. The
+other ranks have shards of the model.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
+from agents.cluster.stream import GroupStream
+from agents.data.demonstrations import draw_tasks
+from agents.grpo import GRPO, Model, clipped_loss, learn, load
+from agents.models.checkpoints import begin, save_checkpoint
+from agents.models.pointer.network import is_pointer
+from agents.rollouts.collector import Collector
+from agents.rollouts.envs import Envs, create_envs
+from agents.rollouts.players import Player, Players
+from agents.training.distributed import Ranks, training_processes
+from agents.training.language_models import LanguageModel
+from agents.training.metrics import Meter, Metrics, describe
+from agents.training.pointing_networks import THREADS, PointingNetwork
+from agents.training.rollouts import keep
+from agents.training.state import State
+from webarena_gym.tasks import Task
+
+
+def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) -> Path:
+    """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
+    ranks = shard_ranks()
+    _check(args, ranks, create)
+    if threads := args.threads or (THREADS if is_pointer(args.model) else 0):
+        torch.set_num_threads(threads)
+    last = ranks.share(begin(args, args.out) if ranks.is_main else None)
+    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
+    elapsed_s, spent = record["elapsed_s"], record["spent"]
+    if last and args.trained(update, elapsed_s, spent) >= 1:
+        return last.path
+    source = last.path if last else args.model
+    model: Any
+    model, reference = _load(source, args, ranks), _load(args.model, args, ranks) if getattr(args, "kl_weight", 0) else None
+    kind = ShardedState if ranks.count > 1 else State
+    with ExitStack() as stack:
+        if ranks.is_main:
+            playing = _Playing(stack, args, source, model, tasks, create, record["groups"])
+            method: Any = playing.method
+        else:  # it makes no steps, and learns from those of rank 0
+            method = SimpleNamespace(state_dict=dict, load_state_dict=lambda _: None, loss=partial(clipped_loss, args))
+        state = kind(args, model, method)
+        if last:
+            last.restore(state)
+        if ranks.is_main:
+            meter = Meter(playing.counted, spent, Ranks())
+        metrics = stack.enter_context(Metrics(args.out, update, create.title, is_silent=not ranks.is_main))
+
+        def save() -> Path:
+            """Write a checkpoint in rank 0; every rank must call it."""
+            if not ranks.is_main:
+                state.state_dict()
+                return Path(args.out)
+            progress = {"elapsed_s": elapsed_s, "groups": playing.stream.begun, "spent": spent}
+            result = state.result if ranks.count == 1 else model.whole
+            checkpoint = save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent())
+            return checkpoint.path
+
+        while True:
+            start_s, plan = time.perf_counter(), None
+            if ranks.is_main and (progress := args.trained(update, elapsed_s, spent)) < 1:
+                rng = Random(f"{args.seed}/{update}")
+                batch = playing.stream.batch(update, args.limit(progress))
+                rollout_s = time.perf_counter() - start_s
+                steps, values = method.batch(batch.groups, rng)
+                keep(args, update + 1, batch.groups, steps)
+                plan = (steps, rng, progress)
+            plan = ranks.share(plan)
+            if plan is None:
+                return save()
+            learned = learn(
+                model, state.optimizer, plan[0], method.loss, args, plan[1], reference=reference, progress=plan[2], ranks=ranks
+            )
+            if isinstance(model, ShardedLanguageModel):
+                model.gather()
+            state.average()
+            if ranks.is_main:
+                spent = meter.read(steps, args.epochs)
+                values |= learned | describe(batch.groups, steps, update, batch.shares) | {"stale_groups": batch.stale} | spent
+                spent_s = time.perf_counter() - start_s
+                elapsed_s += spent_s
+                metrics.log(update + 1, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
+                text = f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s"
+                metrics.show(args.trained(update + 1, elapsed_s, spent), text)
+            update += 1
+            if update % args.save_every == 0:
+                save()
+
+
+class _Playing:
+    """What plays in rank 0: envs, a policy or processes of players, the method, and the stream of groups."""
+
+    def __init__(
+        self, stack: ExitStack, args: Any, source: str | Path, model: Any, tasks: Sequence[Task] | None,
+        create: Callable[..., Any], begun: int,
+    ) -> None:  # fmt: skip
+        tasks = _tasks(args, tasks)
+        network = getattr(model, "whole", model.network)
+        count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
+        players = None
+        if count > 1:
+            make_player = partial(_make_player, args, source, tasks, -(-args.language.num_envs // count))
+            players = Players(make_player, count, num_envs=args.language.num_envs, seed=args.seed)
+        # What is trained meanwhile is not to be sampled from in this process.
+        is_apart = args.overlap and not (players or args.language.vllm or args.cluster)
+        sampled = deepcopy(network) if is_apart else network
+        engine = None
+        if args.cluster and not args.language.vllm:
+            from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
+
+            engine = RayEngine(partial(model.create_engine, encoder=model.encoder), network, gpus=int(args.gpus))
+        policy: Any = (
+            model.policy()
+            if isinstance(model, PointingNetwork)
+            else model.policy(engine or model.create_engine(sampled, model.encoder))
+        )
+        envs = stack.enter_context(closing(_create_envs(args, tasks)))
+        stack.enter_context(closing(players or policy))
+        self.method = create(args, tasks, model, envs, policy)
+        self.counted: Any = players or policy
+
+        def load_parameters(version: int) -> None:
+            if sampled is not network:
+                sampled.load_state_dict(network.state_dict())
+            (players or policy).load(sampled, version)
+
+        collector = players or Collector(envs, policy, seed=args.seed, env=args.env())
+        self.stream = stack.enter_context(closing(GroupStream(collector, self.method.draw, load_parameters, args, begun=begun)))
+
+
+def _check(args: Any, ranks: Ranks, create: Any) -> None:
+    """Raise ValueError for settings that do not go together."""
+    kind = PointingNetwork if is_pointer(args.model) else LanguageModel
+    kind.check(args)
+    if args.cluster and args.workers:
+        raise ValueError(f"workers is {args.workers}, but envs of a cluster are in its env_workers; expected 0")
+    is_local = getattr(args, "advantages", "") == "forks" or hasattr(args, "search_width")
+    if is_local and (args.workers or args.cluster or args.staleness):
+        raise ValueError("forks and searches are played in envs of this process; expected no workers, cluster or staleness")
+    if (args.overlap or args.cluster or ranks.count > 1) and not issubclass(create, GRPO):
+        raise ValueError(
+            f"overlap is {args.overlap} and cluster {args.cluster!r}; expected neither of them with {create.title}"
+        )
+    if args.average and ranks.count > 1:
+        raise ValueError(f"average is {args.average}; expected 0 with {ranks.count} ranks")
+    if args.processes > 1:
+        for name in ("workers", "cluster"):
+            if value := getattr(args, name):
+                raise ValueError(f"processes is {args.processes}; expected 1 with {name}={value!r}")
+
+
+def _load(source: str | Path, args: Any, ranks: Ranks) -> Model:
+    return ShardedLanguageModel.load(source, args, ranks) if ranks.count > 1 else load(source, args)
+
+
+def _tasks(args: Any, tasks: Sequence[Task] | None) -> Sequence[Task]:
+    if tasks is not None:
+        return tasks
+    return draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+
+
+def _create_envs(args: Any, tasks: Sequence[Task]) -> Envs:
+    """Return the envs: on a cluster, in worker processes, or in this one."""
+    if args.cluster:
+        from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
+
+        return create_cluster_envs(tasks, args.language.num_envs, args, **args.env().env_arguments())
+    return create_envs(tasks, args.language.num_envs, workers=args.workers, **args.env().env_arguments())
+
+
+def _make_player(args: Any, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
+    """Return what plays in a process of its own, with its copy of the model."""
+    model = load(source, args)
+    policy: Any = model.policy()
+
+    def load_parameters(parameters: dict[str, torch.Tensor], version: int) -> None:
+        model.network.load_state_dict(parameters)
+        policy.load(model.network, version)
+
+    return Player(create_envs(tasks, num_envs, **args.env().env_arguments()), policy, load_parameters, args.env())

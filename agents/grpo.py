@@ -1,0 +1,349 @@
+"""Multi-turn GRPO on web tasks, in one file: what `python -m agents.train_grpo --model RUN --out runs/rl` runs.
+
+After WebAgent-R1 (arXiv 2505.16421, equation 2). For each update:
+
+1. draw tasks, more often of templates that succeed now and then;
+2. play a group of episodes of each task, all from one seed, in worlds of their own;
+3. give each step an advantage: its return against the other steps of the group taken in the same state;
+4. take clipped policy-gradient updates on the steps, each in the exact context that it was sampled in.
+
+The model, `agents.training.pointing_networks` or `agents.training.language_models`, has `policy()`, which plays, `choices(episode)`, what was
+chosen at each step, and `logprobs(choices)`. The methods of `agents.methods` have what `GRPO` has, and are trained by the same `train`.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from random import Random
+from statistics import fmean, pstdev
+from typing import Any, Literal
+
+import torch
+
+from agents.data.demonstrations import draw_tasks
+from agents.data.trajectories import Trajectory
+from agents.models.checkpoints import begin, save_checkpoint
+from agents.models.pointer.network import is_pointer
+from agents.rollouts.collector import Collector, group_episodes
+from agents.rollouts.curriculum import Curriculum
+from agents.rollouts.envs import create_envs
+from agents.rollouts.forks import fork_advantages, fork_groups
+from agents.rollouts.groups import Group, RolloutError
+from agents.training.distributed import ALONE, Ranks, launch, training_processes, whole
+from agents.training.language_models import LanguageModel
+from agents.training.losses import Loss, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
+from agents.training.metrics import Meter, Metrics, describe
+from agents.training.pointing_networks import THREADS, PointingNetwork
+from agents.training.rollouts import TrainedStep, keep, weighted
+from agents.training.settings import TrainSettings
+from agents.training.state import State
+from webarena_gym.tasks import Task
+
+MAX_GRAD_NORM = 1.0
+CORRECTION_CAP = 2.0  # largest importance weight for a sampler that is not the trainer
+GIGPO_DISCOUNT = 0.95  # of a reward for each step that it lies ahead (arXiv 2505.10978)
+EPSILON = 1e-6  # returns closer together than this are equal
+
+Model = PointingNetwork | LanguageModel
+
+
+# Settings.
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRPOSettings(TrainSettings):
+    """Improve a model by multi-turn GRPO. A run that was killed is resumed from its newest checkpoint.
+
+    With --processes 1, equal runs end with equal parameters, bit for bit, killed in between or not. Options of language models are shown
+    with `--model RUN --help` of one, and those of rollouts that are played meanwhile or elsewhere with `--overlap --help` or `--cluster local --help`.
+    """
+
+    advantages: Literal["state", "trajectory", "gigpo", "forks"] = "state"
+    """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
+    rollout's own states"""
+    weighting: Literal["paper", "constant", "dr_grpo", "token_mean"] = "token_mean"
+    """paper: mean over trajectories, steps and tokens in turn; constant: the same with 15 for the number of steps; dr_grpo: 1024 for the
+    tokens of a trajectory; token_mean: every token alike"""
+    clip_low: float = 0.2
+    """how far a token's probability ratio may fall before it is clipped"""
+    clip_high: float = 0.28
+    """how far it may rise"""
+    ratio: Literal["token", "sequence"] = "token"
+    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
+    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
+    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
+    kl_weight: float = 0.0
+    """weight of the KL divergence to the first model; 0 needs no reference model"""
+    seek_mixed: bool = True
+    """draw more often from templates that neither always succeed nor always fail"""
+    groups_remembered: int = 5
+    """groups of a template that its running success is a mean of; later groups move it"""
+    replayed: int = 48
+    """earlier successes that a batch is trained on again, more often of templates that rarely succeed (self-imitation); 0: none"""
+    anchor_weight: float = 0.0
+    """advantage of all steps of groups that always succeed, which are imitated a little; 0 leaves such groups out"""
+    fork_every: int = 1
+    """forks: steps from one fork of a rollout to the next; the first step is one"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("fork_every", 1), ("groups_remembered", 1), ("replayed", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+        if self.replayed and self.old_logprobs == "sampled":
+            # Ratios to those of long ago would be clipped where the policy has learned since.
+            raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
+
+
+# Credit.
+
+
+def trajectory_advantages(rewards: Sequence[float]) -> list[float]:
+    """Return (r - mean) / std of each trajectory in its group; zeros for equal rewards."""
+    spread = pstdev(rewards)
+    return [(reward - fmean(rewards)) / spread if spread > EPSILON else 0.0 for reward in rewards]
+
+
+def state_advantages(states: Sequence[Any], returns: Sequence[float], *, leave_one_out: bool = True) -> list[float]:
+    """Return (R - mean) / std of each step among the n visits of its own state, times n / (n - 1): the mean is that of the others.
+
+    Environments are deterministic, so equal prompts are equal states. States visited once, or with equal returns, tell nothing: 0.
+    """
+    visits: dict[Any, list[int]] = defaultdict(list)
+    for index, state in enumerate(states):
+        visits[state].append(index)
+    advantages = [0.0] * len(returns)
+    for indices in visits.values():
+        factor = len(indices) / max(len(indices) - 1, 1) if leave_one_out else 1.0
+        for index, advantage in zip(indices, trajectory_advantages([returns[index] for index in indices]), strict=True):
+            advantages[index] = advantage * factor
+    return advantages
+
+
+def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[float]:
+    """Return the advantage of every step of a group, trajectory after trajectory."""
+    rewards = [item.reward for item in group]
+    if args.anchor_weight and min(rewards) == max(rewards) > 0:
+        return [args.anchor_weight for item in group for _ in item.steps]
+    if args.advantages == "forks":
+        return [value for item in group for value in fork_advantages([step.continuations for step in item.steps], item.reward)]
+    whole = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]
+    if args.advantages == "trajectory":
+        return whole
+    discount = GIGPO_DISCOUNT if args.advantages == "gigpo" else 1.0
+    returns = [item.reward * discount**ahead for item in group for ahead in reversed(range(len(item.steps)))]
+    states = [step.prompt_ids for item in group for step in item.steps]
+    if args.advantages == "state":
+        return state_advantages(states, returns)
+    own = state_advantages(states, returns, leave_one_out=False)
+    return [first + second for first, second in zip(whole, own, strict=True)]
+
+
+# The method: which tasks, which steps.
+
+
+class GRPO:
+    """Compares the rollouts of each group. Other methods have what this one has: `draw`, `batch`, `loss` and a state.
+
+    All that is random in it follows from its arguments, so a run that is resumed from its state goes on exactly.
+    """
+
+    title = "M-GRPO"
+
+    def __init__(self, args: Any, tasks: Sequence[Task], model: Model, envs: Any = None, policy: Any = None) -> None:
+        self.args, self.model, self.envs, self.policy = args, model, envs, policy
+        self.curriculum = Curriculum(tasks, args.seed, seek_mixed=args.seek_mixed, memory=args.groups_remembered)
+        self.draw, self.loss = self.curriculum.draw, partial(clipped_loss, args)
+        self.state_dict, self.load_state_dict = self.curriculum.state_dict, self.curriculum.load_state_dict
+
+    def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
+        """Return the steps to train on, of all groups that tell something apart and of replayed successes, and metrics of them."""
+        self.curriculum.note(groups)
+        replayed = self.curriculum.replay(self.args.replayed, rng) if self.args.replayed else []
+        if self.args.replayed:
+            self.curriculum.keep(groups)
+        played = [group.valid for group in groups]
+        if self.args.advantages == "forks":
+            played = fork_groups(self.envs, self.policy, groups, every=self.args.fork_every, seed=self.args.seed)
+        parts = [(group, self.advantages(group)) for group in played if group]
+        parts += [([item], [advantage] * len(item.steps)) for item, advantage in replayed]
+        metrics = {"replayed": float(len(replayed))} if self.args.replayed else {}
+        return weighted([part for part in parts if any(part[1])], self.args.weighting), metrics
+
+    def advantages(self, group: Sequence[Trajectory]) -> list[float]:
+        """Return the advantage of every step of a group, trajectory after trajectory."""
+        return step_advantages(group, self.args)
+
+
+# Rollouts.
+
+
+def play(
+    collector: Any, draw: Callable[[int], Task], begun: int, args: TrainSettings, limit: int | None, ranks: Ranks = ALONE
+) -> list[Group]:
+    """Play groups of episodes from number `begun` on, each rank some of them; dynamic sampling plays others for those of equal rewards."""
+    groups: list[Group] = []
+    missing = args.tasks_per_update
+    while missing > 0:
+        tasks = {number: draw(number) for number in range(begun + len(groups), begun + len(groups) + missing)}
+        own = [number for number in tasks if number % ranks.count == ranks.index]
+        asked = [each for number in own for each in group_episodes(tasks[number], number, args.group_size, limit)]
+        episodes = iter(collector.collect(asked))
+        found = ranks.gather([Group(number, tasks[number], list(islice(episodes, args.group_size)), limit) for number in own])
+        groups += sorted(found, key=lambda group: group.number)
+        mixed = sum(not group.is_equal for group in groups)
+        missing = min(args.tasks_per_update - mixed, args.tasks_per_update * args.dynamic_sampling - len(groups))
+    failures = [item.failure for group in groups for item in group.trajectories]
+    if all(failures):
+        raise RolloutError(f"all {len(failures)} rollouts failed; the last one: {failures[-1]}")
+    return groups
+
+
+# Loss and updates.
+
+
+def clipped_loss(args: Any, tokens: Tokens) -> Loss:
+    """Return -sum w [c min(r A, clip(r) A) - beta KL] over the tokens of a pass.
+
+    r is the ratio of new to old probabilities: a token's, or the geometric mean of a response (GSPO, arXiv 2507.18071). c corrects for a
+    sampler that is not the trainer (Yao et al. 2025). KL to the first model is the k3 estimate.
+    """
+    log_ratio = tokens.new - tokens.old
+    ratio = (sequence_means(log_ratio, tokens.lengths) if args.ratio == "sequence" else log_ratio).exp()
+    clipped = ratio.clamp(1 - args.clip_low, 1 + args.clip_high)
+    objective = torch.minimum(ratio * tokens.advantages, clipped * tokens.advantages)
+    correction = tokens.old - tokens.sampled
+    if args.language.correction == "token":
+        objective = correction.exp().clamp(max=CORRECTION_CAP) * objective
+    elif args.language.correction == "sequence_mask":
+        weight = sequence_sums(correction, tokens.lengths).exp()
+        objective = torch.where(weight <= CORRECTION_CAP, weight, torch.zeros_like(weight)) * objective
+    kl = torch.zeros_like(objective) if tokens.reference is None else k3(tokens.new, tokens.reference)
+    was_cut = (ratio * tokens.advantages > clipped * tokens.advantages).sum().item()
+    loss = -(tokens.weights * (objective - args.kl_weight * kl)).sum()
+    return loss, {"clipped": was_cut, "kl": kl.sum().item()}
+
+
+def learn(
+    model: Model, optimizer: Any, steps: Sequence[TrainedStep], loss: Callable[[Tokens], Loss], args: Any, rng: Random, *,
+    reference: Model | None = None, progress: float = 0.0, ranks: Ranks = ALONE,
+) -> dict[str, float]:  # fmt: skip
+    """Take all updates on the steps of one batch, and return their metrics. `progress` is the part of the training that is done."""
+    if reference is None:  # nothing pulls at a step that has no advantage
+        steps = [step for step in steps if step.advantage]
+    if not steps:
+        return {}
+    for part in optimizer.param_groups:
+        part["lr"] = args.learning_rate * (1 - progress if args.schedule == "linear" else 1.0)
+    model.network.train()
+    orders = [rng.sample(range(len(steps)), len(steps)) for _ in range(args.epochs)]
+    old, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
+    if getattr(args, "old_logprobs", "sampled") == "recomputed":
+        sampled, old = torch.cat(old), logprobs_of(model, steps, ranks)
+        metrics = {f"mismatch_{name}": value for name, value in mismatch(torch.cat(old), sampled)._asdict().items()}
+    first = logprobs_of(reference, steps, ranks) if reference else None
+    parts = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
+    updates = [update(model, optimizer, steps, own, loss, args, old, first, ranks) for own in parts if own]
+    model.forget()
+    return metrics | {name: fmean(values[name] for values in updates) for name in updates[0]}
+
+
+def update(
+    model: Model, optimizer: Any, steps: Sequence[TrainedStep], minibatch: Sequence[int], loss: Callable[[Tokens], Loss], args: Any,
+    old: Sequence[torch.Tensor], reference: Sequence[torch.Tensor] | None, ranks: Ranks,
+) -> dict[str, float]:  # fmt: skip
+    """Take one update on these of the steps, pass after pass, and return its metrics; each rank computes a part of them."""
+    own = ranks.part(steps, minibatch)
+    sums, gap = dict.fromkeys(("loss", "clipped", "kl"), 0.0), 0.0
+    for places, new in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in own]):
+        chosen = [own[place] for place in places]
+        if not chosen:  # a rank that has no more steps keeps up with the others
+            (0.0 * torch.cat(new).sum()).backward()
+            continue
+        before = [reference[index] for index in chosen] if reference else None
+        tokens = Tokens.of(new, [steps[index] for index in chosen], [old[index] for index in chosen], before)
+        value, told = loss(tokens)
+        (value * args.minibatches * ranks.gradient_scale).backward()
+        gap = max(gap, (tokens.new - tokens.sampled).abs().max().item())
+        for name, each in {"loss": value.item(), **told}.items():
+            sums[name] += each
+    trained = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
+    ranks.add_up(trained)
+    norm = torch.nn.utils.clip_grad_norm_(trained, MAX_GRAD_NORM)
+    optimizer.step()
+    optimizer.zero_grad()
+    count = sum(len(steps[index].step.response_ids) for index in minibatch)
+    found = ranks.gather([sums | {"logprob_gap": gap}])
+    total = {name: sum(each[name] for each in found) for name in sums}
+    means = {name: total[name] / count for name in ("clipped", "kl")}
+    return total | means | {"logprob_gap": max(each["logprob_gap"] for each in found), "grad_norm": float(whole(norm))}
+
+
+# The run.
+
+
+def load(source: str | Path, args: TrainSettings) -> Model:
+    """Return the model in a folder, or of a name on the Hub."""
+    return (PointingNetwork if is_pointer(source) else LanguageModel).load(source, args)
+
+
+def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., Any] = GRPO) -> Path:
+    """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
+    ranks = Ranks.here()
+    (PointingNetwork if is_pointer(args.model) else LanguageModel).check(args)
+    if threads := args.threads or (THREADS if is_pointer(args.model) else 0):
+        torch.set_num_threads(threads)
+    last = ranks.share(begin(args, args.out) if ranks.is_main else None)
+    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
+    elapsed_s, begun, spent = record["elapsed_s"], record["groups"], record["spent"]
+    if last and args.trained(update, elapsed_s, spent) >= 1:
+        return last.path
+    if tasks is None:
+        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+    if ranks.count == 1 and (count := training_processes(args)) > 1:
+        return launch(train, count, args, tasks, create)
+    model = load(last.path if last else args.model, args)
+    reference = load(args.model, args) if getattr(args, "kl_weight", 0) else None
+    envs = create_envs(tasks, -(-args.language.num_envs // ranks.count), **args.env().env_arguments())
+    policy: Any = model.policy()
+    method = create(args, tasks, model, envs, policy)
+    collector = getattr(method, "collector", None) or Collector(envs, policy, seed=args.seed, env=args.env())
+    state = State(args, model, method)
+    if last:
+        last.restore(state)
+    meter = Meter(collector if hasattr(collector, "replied") else policy, spent, ranks)
+
+    def save() -> Path:
+        progress = {"elapsed_s": elapsed_s, "groups": begun, "spent": spent}
+        return save_checkpoint(args.out, update, state.result, model.tokenizer, state, progress, args.agent()).path
+
+    with closing(envs), closing(policy), Metrics(args.out, update, method.title, is_silent=not ranks.is_main) as metrics:
+        while (progress := args.trained(update, elapsed_s, spent)) < 1:
+            start_s = time.perf_counter()
+            # What is random in an update comes from its number, so a resumed run draws the same.
+            rng = Random(f"{args.seed}/{update}")
+            policy.load(model.network, update)
+            groups = play(collector, method.draw, begun, args, args.limit(progress), ranks)
+            rollout_s, begun = time.perf_counter() - start_s, begun + len(groups)
+            steps, values = method.batch(groups, rng)
+            if ranks.is_main:
+                keep(args, update + 1, groups, steps)
+            values |= learn(
+                model, state.optimizer, steps, method.loss, args, rng, reference=reference, progress=progress, ranks=ranks
+            )
+            state.average()
+            spent = meter.read(steps, args.epochs)
+            values |= describe(groups, steps, update, collector.take_time_fractions()) | spent
+            spent_s = ranks.share(time.perf_counter() - start_s)
+            update, elapsed_s = update + 1, elapsed_s + spent_s
+            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
+            progress = args.trained(update, elapsed_s, spent)
+            metrics.show(progress, f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s")
+            if ranks.is_main and update % args.save_every == 0 and progress < 1:
+                save()
+        return save() if ranks.is_main else args.out
