@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITE
 from webarena_gym.sites.gitlab.queries import VISIBLE, VISIBLE_GROUP
 from webarena_gym.sites.gitlab.site import BRAND
 from webarena_gym.sites.gitlab.world_projects import ROLES, pools
-from webarena_gym.sites.prose import issues
+from webarena_gym.sites.prose.issues import parts_of_programs
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import turn_pages
@@ -163,7 +163,7 @@ def find_topic(world: t.Sampler, kind: Kind, rows: Sequence[t.Row]) -> tuple[t.R
     known = pools()
     topics = {f"the {word}": word for word in known["components"]}
     topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
-    topics |= {f"the {part}": part for part in issues.parts_of_programs()}  # what issues of large worlds are about
+    topics |= {f"the {part}": part for part in parts_of_programs()}  # what issues of large worlds are about
     for row in world.rng.sample(rows, len(rows)):
         others = world.rows(f"SELECT title FROM {kind.table} WHERE project_id = ? ORDER BY iid", row["project_id"])
         titles = [item["title"].lower() for item in others]
