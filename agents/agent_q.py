@@ -95,6 +95,7 @@ class _OneUpdate:
     epochs: int = 1
     minibatches: int = 1
     schedule: str = "constant"
+    max_grad_norm: float = 1.0
 
 
 def make_settings(**options: Any) -> AgentQSettings:

@@ -44,7 +44,6 @@ from agents.training.settings import TrainSettings
 from agents.training.state import State
 from webarena_gym.tasks import Task
 
-MAX_GRAD_NORM = 1.0
 CORRECTION_CAP = 2.0  # largest importance weight for a sampler that is not the trainer
 GIGPO_DISCOUNT = 0.95  # of a reward for each step that it lies ahead (arXiv 2505.10978)
 EPSILON = 1e-6  # returns closer together than this are equal
@@ -274,7 +273,7 @@ def update(
             sums[name] += each
     trained = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
     ranks.add_up(trained)
-    norm = torch.nn.utils.clip_grad_norm_(trained, MAX_GRAD_NORM)
+    norm = torch.nn.utils.clip_grad_norm_(trained, args.max_grad_norm)
     optimizer.step()
     optimizer.zero_grad()
     count = sum(len(steps[index].step.response_ids) for index in minibatch)

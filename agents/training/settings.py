@@ -109,6 +109,8 @@ class TrainSettings(RunSettings, TaskSettings):
     """learning rate of the first update"""
     schedule: Literal["constant", "linear"] = "constant"
     """keep the learning rate, or let it fall to 0 over the training"""
+    max_grad_norm: float = 1.0
+    """largest norm of an update's gradient, which is scaled down to it"""
     average: float = 0.97
     """decay of a running mean of the parameters, which is saved and used instead of them; 0: the parameters themselves"""
     language: LanguageModelSettings = field(default_factory=LanguageModelSettings)
