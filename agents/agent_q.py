@@ -89,7 +89,7 @@ class AgentQSettings(TaskSettings):
 
 @dataclass(frozen=True)
 class _OneUpdate:
-    """What makes one update of each call of `learn`."""
+    """Settings of `learn` for one update a call."""
 
     learning_rate: float
     epochs: int = 1

@@ -38,7 +38,7 @@ Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
 
 @dataclass(frozen=True, kw_only=True)
 class EnvSettings:
-    """How the environment shows its pages. An agent must be used as it was trained."""
+    """Observations and actions of the env. An agent must be used as it was trained."""
 
     variation: Literal["content", "layout"] = "content"
     """how worlds differ: in what is on the sites, or also in how the sites are built"""
@@ -63,7 +63,7 @@ ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """Which tasks are trained on."""
+    """Tasks of the training."""
 
     worlds: tuple[int, ...] = tuple(range(11, 31))
     """seeds of the worlds that tasks come from"""
@@ -81,7 +81,7 @@ class TaskSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """Where a run is kept, how long it is, and how often it is saved."""
+    """Folder, length and checkpoints of a run."""
 
     out: MayChange[Path]
     """folder of the run: checkpoints, metrics, TensorBoard"""

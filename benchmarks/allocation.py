@@ -1,4 +1,4 @@
-"""When to switch from cloning to reinforcement at a fixed budget: `python -m benchmarks.allocation [--quick] --json`.
+"""Best switch from cloning to reinforcement at a fixed budget: `python -m benchmarks.allocation [--quick] --json`.
 
 After "How to Train Your LLM Web Agent" (Vattikonda et al., arXiv 2507.04103): clones of different lengths are reinforced with
 hyperparameters drawn at random, everything is charged in CPU minutes (the expert's play, cloning and reinforcement), and a bootstrap over the
@@ -106,7 +106,7 @@ class AllocationSettings(ResultSettings):
 
 
 class Point(NamedTuple):
-    """What a run has attained for a budget, in CPU minutes: success on validation tasks and on test tasks."""
+    """Success of a run at a budget, in CPU minutes, on validation tasks and on test tasks."""
 
     budget: float
     validation: float

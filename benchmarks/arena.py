@@ -1,4 +1,4 @@
-"""What an arena can do: all reference solutions in every way to play, a crowd of browsers at once, and its speed beside the env's.
+"""Tests of the episode server: all reference solutions in every way to play, a crowd of browsers at once, and its speed beside the env's.
 
     python -m benchmarks.arena --cores 2 --episodes 200
 

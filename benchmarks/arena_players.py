@@ -49,7 +49,7 @@ class Client:
         return self.well("POST", "/episodes", settings)
 
     def answer(self, episode: Any, answer: str = "", url: str | None = None) -> Any:
-        """How an episode is judged."""
+        """Judgement of an episode."""
         return self.well("POST", f"/episodes/{episode['id']}/answer", {"answer": answer, "url": url})
 
     def delete(self, episode: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which part of the expert's solutions a pointing policy can express, by template: `python -m benchmarks.coverage --json`.
+"""Coverage of the expert's solutions by a pointing policy, by template: `python -m benchmarks.coverage --json`.
 
 A task is covered where every action of its solution is among the choices that the policy is offered.
 """

@@ -1,4 +1,4 @@
-"""What a large world costs: `python -m benchmarks.large_worlds --json`.
+"""Costs of a large world: `python -m benchmarks.large_worlds --json`.
 
 It is built from nothing on one core, in a folder that is deleted afterwards. Then envs are opened in it which visit every site and
 write, and are reset. Memory is what each further env adds to the process, as its proportional set size. The last line is one JSON object.

@@ -48,7 +48,7 @@ _WORLDS_OF_A_CLONE = 4  # at least: words are learned if two worlds have them
 _FIRST_WORLD = 11
 
 Run = Mapping[str, Any]
-"""What was measured of one clone with one seed: `train_and_measure`."""
+"""Measurements of one clone with one seed: `train_and_measure`."""
 
 
 _HINTS = get_type_hints(GRPOSettings, include_extras=True)

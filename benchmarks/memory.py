@@ -10,7 +10,7 @@ _PROC = Path("/proc")
 
 
 class Holding(NamedTuple):
-    """What a process and all its descendants hold. `mb` is the proportional set size: shared memory counts by its part."""
+    """Memory of a process and all its descendants. `mb` is the proportional set size: shared memory counts by its part."""
 
     mb: float
     files: int

@@ -25,7 +25,7 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, kw_only=True)
 class ResultSettings:
-    """Where the result goes."""
+    """Destination of the result."""
 
     save: str = ""
     """keep it under this name in benchmarks/results, from where `python -m benchmarks.tables` writes it into the documents"""

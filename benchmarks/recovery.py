@@ -1,4 +1,4 @@
-"""What demonstrations of recovery are worth, against as many without: `python -m benchmarks.recovery --json`.
+"""Value of demonstrations of recovery, against as many without: `python -m benchmarks.recovery --json`.
 
 After WebCoT (arXiv 2505.20013): pointing networks are cloned from equally many demonstrations with equally many updates, once from the
 expert's own episodes, and once from episodes in which wrong steps are taken and undone (`agents.data.expert`). Measured are success by

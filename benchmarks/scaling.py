@@ -55,7 +55,7 @@ def heavy_tailed(wait_s: float, **settings: Any) -> HeavyTailed:
 
 
 class Rate(NamedTuple):
-    """How fast some envs were together, and what they held in the end with the process that drives them."""
+    """Speed of some envs together, and their memory in the end with the process that drives them."""
 
     steps_per_s: float
     steps: int

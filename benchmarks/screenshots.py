@@ -44,7 +44,7 @@ PAGES = {
     },
     "homepage": {"home": "SELECT '/'"},
 }
-"""What is taken of each site: a picture's name, and the query that finds the page's path in the world."""
+"""Pictures of each site: the name, and the query that finds the page's path in the world."""
 
 TOGETHER = ("shop", "admin", "forum", "code", "map", "wiki")
 """The pictures that the README shows as one."""

@@ -11,7 +11,7 @@ from webarena_gym.tasks import Step, Task
 
 
 class _SignIn(NamedTuple):
-    """How a site is left and entered again; elements by their labels."""
+    """Ways out of a site and into it again; elements by their labels."""
 
     leave: str  # path that signs out
     link: str  # from there to the form; "" where it is the form

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Took(NamedTuple):
-    """How long something took."""
+    """Duration of some work."""
 
     cpu_s: float
     wall_s: float

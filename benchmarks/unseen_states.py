@@ -41,7 +41,7 @@ TEMPLATES = (
     "shopping.account_place",
     "shopping.wish_list_add",
 )
-"""What is to be done after signing in."""
+"""Templates of the tasks after signing in."""
 _BATCH = 256  # successes in an update of filtered behaviour cloning
 
 

@@ -10,7 +10,7 @@ from agents.settings import MayChange
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSettings:
-    """How far rollouts may lag behind the model, and where they are played: the options that `agents.grpo` itself does without."""
+    """Lag of rollouts behind the model, and their place: the options that `agents.grpo` itself does without."""
 
     staleness: MayChange[int] = 0
     """updates that a group's oldest reply may lie behind the model that learns from it; older groups are dropped"""

@@ -47,7 +47,7 @@ class RayEngine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the completion of every request has been taken."""
+        """True if the completion of every request has been taken."""
         return not self._request_ids
 
     def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:

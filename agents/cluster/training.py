@@ -104,7 +104,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
 
 
 class _Playing:
-    """What plays in rank 0: envs, a policy or processes of players, the method, and the stream of groups."""
+    """Rollouts of rank 0: envs, a policy or processes of players, the method, and the stream of groups."""
 
     def __init__(
         self, stack: ExitStack, args: Any, source: str | Path, model: Any, tasks: Sequence[Task] | None,

@@ -63,7 +63,7 @@ class StructuredSettings(GRPOSettings):
 
 
 class Judged(NamedTuple):
-    """What is right of a reply, each part only if the one before it is; None where no action is known to be right."""
+    """Right parts of a reply, each only if the one before it is right; None where no action is known to be right."""
 
     has_form: bool
     kind: bool | None = None

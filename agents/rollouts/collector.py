@@ -16,7 +16,7 @@ from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
 Stage = Literal["env", "generation", "queue", "idle"]
-"""What an env's time is spent on; see `Collector.take_time_fractions`."""
+"""Stages of an env's time; see `Collector.take_time_fractions`."""
 
 _LONG_S = 1.0  # how long to wait when only one side, envs or policy, is working
 _SHORT_S = 0.005  # how long to wait for the policy while envs are working too
@@ -88,7 +88,7 @@ class Collector:
 
     @property
     def has_room(self) -> bool:
-        """Whether there are more envs than episodes that wait or are being played."""
+        """True if there are more envs than episodes that wait or are being played."""
         return len(self._waiting) + len(self._playing) < self._envs.num_envs
 
     def begin(self, episodes: Sequence[EpisodeSpec]) -> None:

@@ -21,11 +21,11 @@ class Group(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether all rewards are equal, so that there is nothing to compare."""
+        """True if all rewards are equal, so that there is nothing to compare."""
         return len({trajectory.reward for trajectory in self.valid}) < 2
 
     def is_stale(self, version: int, staleness: int) -> bool:
-        """Whether some reply is older than `staleness` updates before this version."""
+        """True if some reply is older than `staleness` updates before this version."""
         return any(trajectory.policy_version < version - staleness for trajectory in self.valid)
 
 

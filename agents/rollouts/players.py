@@ -108,12 +108,12 @@ class Players:
 
     @property
     def count(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
         return len(self._processes)
 
     @property
     def has_room(self) -> bool:
-        """Whether there are more envs than episodes under way."""
+        """True if there are more envs than episodes under way."""
         return sum(len(process.under_way) for process in self._processes) < self._num_envs
 
     def begin(self, episodes: Sequence[EpisodeSpec]) -> None:

@@ -36,7 +36,7 @@ Values = Callable[[Sequence[Reached]], list[float]]
 
 
 class _Tried(NamedTuple):
-    """What came of a reply, and a snapshot of the env after it; None if the env still is in that state, or the episode is over."""
+    """Outcome of a reply, and a snapshot of the env after it; None if the env still is in that state, or the episode is over."""
 
     result: Result
     snapshot: Any

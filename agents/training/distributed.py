@@ -52,7 +52,7 @@ class Ranks:
 
     @property
     def is_main(self) -> bool:
-        """Whether this process writes metrics and checkpoints."""
+        """True if this process writes metrics and checkpoints."""
         return self.index == 0
 
     def share(self, value: T | None = None) -> T:

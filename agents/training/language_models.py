@@ -60,19 +60,19 @@ class LanguageModel:
 
     @cached_property
     def encoder(self) -> PromptEncoder:
-        """What makes token ids of conversations."""
+        """Encoder of conversations into token ids."""
         own = self._settings.language
         return PromptEncoder(self.tokenizer, system_prompt(own.system, elements=own.elements))
 
     @cached_property
     def constraints(self) -> Constraints | None:
-        """What constrains replies, if anything."""
+        """Constraint of replies, or None."""
         own = self._settings.language
         return create_constraints(self.encoder, constrained=True, system=own.system) if own.constrained else None
 
     @cached_property
     def critics(self) -> LanguageModelCritics:
-        """What makes critics, and what they read."""
+        """Factory of critics, and their encoder."""
         return LanguageModelCritics(self._first, self.encoder, self._settings.language.tokens_per_pass)
 
     @staticmethod

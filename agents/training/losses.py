@@ -15,7 +15,7 @@ from agents.training.rollouts import TrainedStep
 
 
 class Tokens(NamedTuple):
-    """What the loss of a pass is made of: values of its N response tokens, step after step."""
+    """Inputs of the loss of a pass: values of its N response tokens, step after step."""
 
     new: Tensor  # (N,), the log-probabilities of the model as it is; these alone carry gradients
     old: Tensor  # (N,), those that ratios are taken to
@@ -45,7 +45,7 @@ Loss = tuple[Tensor, dict[str, float]]
 
 
 class Mismatch(NamedTuple):
-    """How far the log-probabilities that are trained lie from those that were sampled, over all tokens."""
+    """Difference of the log-probabilities that are trained from those that were sampled, over all tokens."""
 
     mean: float  # mean absolute difference, nats
     largest: float  # largest absolute difference, nats

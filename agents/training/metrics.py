@@ -75,7 +75,7 @@ def read_metrics(run: Path) -> list[dict[str, float]]:
 
 
 class Meter:
-    """What a run has spent since it first began, so that methods can be compared at equal spending.
+    """Costs of a run since it first began, so that methods can be compared at equal costs.
 
     `env_steps` are replies that were acted on, `generated_tokens` all tokens of replies, of whatever rollout; `trained_tokens` the
     reply tokens that the policy was trained on, once for each pass; `cpu_minutes` the CPU time of all processes that train and play,

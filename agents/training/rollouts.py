@@ -78,7 +78,7 @@ class CreditedGroup(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether all rewards are equal."""
+        """True if all rewards are equal."""
         return len({trajectory.reward for trajectory in self.trajectories}) < 2
 
 

@@ -18,7 +18,7 @@ DEFAULTS: dict[str, Any] = {"elements": "id", "window": 20_000, "max_steps": 30,
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelSettings:
-    """How pages are shown to a language model, how it replies, and how its passes are computed."""
+    """Prompts and replies of a language model, and the computation of its passes."""
 
     elements: Literal["label", "id"] = "label"
     """how actions name elements: by visible label, or by the numbers in the page"""
@@ -72,7 +72,7 @@ OF_LANGUAGE_MODELS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings(RunSettings, TaskSettings):
-    """What all methods of reinforcement have in common."""
+    """Settings of all methods of reinforcement."""
 
     model: str
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
@@ -166,7 +166,7 @@ class TrainSettings(RunSettings, TaskSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class BCRunSettings(RunSettings):
-    """Where a run begins and is kept, how long it is, and how often it is saved."""
+    """Model, folder, length and checkpoints of a run."""
 
     model: str = SMALL
     """"small" builds a model and its tokenizer from nothing, "pointer" a pointing network, which has options of its own; else a
@@ -179,7 +179,7 @@ class BCRunSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings(TaskSettings):
-    """What is imitated: the expert's replies in tasks that are drawn, or a file of demonstrations."""
+    """Demonstrations: the expert's replies in tasks that are drawn, or a file."""
 
     demonstrations: Path | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
@@ -214,7 +214,7 @@ class NetworkSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizationSettings:
-    """How the model is updated."""
+    """Updates of the model."""
 
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers, which learned more from as many pages in long runs, and less in short ones"""
@@ -238,7 +238,7 @@ class OptimizationSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class CurriculumSettings:
-    """Which pages and steps come when."""
+    """Curriculum of pages and steps."""
 
     curriculum: float = 0.6
     """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
@@ -285,7 +285,7 @@ class BCSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PointerRunSettings(RunSettings):
-    """Where a run is kept, and how long it is."""
+    """Folder and length of a run."""
 
     model: Literal["pointer"] = "pointer"
     """a pointing network"""
@@ -297,7 +297,7 @@ class PointerRunSettings(RunSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PointerTaskSettings(TaskSettings):
-    """Which tasks the expert plays."""
+    """Tasks that the expert plays."""
 
     one_world_each: bool = False
     """draw each template in one of the worlds only, in turn, instead of in all of them; words are learned if two worlds have them"""
@@ -335,7 +335,7 @@ class PointerSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionSettings:
-    """How the network is updated on decisions."""
+    """Updates of the network on decisions."""
 
     learning_rate: float = 4e-3
     """highest learning rate; it rises for some updates and then falls to 3 % of it"""

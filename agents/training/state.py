@@ -9,7 +9,7 @@ from agents.training.settings import TrainSettings
 
 
 class State:
-    """What is saved beside the parameters: the optimizer, what the method has kept, and with averaging the parameters themselves."""
+    """State of a run beside the saved parameters: the optimizer, the state of the method, and with averaging the parameters themselves."""
 
     def __init__(self, args: TrainSettings, model: Any, method: Any) -> None:
         self.model, self.method, self.most, self.averaged = model, method, args.average, 0

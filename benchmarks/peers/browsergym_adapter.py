@@ -18,7 +18,7 @@ from benchmarks.peers.lines import USABLE, Seen, Watch, serve
 
 WAITS: dict[str, dict[str, Any]] = {"shipped": {}, "nowait": {"slow_mo": 0, "pre_observation_delay": 0.0}}
 LOOKS = 5
-"""How often it looks again when it has observed the page before the next one was there, as it does when it does not wait."""
+"""Number of further observations when the page was observed before the next one was there, as without waits."""
 _BID = "([usable, index]) => document.querySelectorAll(usable)[index]?.getAttribute('bid') ?? null"
 
 

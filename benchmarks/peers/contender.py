@@ -16,7 +16,7 @@ from benchmarks.recording import Recording, path_of
 
 ROOT = Path(__file__).parents[2]
 PEERS_PYTHON = ROOT / ".venv-peers/bin/python"
-"""What `make peers` builds: the peers' packages are pinned to versions that ours are not."""
+"""Environments that `make peers` builds: the peers' packages are pinned to versions that ours are not."""
 
 
 @dataclass(frozen=True)

@@ -259,7 +259,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True)
 class Unfolding:
-    """How an answer that is an object or a table becomes text.
+    """Text of an answer that is an object or a table.
 
     Of an object counts what stands under "answer"; else its values, without those that repeat the goal. A label is left out where
     its words can be no value: for a text as reference (not `is_value`) one of their stems must be `known`. With `keeps_labels` all stay.

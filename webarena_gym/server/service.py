@@ -49,7 +49,7 @@ _ENTER, _DONE = "/.arena/enter/", "/.arena/done"  # paths of the server's own at
 
 
 class Address(NamedTuple):
-    """Where a server listens, and who may come in."""
+    """Address of a server, and its access rules."""
 
     host: str = LOOPBACK[0]
     """The address of the interface to listen on."""
@@ -61,7 +61,7 @@ class Address(NamedTuple):
     ports: tuple[int, ...] = ()
     """The ports that sites may be served at; any that is free without it."""
     token: str = ""
-    """What clients must send; "" for no need to."""
+    """Token that clients must send; "" for none."""
 
 
 class _Served(NamedTuple):
@@ -78,7 +78,7 @@ class EpisodeService:
     def __init__(self, store: EpisodeStore, address: Address) -> None:
         self.store = store
         self.url = ""
-        """Where it listens; set when it does."""
+        """Its URL; set when it listens."""
         self._address = address
         own = [] if is_any(address.host) else [address.host.lower()]
         self._names = frozenset((*map(str.lower, address.names), *LOOPBACK, *own))

@@ -25,7 +25,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Gate:
-    """When a server may be asked again. Shared by all threads that ask it, so that none of them ignores what another was told."""
+    """Earliest time of the next request to a server, shared by all threads that send requests to it."""
 
     def __init__(self) -> None:
         self._opens = 0.0  # on the monotonic clock

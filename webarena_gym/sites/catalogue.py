@@ -22,7 +22,7 @@ class Account(NamedTuple):
 
 
 class Login(NamedTuple):
-    """How one signs in to an application.
+    """Form of an application's log-in.
 
     `path` leads to the form, from the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the path
     of a page that only those who are signed in see: others are led elsewhere, are asked for the password there, or, where there
@@ -42,7 +42,7 @@ SITE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is known of a site besides its pages.
+    """Name, address, database and log-in of a site.
 
     `name` stands in task files and names the package. `login` and `account` are those that WebArena publishes for its own servers
     of that name; a site without them needs none.
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def placeholder(self) -> str:
-        """What stands for the site's address in task files."""
+        """Placeholder of the site's address in task files."""
         return f"__{self.name.upper()}__"
 
     @property

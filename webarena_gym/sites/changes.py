@@ -29,7 +29,7 @@ Row = tuple[Any, ...]
 
 
 class Incidental(NamedTuple):
-    """What is no change worth telling in the databases of a site."""
+    """Changes of a site's databases that are not told."""
 
     tables: frozenset[str]
     columns: tuple[str, ...]  # patterns such as *.*_at

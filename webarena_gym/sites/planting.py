@@ -1,4 +1,4 @@
-"""What a task adds to its world before it begins: rows as data, which no standard world has.
+"""Rows that a task adds to its world before it begins, as data.
 
 A planted row is new, or changes columns of one that is there. An episode's changes are told from the world with its planted
 rows, so that these are no changes of the agent's.

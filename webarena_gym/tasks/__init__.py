@@ -37,7 +37,7 @@ _TRIES = 30  # draws in a row without a new task before a template is given up i
 
 
 class Split(NamedTuple):
-    """How a split is drawn: from which worlds of which scale, and the number of steps that a solution has at most."""
+    """Draw of a split: its worlds, their scale, and the largest number of steps of a solution."""
 
     worlds: tuple[int, ...]
     longest: int

@@ -1,4 +1,4 @@
-"""Which templates make up the shipped suite, and how many tasks they give: the public benchmark's proportions.
+"""Templates of the shipped suite and their numbers of tasks, in the public benchmark's proportions.
 
 WebArena-Lite has 165 test tasks, one for each template, and 647 training tasks whose templates overlap with the test's in 143
 cases. This suite has as many by site, by kind of check (tests/test_tasks.py) and in the overlap. The slots, and the worlds they

@@ -156,7 +156,7 @@ class Template:
 
     @property
     def number(self) -> int:
-        """What task files call `intent_template_id`: 31 bits that follow from the name alone."""
+        """Number that task files call `intent_template_id`: 31 bits that follow from the name alone."""
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
 
     @property

@@ -1,4 +1,4 @@
-"""What the templates of every site share: draws of common forms, rows that are templates, long lists and repeated labels.
+"""Helpers of the templates of every site: draws of common forms, rows that are templates, long lists and repeated labels.
 
 A row is a query and texts. The texts name the query's columns in braces, and are filled by the row that is drawn.
 """
@@ -87,7 +87,7 @@ def impossible(
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration, "lower": str.lower,
 }  # fmt: skip
-"""What may stand behind the colon of a field, beside Python's own formats."""
+"""Formats behind the colon of a field, beside Python's own."""
 
 
 class _Formatter(Formatter):

@@ -1,1 +1,1 @@
-"""What the sites of one world have in common: its clock, people, country and invented words, how chance is drawn, and how values are written."""
+"""Clock, people, country, invented words, random draws and formats of values that the sites of one world share."""

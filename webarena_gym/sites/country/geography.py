@@ -111,7 +111,7 @@ _MORE_MASCOTS = (
 
 
 class Sizes(NamedTuple):
-    """How much a country has."""
+    """Sizes of a country."""
 
     towns: tuple[int, int, int]  # of each of _TOWN_SIZES
     town_weights: tuple[int, ...]  # of the first ten towns, for landmarks

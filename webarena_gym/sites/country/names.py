@@ -91,9 +91,9 @@ def _names(scale: Scale) -> tuple[tuple[str, ...], tuple[str, ...]]:
 Stream = Literal["brand", "place", "work", "title"]
 
 WORDS_PER_WORLD = 128
-"""How many words of each stream a standard world has."""
+"""Number of words of each stream in a standard world."""
 WORDS: Mapping[Scale, int] = {"standard": WORDS_PER_WORLD, "large": 1024}
-"""How many words of each stream a world has."""
+"""Number of words of each stream in a world."""
 
 ONSETS = ("b", "d", "h", "j", "k", "l", "m", "n", "r", "s", "t", "v", "w", "y", "br", "dr", "gl", "kl", "st", "tr")
 VOWELS = ("a", "e", "i", "o", "u")
@@ -104,7 +104,7 @@ _ENDINGS: dict[Stream, tuple[str, ...]] = {
     "work": ("k", "p", "x", "z"),
     "title": ("nd", "l", "s", "t"),
 }
-"""What the words of a stream end in; no two streams share an ending, so none shares a word."""
+"""Endings of the words of a stream; no two streams share an ending, so none shares a word."""
 _LARGE_ENDINGS: dict[Stream, tuple[str, ...]] = {
     "brand": ("c", "ll", "ss", "ff"),
     "place": ("ck", "rd", "rn", "lm"),

@@ -229,7 +229,7 @@ MAX_LINES = 400  # of one file's diff
 
 
 class Change(NamedTuple):
-    """What happens to one file: its whole text before and after; added and deleted files are empty on one side."""
+    """Change of one file: its whole text before and after; added and deleted files are empty on one side."""
 
     path: str
     kind: str  # added, modified, deleted

@@ -23,7 +23,7 @@ from webarena_gym.sites.kit.forms import clean, complaints, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 NONE = "None"
-"""What the URL says for "without a milestone" and "assigned to nobody"."""
+"""Words of the URL for "without a milestone" and "assigned to nobody"."""
 
 _MENTION = re.compile(r"(?<![\w@./-])@([A-Za-z0-9_](?:[\w.-]*[\w])?)", re.ASCII)
 _TEXT_LIMIT = 255  # characters of one filter
@@ -61,7 +61,7 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What people decided about an item; `due_on` and `is_confidential` are of issues, the last three of merge requests."""
+    """Decisions about an item; `due_on` and `is_confidential` are of issues, the last three of merge requests."""
 
     title: str
     description: str = ""
@@ -139,7 +139,7 @@ SORTS = {
 
 @dataclass(frozen=True)
 class Filters:
-    """How a list of items was narrowed down, as its URL says."""
+    """Filters of a list of items, as its URL says."""
 
     kind: Kind
     state: str = "opened"  # one of the kind's states, or all

@@ -57,7 +57,7 @@ PROJECT_COLUMNS = """p.*, p.namespace || '/' || p.path AS full_path,
     AS namespace_name,
     (SELECT count(*) FROM star s WHERE s.project_id = p.project_id) AS stars,
     (SELECT count(*) FROM project f WHERE f.forked_from_id = p.project_id) AS forks"""
-"""What pages show of a project: its row, its full path, its owner's name, and how many stars and forks it has."""
+"""Query of a project as pages show it: its row, its full path, its owner's name, and its numbers of stars and forks."""
 
 OPEN_WORK = {
     "issues": "SELECT count(*) FROM issue WHERE project_id = ? AND state = 'opened'",

@@ -82,7 +82,7 @@ BRAND = "Codeyard"
 RESERVED = (
     "admin", "api", "dashboard", "explore", "groups", "help", "projects", "search", "static", "users", "new",
 )  # fmt: skip
-"""What no user and no group can be called, since pages of our own are there."""
+"""Names that no user and no group can have, since the site's own pages are there."""
 
 site = Site("gitlab", __file__, sign_in="/users/sign_in")
 current_user = visitor()

@@ -187,7 +187,7 @@ class _Issue:
 
     @property
     def about(self) -> issues_prose.Defect | issues_prose.Wish:
-        """What a merge request would have to do."""
+        """Purpose of a merge request."""
         return self.facts if isinstance(self.facts, issues_prose.Wish) else self.facts.defect
 
     def described(self) -> str:
@@ -301,7 +301,7 @@ class _Request:
 
 
 Subject = _Pooled | _Issue | _Request
-"""What an issue or a merge request is about, and all that is said of it.
+"""Subject of an issue or a merge request, and all that is said of it.
 
 `remarks` says what will be said before it is known who says each, `say` does so in the words of one of them, and `ending` is said
 when it is closed. `facts` is what an issue says, where that is composed.
@@ -350,7 +350,7 @@ class Note:
 
 @dataclass
 class Item:
-    """What issues and merge requests have in common."""
+    """Fields that issues and merge requests share."""
 
     project: Project
     subject: Subject
@@ -366,12 +366,12 @@ class Item:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Its title."""
         return self.subject.title
 
     @property
     def updated_at(self) -> datetime:
-        """When somebody last did something about it."""
+        """Time of its last activity."""
         return max(note.created_at for note in self.notes) if self.notes else self.created_at
 
 

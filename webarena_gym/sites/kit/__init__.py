@@ -1,1 +1,1 @@
-"""What every embedded site is built with: routing, requests, sessions, forms, long lists, and a database that can be reset."""
+"""Framework of the embedded sites: routing, requests, sessions, forms, long lists, and a database that can be reset."""

@@ -1,4 +1,4 @@
-"""Who visits a site: pages for members or guests only, where a visitor goes next."""
+"""Visitors of a site: pages for members or guests only, and redirects after a log-in."""
 
 import sqlite3
 from collections.abc import Callable

@@ -175,12 +175,12 @@ class _Table(NamedTuple):
 
     @property
     def condition(self) -> str:
-        """What holds of the row with a key, in SQL."""
+        """SQL condition on the row with a key."""
         return " AND ".join(f"{column} = ?" for column in self.key)
 
     @property
     def is_touched(self) -> str:
-        """What holds of a row of the table `{0}` that the episode has touched, in SQL."""
+        """SQL condition on the rows of the table `{0}` that the episode has changed."""
         columns = ", ".join(f"{{0}}.{column}" for column in self.key)
         values = ", ".join(f"key ->> {place}" for place in range(len(self.key)))
         return f"({columns}) IN (SELECT {values} FROM temp.touched WHERE name = '{self.name}')"

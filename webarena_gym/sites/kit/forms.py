@@ -45,7 +45,7 @@ class Field:
 
     @property
     def attributes(self) -> dict[str, object]:
-        """What a template's `field` is told besides name, label and value: all that is not usual."""
+        """Attributes of a template's `field` besides name, label and value."""
         told = {"type": self.type, "required": self.required, "autocomplete": self.autocomplete}
         usual = {"type": "text", "required": True, "autocomplete": ""}
         return {name: value for name, value in told.items() if value != usual[name]}
@@ -220,7 +220,7 @@ class Pager:
 
     @property
     def amount(self) -> str:
-        """Which items are shown, in words."""
+        """Range of the items that are shown, in words."""
         if self.pages == 1:
             return f"{self.total} Item" if self.total == 1 else f"{self.total} Items"
         return f"Items {self.first + 1}-{min(self.first + self.limit, self.total)} of {self.total}"

@@ -1,4 +1,4 @@
-"""What views are given and what they return: a request that knows its episode, and responses.
+"""Arguments and results of views: a request that knows its episode, and responses.
 
 Nothing here reads the wall clock or the system's random numbers: the time is the world's (`Request.now`), tokens are digests of
 what is in the database.
@@ -30,7 +30,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
 class Parameters(ImmutableMultiDict[str, Any]):
-    """What a form or an address sends, without the control characters that no page of HTML may hold."""
+    """Parameters of a form or an address, without the control characters that no page of HTML may hold."""
 
     def __init__(self, sent: Iterable[tuple[str, Any]] = ()) -> None:
         super().__init__([(name, _CONTROL.sub("", value) if isinstance(value, str) else value) for name, value in sent])
@@ -58,7 +58,7 @@ class Request(BaseRequest):
     max_content_length = 2_000_000
     parameter_storage_class = Parameters
     body = b""
-    """What was sent, unless it was too much."""
+    """Parameters of the body, unless it was too long."""
     route: Route | None = None
     """The way that the request took; None for one that was refused."""
 

@@ -1,4 +1,4 @@
-"""How the sites of a world are built, as opposed to what is on them: page sizes, wording, order, markup, looks.
+"""Layout of the sites of a world: page sizes, wording, order, markup, looks.
 
 Every site is written once, in the plain layout. Any other layout is drawn from a seed and re-shapes the finished pages, for
 all sites alike, so that a world can be met in a form in which no agent has seen it. Whatever it changes, forms send what they
@@ -58,7 +58,7 @@ class Wording:
 
 
 Variation = Literal["content", "layout"]
-"""What differs from world to world: what is on the sites, or also how they are built."""
+"""Differences between worlds: the content of the sites, or their layout as well."""
 
 _SIZES = (0.8, 1.2, 0.6, 1.3, 0.7, 1.4)  # of a page, as parts of the usual one
 

@@ -263,7 +263,7 @@ _IN_FIXED_ORDER = re.compile("crumb|pages|pagination|contents|letters", re.IGNOR
 
 
 class Shape:
-    """What one layout does to pages. `label` translates labels."""
+    """Changes that one layout makes to pages. `label` translates labels."""
 
     def __init__(self, seed: int, label: Callable[[str], str]) -> None:
         dice = Dice(f"layout/{seed}/shape")

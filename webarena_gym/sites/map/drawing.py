@@ -40,7 +40,7 @@ _WIDTHS = {"motorway": 6, "road": 5, "main": 6, "street": 4, "path": 2}
 
 
 class Window(NamedTuple):
-    """What a picture shows: its middle, how near one looks (each step doubles the scale), and its size in pixels."""
+    """View of a picture: its middle, its zoom level (each step doubles the scale), and its size in pixels."""
 
     centre: Point
     zoom: int
@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
     @property
     def degrees(self) -> tuple[float, float]:
-        """How many degrees of latitude and of longitude a pixel is wide."""
+        """Degrees of latitude and of longitude of a pixel."""
         width = 360 / (256 * 2.0**self.zoom)
         return width * cos(radians(self.centre.latitude)), width
 

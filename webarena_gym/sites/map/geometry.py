@@ -113,7 +113,7 @@ _ADDRESS = re.compile(r"#?(\d{1,6})\s+(.+)")
 
 
 class Address(NamedTuple):
-    """What a typed address says."""
+    """Parts of a typed address."""
 
     number: int
     street: str

@@ -137,12 +137,12 @@ class Found(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is what the text says, and not just like it."""
+        """True if it is what the text says, and not just like it."""
         return self.rank == _EXACT
 
 
 class Results(NamedTuple):
-    """What a search found, and what was searched for in words, such as 'cafes near Old Museum'."""
+    """Results of a search, and its subject in words, such as 'cafes near Old Museum'."""
 
     title: str
     found: Sequence[Found]

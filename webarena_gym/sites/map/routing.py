@@ -189,7 +189,7 @@ def _cheapest(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]
 
 
 def _cost(mode: Mode, edge: Edge, metres: int) -> int:
-    """What a stretch costs: metres, or milliseconds by car, fine enough that ways hardly ever cost the same."""
+    """Cost of a stretch: metres, or milliseconds by car, fine enough that two ways hardly ever cost the same."""
     return metres if mode.speed else metres * 3600 // _CAR_KMH[edge.kind]
 
 
@@ -201,7 +201,7 @@ def _measured(mode: Mode, legs: tuple[Leg, ...]) -> Route:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where roads are read from; equal when they are the same roads."""
+    """Source of roads; equal for the same roads."""
 
     digest: str
     rows: Rows = field(compare=False)
@@ -226,7 +226,7 @@ _WINDS = ("north", "northeast", "east", "southeast", "south", "southwest", "west
 
 
 class Step(NamedTuple):
-    """What to do, and for how many metres."""
+    """Instruction, and its length in metres."""
 
     text: str
     metres: int

@@ -57,7 +57,7 @@ ALIASES = {
     "monument": ("The {town} Column", "The {first} Stone"), "bridge": ("The {town} Crossing", "Old {first}"),
     "zoo": ("{town} Zoo", "The {first} Gardens"), "theater": ("The {first}", "{town} Stage"),
 }  # fmt: skip
-"""What people call landmarks besides their names."""
+"""Other names of landmarks."""
 
 
 class Piece(NamedTuple):
@@ -84,7 +84,7 @@ class Line:
 
     @property
     def length(self) -> int:
-        """How many metres it has."""
+        """Length in metres."""
         return sum(piece.length for piece in self.pieces)
 
     def at(self, metres: int) -> tuple[Piece, int]:

@@ -66,7 +66,7 @@ class Phrasing:
 
     @property
     def is_bare(self) -> bool:
-        """Whether it has no words of its own."""
+        """True if it has no words of its own."""
         return len(self.parts) == 1 and isinstance(self.parts[0], Slot)
 
     def suits(self, slots: Slots) -> bool:

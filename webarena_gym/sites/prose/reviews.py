@@ -18,7 +18,7 @@ LENGTHS: tuple[Length, ...] = ("line", "short", "medium", "long")
 
 @dataclass(frozen=True, kw_only=True)
 class Opinion:
-    """What a review says of one aspect.
+    """Opinion of a review on one aspect.
 
     `is_good` is what is said of it: by the writer, or by `who` where the voice is quoted or heard. An ironic opinion is bad, and
     is told in words of praise. With a quoted one the writer agrees, or says the opposite; with a heard one the writer has
@@ -83,7 +83,7 @@ class ReviewFacts:
 
     @property
     def is_first_hand(self) -> bool:
-        """Whether the writer uses the thing."""
+        """True if the writer uses the thing."""
         return not self.user
 
     def verdict(self, aspect: str) -> bool | None:
@@ -157,7 +157,7 @@ def draw_review(dice: Dice, thing: Thing, rating: int, *, friends: tuple[str, ..
 
 
 _OUTCOMES = {5: (70, 30, 0, 0, 0), 4: (70, 30, 0, 0, 0), 3: (55, 25, 8, 8, 4), 2: (35, 5, 32, 15, 13), 1: (28, 0, 50, 10, 12)}
-"""How often of a hundred nothing is said of what became of the thing, or it was kept, returned, exchanged or given away."""
+"""Percentages of reviews that say nothing of what became of the thing, or that it was kept, returned, exchanged or given away."""
 SPANS = ((3, "day"), (5, "day"), (10, "day"), (2, "week"), (3, "week"), (5, "week"), (2, "month"), (4, "month"), (8, "month"),
           (14, "month"), (2, "year"))  # fmt: skip
 

@@ -19,13 +19,13 @@ _STUFFS = {
     "brittle": "glass ceramic porcelain stoneware clay marble crystal terracotta concrete granite acrylic",
     "wood": "oak walnut bamboo maple acacia beech birch pine cedar cork hickory wooden wood rattan",
 }
-"""What a material is like, by words of its name: phrasings may need it or forbid it (nothing of wood rusts)."""
+"""Properties of a material, by words of its name: phrasings may need or forbid them (nothing of wood rusts)."""
 _LOWER_AFTER = 2  # letters in upper case that make a word an abbreviation
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of a noun: its number, group, the families of its aspects, uses, and who judges it if an animal does."""
+    """Facts of a noun: its number, group, the families of its aspects, uses, and the animal that judges it, if one does."""
 
     number: str
     group: str
@@ -48,7 +48,7 @@ class Thing:
 
     @property
     def kind(self) -> Kind:
-        """What is known of its noun."""
+        """Facts of its noun."""
         return kind_of(self.noun)
 
     @property
@@ -146,7 +146,7 @@ WORKS = {
 
 @dataclass(frozen=True)
 class Remedy:
-    """What may help against a problem: its name ("copper tape"), and what one does ("putting copper tape around the pots")."""
+    """Remedy of a problem: its name ("copper tape"), and its use ("putting copper tape around the pots")."""
 
     name: str
     doing: str

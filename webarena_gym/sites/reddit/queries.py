@@ -11,7 +11,7 @@ SORTS = {
 """The orders of a list of submissions, by their part of the address."""
 
 PERIODS = {"day": "24 hours", "week": "Week", "month": "Month", "year": "Year", "all": "All time"}
-"""How far back the orders of `WITH_PERIOD` look, by the argument `t`; the first is usual."""
+"""Periods of the orders of `WITH_PERIOD`, by the argument `t`; the first is the default."""
 
 WITH_PERIOD = ("top", "controversial", "most_commented")
 DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -37,7 +37,7 @@ CARD = f"""
 LISTED = """s.state = 'visible'
     AND s.user_id NOT IN (SELECT blocked_id FROM user_block WHERE user_id = :me)
     AND s.submission_id NOT IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"""
-"""What lists leave out: what is gone, what people wrote whom the visitor has blocked, and what the visitor has hidden."""
+"""SQL condition of lists: nothing that is gone, that blocked people wrote, or that the visitor has hidden."""
 
 REMARK = """
     SELECT c.*, c.up - c.down AS score, u.username AS author, s.title, s.slug, s.is_locked, s.user_id AS submitter_id,

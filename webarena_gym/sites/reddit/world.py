@@ -43,7 +43,7 @@ _TRIES = 8  # of a thread, before its title is told apart from the one that has 
 _AGAIN = (
     "again", "part two", "revisited", "my turn", "the long version", "once more", "my story", "a long post", "my two cents",
 )  # fmt: skip
-"""What is added to a title that somebody else has used already."""
+"""Suffixes of a title that somebody else has used already."""
 
 
 class Threads(NamedTuple):

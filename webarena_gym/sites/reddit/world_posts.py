@@ -73,7 +73,7 @@ TWISTS = (
     "in summer", "with pictures", "what I learned", "need advice", "the truth", "first impressions", "a second opinion", "solved",
     "please help", "my turn", "a warning", "after six months", "the short answer", "before and after", "for the curious",
 )  # fmt: skip
-"""What is added to a title that somebody else has used already."""
+"""Suffixes of a title that somebody else has used already."""
 
 
 ME = 1  # the id of the user whom tasks speak of as "me"
@@ -272,7 +272,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Comment:
-    """What somebody says to a submission, or to another comment."""
+    """Comment on a submission, or on another comment."""
 
     comment_id: int
     submission_id: int

@@ -44,7 +44,7 @@ class Variant(NamedTuple):
 
     @property
     def available(self) -> int:
-        """How many can be bought."""
+        """Largest quantity that can be bought."""
         return self.quantity if self.is_in_stock else 0
 
 
@@ -100,7 +100,7 @@ class Totals:
 
     @property
     def grand_total_cents(self) -> int:
-        """What is to be paid."""
+        """Sums that are to be paid."""
         return self.subtotal_cents - self.discount_cents + (self.shipping_cents or 0)
 
 

@@ -95,7 +95,7 @@ class Order:
 
     @property
     def total_cents(self) -> int:
-        """What is to be paid."""
+        """Sums that are to be paid."""
         return self.subtotal_cents - self.discount_cents + self.shipping_cents
 
 
@@ -367,7 +367,7 @@ def _comments(dice: Dice, now: datetime, start: datetime, last: datetime, status
 
 STARS = (1, 2, 3, 4, 5)
 QUALITIES = ((2, 3, 8, 30, 57), (4, 6, 15, 40, 35), (15, 15, 25, 25, 20), (40, 25, 18, 10, 7))
-"""How often the goods of one quality get 1 to 5 stars."""
+"""Weights of 1 to 5 stars for the goods of one quality."""
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
@@ -398,7 +398,7 @@ class Visit:
 
 
 class Occasion(NamedTuple):
-    """What a review is about: who writes it of what and when, the aspects of the product with its strong ones first, and the stars."""
+    """Subject of a review: its writer, product and date, the aspects of the product with its strong ones first, and the stars."""
 
     visit: Visit
     aspects: list[str]
@@ -406,7 +406,7 @@ class Occasion(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a writer writes: title, text, and what the text says where that is known."""
+    """Text of a review: title, text, and its facts where they are known."""
 
     title: str
     detail: str

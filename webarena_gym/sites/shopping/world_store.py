@@ -46,7 +46,7 @@ class Customer:
 
     @property
     def home(self) -> Address:
-        """Where orders usually go."""
+        """Usual addresses of orders."""
         return self.addresses[0] if self.addresses else self.other_address
 
 

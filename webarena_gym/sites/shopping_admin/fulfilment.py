@@ -1,4 +1,4 @@
-"""What may be done with an order, and what it changes: invoice, ship, refund, cancel, hold.
+"""Actions on an order and their effects: invoice, ship, refund, cancel, hold.
 
 An order's status follows from the quantities of its lines, except `holded`, which is set and taken away by hand:
 pending -> processing -> complete -> closed (all refunded), or canceled before anything was invoiced.
@@ -51,22 +51,22 @@ class Line(NamedTuple):
 
     @property
     def to_invoice(self) -> int:
-        """How many are not invoiced yet."""
+        """Number that is not invoiced yet."""
         return max(0, self.qty_ordered - self.qty_canceled - self.qty_invoiced)
 
     @property
     def to_ship(self) -> int:
-        """How many are not shipped yet."""
+        """Number that is not shipped yet."""
         return max(0, self.qty_ordered - self.qty_canceled - self.qty_refunded - self.qty_shipped)
 
     @property
     def to_refund(self) -> int:
-        """How many were paid and not refunded."""
+        """Number that was paid and not refunded."""
         return max(0, self.qty_invoiced - self.qty_refunded)
 
     @property
     def to_cancel(self) -> int:
-        """How many are neither invoiced nor shipped."""
+        """Number that is neither invoiced nor shipped."""
         return min(self.to_invoice, self.to_ship)
 
 
@@ -89,37 +89,37 @@ class Order:
 
     @property
     def is_open(self) -> bool:
-        """Whether work on the order can go on."""
+        """True if work on the order can go on."""
         return self.status in ("pending", "processing")
 
     @property
     def can_invoice(self) -> bool:
-        """Whether something is left to invoice."""
+        """True if something is left to invoice."""
         return self.is_open and any(line.to_invoice for line in self.lines)
 
     @property
     def can_ship(self) -> bool:
-        """Whether something is left to ship."""
+        """True if something is left to ship."""
         return self.is_open and any(line.to_ship for line in self.lines)
 
     @property
     def can_refund(self) -> bool:
-        """Whether something that was paid is left to refund."""
+        """True if something that was paid is left to refund."""
         return self.status in ("processing", "complete") and any(line.to_refund for line in self.lines)
 
     @property
     def can_cancel(self) -> bool:
-        """Whether something is neither invoiced nor shipped."""
+        """True if something is neither invoiced nor shipped."""
         return self.is_open and any(line.to_cancel for line in self.lines)
 
     @property
     def can_hold(self) -> bool:
-        """Whether the order can be put on hold."""
+        """True if the order can be put on hold."""
         return self.is_open
 
     @property
     def can_unhold(self) -> bool:
-        """Whether the order is on hold."""
+        """True if the order is on hold."""
         return self.status == "holded"
 
     @property

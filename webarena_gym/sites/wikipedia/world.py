@@ -36,7 +36,7 @@ _OTHERS = {
     "battle": ("battles", ("Date", "Location", "Casualties")),
     "festival": ("festivals", ("First held", "Location", "Visitors in thousands")),
 }
-"""What else has a list: its name and its columns."""
+"""Another list: its name and its columns."""
 
 
 def list_articles(country: str, written: list[Article], namesakes: int) -> list[Article]:

@@ -65,7 +65,7 @@ class Prose:
 
 
 def _is_fitting(line: str, facts: Mapping[str, object]) -> bool:
-    """Whether every gap of a sentence is a fact that is given, or a chance word."""
+    """True if every gap of a sentence is a fact that is given, or a chance word."""
     gaps = [part.partition("}")[0] for part in line.split("{")[1:]]
     return all(gap in facts or gap in _pool()["words"] for gap in gaps)
 
@@ -269,7 +269,7 @@ MEASURES: dict[str, tuple[tuple[str, range, str], ...]] = {
     "zoo": (("Species", range(120, 980), ""), ("Area", range(8, 190), "hectares")),
     "theater": (("Seats", range(180, 1_900), ""),),
 }  # fmt: skip
-"""What is measured of each kind: the label, the possible values, the unit. No two of a kind have the same value."""
+"""Measure of each kind: the label, the possible values, the unit. No two of a kind have the same value."""
 
 PLURALS = {
     "university": "Universities", "museum": "Museums", "national park": "National parks", "stadium": "Stadiums",
@@ -277,7 +277,7 @@ PLURALS = {
     "monument": "Monuments", "bridge": "Bridges", "zoo": "Zoos", "theater": "Theaters",
 }  # fmt: skip
 OPENED = {"university": "Founded", "national park": "Established", "monument": "Unveiled", "hospital": "Founded"}
-"""How the first year of a kind is called where it is not "Opened"."""
+"""Label of the first year of a kind where it is not "Opened"."""
 
 _TOPICS = {
     "university": {"History": "history", "Campus": "campus"}, "museum": {"History": "history", "Collection": "collection"},

@@ -57,7 +57,7 @@ SIZES: Mapping[Scale, Sizes] = {
 
 
 CALLINGS = tuple(SIZES["standard"].callings)
-"""What people are."""
+"""Professions."""
 
 FIELDS = ("physics", "chemistry", "medicine", "mathematics", "geology", "botany")
 GENRES = {

@@ -38,7 +38,7 @@ WITH me(id) AS (VALUES ({ME})), project_seen AS (
     SELECT * FROM project_seen WHERE name IN (SELECT name FROM project GROUP BY name HAVING count(*) = 1)
 ), mine AS (SELECT * FROM seen WHERE owner_id = {ME} AND NOT is_archived)
 """
-"""What I can see: all projects, those whose name nobody else uses, and among these my own. is_mine: I am a member."""
+"""Queries of the projects that I can see: all, those whose name nobody else uses, and among these my own. is_mine: I am a member."""
 
 
 def project_label(row: t.Row) -> str:

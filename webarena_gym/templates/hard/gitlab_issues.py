@@ -470,7 +470,7 @@ def close_duplicates(world: t.Sampler) -> t.Draw:
 
 
 def remarks_are(world: t.Sampler, texts: dict[int, str]) -> dict[str, Any]:
-    """What was said on issues since the start must be these texts, one on each of these issues."""
+    """Require that the comments on issues since the start are these texts, one on each of these issues."""
     last = world.value("SELECT coalesce(max(note_id), 0) FROM note")
     columns = "issue_id, merge_request_id, trim(body, ' .\"')"
     query = f"SELECT {columns} FROM note WHERE note_id > ? AND {SPOKEN} ORDER BY issue_id, note_id"

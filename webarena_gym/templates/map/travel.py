@@ -270,7 +270,7 @@ KINDS = (
     "school",
     "park",
 )
-"""What every larger town has several of."""
+"""Kinds of places of which every larger town has several."""
 STROLLS = (5, 8, 10, 12, 15, 20)  # minutes on foot
 
 

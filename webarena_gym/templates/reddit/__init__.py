@@ -23,7 +23,7 @@ WITH posts AS (
     WHERE s.state = 'visible' AND s.submission_id NOT IN (SELECT submission_id FROM hidden_submission WHERE user_id = {ME})
         AND s.user_id NOT IN (SELECT blocked_id FROM user_block WHERE user_id = {ME})
 ) """
-"""What I can see, with each post's rank in its forum: 1 is the newest, and the best of all time."""
+"""Query of the posts that I can see, with each post's rank in its forum: 1 is the newest, and the best of all time."""
 
 
 def thread_url(row: t.Row) -> str:

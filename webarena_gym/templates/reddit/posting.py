@@ -229,7 +229,7 @@ PRODUCTS = {
     "pets": ("a travel box for cats", "animals"),
     "books": ("an e-reader", "reading"),
 }
-"""What one might buy, by a forum that knows about it, and the tag of the forums that do."""
+"""Things to buy, by a forum that knows about them, and the tag of the forums that do."""
 
 MONTHS = ("March", "May", "July", "September", "November")
 

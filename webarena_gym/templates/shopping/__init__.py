@@ -23,7 +23,7 @@ WITH rated AS (
         LEFT JOIN rated USING (product_id)
     WHERE p.is_enabled
 ) """
-"""What can be seen in the shop, one row for each product. A product is plain when a buyer has nothing to choose."""
+"""Query of the products that the shop shows, one row each. A product is plain when a buyer has nothing to choose."""
 
 MINE = f"""
 WITH mine AS (

@@ -44,7 +44,7 @@ class Month(NamedTuple):
 
     @property
     def key(self) -> str:
-        """How the month's times begin in the database."""
+        """Prefix of the month's times in the database."""
         return f"{self.first:%Y-%m}"
 
 

@@ -292,7 +292,7 @@ LISTS: dict[str, tuple[str, ...]] = {
     "the reviews each customer has written": ("Reports", "Reviews By Customers", "reports/report_review/customer/"),
     "the configuration of the store": ("Stores", "Configuration", "admin/system_config/"),
 }
-"""What may be asked for: the section and the page of the menu, and the places that will do."""
+"""Reports to ask for: the section and the page of the menu, and the places that will do."""
 REPORTS = {
     "an orders report": ("Orders", "report_sales/sales"),
     "an invoice report": ("Invoiced", "report_sales/invoiced"),

@@ -37,7 +37,7 @@ QUESTIONS = {
     ("company", "Employees"): "how many employees does {} have?",
     ("disaster", "Deaths"): "how many people died in the {}?",
 }
-"""What can be asked of an article, by its kind and the label of the fact."""
+"""Questions about an article, by its kind and the label of the fact."""
 
 
 def fact_number(world: t.Sampler) -> t.Draw:

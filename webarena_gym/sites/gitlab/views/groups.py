@@ -69,7 +69,7 @@ def grantable(limit: int) -> list[str]:
 
 @dataclass
 class Invitation:
-    """What was typed to invite people: names, a role, a last day; and whom the names may mean."""
+    """Form of an invitation: names, a role, a last day; and the people that the names may mean."""
 
     names: str
     role: str

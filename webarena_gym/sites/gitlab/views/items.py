@@ -298,7 +298,7 @@ _MAX_ID = 10**9 - 1
 
 
 class Choices:
-    """What a form of a project's items offers: its labels, active milestones, members, and what an item has already."""
+    """Choices in a form of a project's items: its labels, active milestones, members, and those that an item has already."""
 
     def __init__(self, db: sqlite3.Connection, project: sqlite3.Row, plan: Plan) -> None:
         project_id = project["project_id"]

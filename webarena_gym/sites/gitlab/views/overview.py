@@ -253,7 +253,7 @@ EVENTS = f"""
     FROM git_commit c JOIN project p USING (project_id) WHERE c.author_id = :whose AND {VISIBLE}
     ORDER BY 1 DESC, 5
 """
-"""What a person :whose did that the visitor :me may see, the newest first."""
+"""Query of the activity of a person :whose that the visitor :me may see, the newest first."""
 
 
 def user_page(request: Request, user: sqlite3.Row) -> str:
@@ -337,7 +337,7 @@ def _find_user(request: Request, username: str) -> sqlite3.Row:
 
 
 def _is_closed(request: Request, user: sqlite3.Row) -> bool:
-    """Whether the profile is private and somebody else's."""
+    """True if the profile is private and somebody else's."""
     return bool(user["is_profile_private"]) and user["user_id"] != my_id(request)
 
 
@@ -380,7 +380,7 @@ SCOPES = {
     "milestones": ("Milestones", f"FROM milestone t JOIN project p USING (project_id) WHERE {VISIBLE}", _ABOUT),
     "users": ("Users", "FROM user t WHERE 1", "t.name || ' ' || t.username"),
 }
-"""What can be searched: the label of its tab, where it is, and the text in which all words must occur."""
+"""Scope of a search: the label of its tab, its tables, and the text in which all words must occur."""
 
 
 class Index(NamedTuple):

@@ -151,7 +151,7 @@ WRITTEN = {
     "comment": """comment c JOIN submission s USING (submission_id)
         WHERE c.user_id = :author AND c.state = 'visible' AND s.state = 'visible'""",
 }
-"""What stands on a profile."""
+"""Contents of a profile."""
 
 
 def find_user(request: Request, username: str) -> sqlite3.Row:

@@ -356,7 +356,7 @@ CHANGES = {
     "pin": ("is_sticky = 1", "The submission was made sticky."),
     "unpin": ("is_sticky = 0", "The submission is no longer sticky."),
 }
-"""What can be done with a submission: the SQL, and what is said afterwards."""
+"""Actions on a submission: the SQL, and the message afterwards."""
 
 
 @site.post(f"/submission/<int:submission_id>/<any({', '.join(CHANGES)}):change>", members_only)

@@ -148,7 +148,7 @@ CUSTOMER_URL = "/admin/customer/index/edit/id/{}/?tab=addresses"
 
 
 def _read_address(form: Form) -> dict[str, str]:
-    """What the form holds; what is missing collects in its errors."""
+    """Values of the form; its errors say what is missing."""
     return {name: form.text(name, label, required=name != "company") for name, label in FIELDS.items()}
 
 

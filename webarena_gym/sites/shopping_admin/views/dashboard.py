@@ -119,7 +119,7 @@ def _terms(db: sqlite3.Connection, order: str) -> list[sqlite3.Row]:
 
 @site.get("/admin/admin/index/globalSearch/", members_only)
 def search(request: Request) -> str:
-    """What matches a keyword among orders, products and customers."""
+    """Matches of a keyword among orders, products and customers."""
     words = clean(request.args.get("query", ""))[:200]
     request.shows({"query": folded(words)})
     results = request.db.execute(
@@ -147,7 +147,7 @@ def _page(request: Request, typed: dict[str, str]) -> str:
 
 
 def _read(form: Form, path: str, label: str) -> str:
-    """What the form holds for a setting; amounts and counts stay such."""
+    """Value of a setting in the form; amounts and counts stay such."""
     if path.startswith("carriers/"):
         return written_cents(form.cents(path, label))
     if path.endswith("_days"):

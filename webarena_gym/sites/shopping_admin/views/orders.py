@@ -117,7 +117,7 @@ CARRIERS = ("Custom Value", "DHL", "Federal Express", "United Parcel Service", "
 
 
 class Track(NamedTuple):
-    """How a parcel can be followed."""
+    """Tracking of a parcel."""
 
     carrier: str
     title: str

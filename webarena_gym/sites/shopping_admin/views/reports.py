@@ -179,7 +179,7 @@ OTHERS = {
 
 
 def _interval(text: str) -> str:
-    """How people write an interval: Mar 5, 2023 or 3/2023 or 2023."""
+    """Formats of an interval: Mar 5, 2023 or 3/2023 or 2023."""
     parts = [int(part) for part in text.split("-")]
     if len(parts) == 3:
         day = date(*parts)
