@@ -32,17 +32,18 @@ _STATING = _words(
     """
     answer answers result results value values total totals name names named called title titled list lists listed item items find finds found finding see
     seen show shows showing shown say says said read reads give gives giving given get gets got come comes coming make makes made making equal equals
-    amount amounts cost costs price priced number numbers count counts counted date dated time times e mail email address final finally first second third
-    fourth fifth one ones last following according based checked checking looked looking asked difference requested want wanted need needs needed
+    amount amounts cost costs price priced number numbers count counts counted date dated time times e mail email address final finally one ones last following according based checked checking looked looking asked difference requested want wanted need needs needed
     state states stated stand stands standing lie lies lying mark marked call calls display displayed displays return returns returned appear appears
     take takes taking took taken go goes going run runs lead leads leading reach reaches reached belong belongs place placed put write writes wrote written
     page site website store shop phone day way far gave came chose chosen spent moment bought contain contains work works
+    latitude longitude lat lon
     """
 )
 _STATING_OF_VALUES = _words(
     "sell sells sold buy bought pay pays paid live lives living people person persons user users customer customers product products"
 )
 _GRAMMAR = _FUNCTION | _STATING
+_ORDINALS = _words("first second third fourth fifth")
 _DAYS = _words("monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun")
 _BOUNDS = _words("about more less fewer least most over under above below almost nearly around before than")
 _PER = _words("a an per each every")
@@ -228,9 +229,8 @@ def _counts(norm: str) -> bool:
 
 
 _STATED = frozenset(map(stem, _STATING))
-_MODALS = frozenset(
-    ["may", "might", "will", "can", "could", "must", "should", "would"]
-)  # a goal that names May explains no "it may be"
+_TURNING = _words("may might will can could must should would drive walk ride")
+"""Words that a goal's name may hold, such as May or Station Drive, and that then explain no "it may be" and no "the drive takes"."""
 
 
 class _Goal(NamedTuple):
@@ -260,9 +260,10 @@ def _read_goal(intent: str) -> _Goal:
     clauses = [list(map(_fold, _TOKEN.findall(clause))) for clause in re.split(r"[,.;?!:]\s|\n", _QUOTED.sub(" ", told))]
     kept = {norm for clause in clauses if _EXCLUDED.isdisjoint(clause) for norm in clause}
     kept |= {norm for quotation in _QUOTED.findall(told) for norm in map(_fold, _TOKEN.findall(quotation))}
+    turning = _TURNING & names - {_fold(token) for token in tokens if token[0].islower()}
     counted = _COUNTED.search(told)
     return _Goal(
-        frozenset(stem(norm) for norm in words if norm in kept and norm not in REFUSED and norm not in _MODALS),
+        frozenset(stem(norm) for norm in words if norm in kept and norm not in REFUSED and norm not in turning),
         frozenset(names - _GRAMMAR),
         frozenset(pair for one, other in itertools.pairwise(words) for pair in ((one, other), (other, one))),
         tuple(words),
@@ -398,7 +399,7 @@ class _Reading:
                     if not self._echoes(token, before, after):
                         return f"{token.text!r} is no value that was asked for: {_FORM}"
                 case "word":
-                    why = self._word(token, is_first=not place)
+                    why = self._word(token, is_first=before is None)
                     if why:
                         return why
                 case "part" if self.parts[token.part].kind not in ("text", "hours"):
@@ -409,6 +410,7 @@ class _Reading:
                             and (
                                 beside.norm in _BOUNDS
                                 or (beside is before and beside.norm == "to" and place > 1 and tokens[place - 2].norm == "up")
+                                or (beside is before and beside.norm == "from" and len(self.parts) == 1)
                             )
                         ):
                             return f"{beside.text!r} makes {token.text!r} a bound: {_FORM}"
@@ -426,7 +428,9 @@ class _Reading:
             return ""
         if norm in _DAYS and any(part.kind == "date" for part in self.parts):
             return ""
-        if norm in _MODALS and norm in self.goal.names and token.text[0].isupper() and not (is_first or self.is_choice):
+        if norm in _ORDINALS and len(self.parts) > 1:
+            return ""
+        if norm in _TURNING and norm in self.goal.names and token.text[0].isupper() and not (is_first or self.is_choice):
             return ""
         if self.is_strict or (self.is_choice and norm in self.goal.names) or stem(norm) not in self.goal.stems:
             return f"{token.text!r} is not explained: {_FORM}"
@@ -638,6 +642,8 @@ class _Reading:
         tokens = _TOKEN.findall(text[: match.start()] + text[match.end() :])
         norms = [_fold(token) for token in tokens]
         if re.search(r"\bnot\W{1,3}\Z", text[: match.start()], re.IGNORECASE):
+            return 'that is denied: the answer is "N/A"'
+        if re.match(r"\W{0,3}(?:is|was|does)\W{1,3}not\b", text[match.end() :], re.IGNORECASE):
             return 'that is denied: the answer is "N/A"'
         for token, norm in zip(tokens, norms, strict=True):
             if token == _GOAL:
