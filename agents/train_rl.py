@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, make_dataclass
 from functools import cache, partial
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,8 @@ from agents.training.settings import OF_LANGUAGE_MODELS, LanguageModelSettings, 
 from webarena_gym import console
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.tasks import Task
+
+_HIDDEN = ("language", Annotated[LanguageModelSettings, tyro.conf.Suppress], field(default_factory=LanguageModelSettings))
 
 
 def make_settings(method: str = "grpo", /, **options: Any) -> Any:
@@ -83,10 +86,11 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     words = (argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_") for argument in arguments)
     kind = settings_of(method, words)
     defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
-    is_of_language = model is not None and not is_pointer(model)
-    settings: Any = parse_settings(
-        kind if is_of_language else _hiding(kind), _without(arguments, "--method"), defaults, program=program
-    )
+    hidden = () if model is not None and not is_pointer(model) else (_HIDDEN,)  # options of language models
+    choice = f"\n\n--method NAME trains by another method, with options of its own: {', '.join(METHODS)}."
+    told = {"__doc__": f"{cleandoc(kind.__doc__)}{choice if program == 'agents.train_rl' else ''}"}
+    described = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True, kw_only=True, namespace=told)
+    settings: Any = parse_settings(described, _without(arguments, "--method"), defaults, program=program)
     settings = kind(**vars(settings))
     if getattr(settings, "cluster", ""):
         from agents.cluster.learners import fit  # noqa: PLC0415 - what most runs do without
@@ -95,14 +99,6 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
         print(checkpoints(settings.out)[-1].path)
     else:
         print(train(settings))
-
-
-def _hiding(kind: type[Any]) -> type[Any]:
-    """Return a kind of settings whose help does not show the options of language models."""
-    hidden = ("language", Annotated[LanguageModelSettings, tyro.conf.Suppress], field(default_factory=LanguageModelSettings))
-    return make_dataclass(
-        kind.__name__, [hidden], bases=(kind,), frozen=True, kw_only=True, namespace={"__doc__": kind.__doc__}
-    )
 
 
 def _without(arguments: Sequence[str], option: str) -> list[str]:

@@ -226,9 +226,18 @@ def options_of_the_tool(command, capsys):
     return _known(("webarena-gym", command), lambda: cli.main([command, "--help"]), capsys)
 
 
+HIDDEN = {
+    name: (["--model", "agents/checkpoints/language-model-1.2m"], ["--overlap"], ["--cluster", "local"])
+    for name in ("agents.train_rl", "agents.train_grpo")
+}
+"""Options that show others in the help."""
+
+
 def options_of_a_module(module, chosen, capsys):
+    others = [options_of_a_module(f"{module} ", (*chosen, *words), capsys) for words in HIDDEN.get(module, ())]
+
     def main():
-        entry = importlib.import_module(module).main
+        entry = importlib.import_module(module.strip()).main
         arguments = [*chosen, "--help"]
         sys.argv, before = [module, *arguments], sys.argv
         try:
@@ -236,7 +245,7 @@ def options_of_a_module(module, chosen, capsys):
         finally:
             sys.argv = before
 
-    return _known((module, *chosen), main, capsys)
+    return _known((module, *chosen), main, capsys).union(*others)
 
 
 _KNOWN = {}
