@@ -88,7 +88,7 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
     hidden = () if model is not None and not is_pointer(model) else (_HIDDEN,)  # options of language models
     choice = f"\n\n--method NAME trains by another method, with options of its own: {', '.join(METHODS)}."
-    told = {"__doc__": f"{cleandoc(kind.__doc__ or "")}{choice if program == 'agents.train_rl' else ''}"}
+    told = {"__doc__": f"{cleandoc(kind.__doc__ or '')}{choice if program == 'agents.train_rl' else ''}"}
     described = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True, kw_only=True, namespace=told)
     settings: Any = parse_settings(described, _without(arguments, "--method"), defaults, program=program)
     settings = kind(**vars(settings))

@@ -216,17 +216,21 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
             yield f"{key} of the result file does not follow from the episodes: {_short(result.get(key))}, not {_short(again.get(key))}"
     for record in records:
         where = f"{record.task_id}, repeat {record.repeat}"
-        passed = bool(record.verdicts) and all(verdict.get("passed") is True for verdict in record.verdicts)
-        if record.ending != "too_long" and passed != (record.reward == 1.0):
-            yield f"{where}: the reward {record.reward} does not follow from the verdicts"
-        if not record.has_steps and not str(header["agent"]["name"]).startswith(COMMAND):
-            yield f"{where}: has no steps"
-        if len(record.steps) > header["env"]["max_steps"]:
-            yield f"{where}: has {len(record.steps)} steps"
-        true = record_of(Trial(tasks[record.task_id], record.repeat, 0), ending=record.ending, reward=record.reward)
-        for part in ("sites", "checks", "reference_steps"):
-            if getattr(record, part) != getattr(true, part):
-                yield f"{where}: {part} is {_short(getattr(record, part))}; the task has {_short(getattr(true, part))}"
+        yield from (f"{where}: {fault}" for fault in _faults_of(record, header, tasks[record.task_id]))
+
+
+def _faults_of(record: Record, header: Mapping[str, Any], task: Task) -> Iterable[str]:
+    passed = bool(record.verdicts) and all(verdict.get("passed") is True for verdict in record.verdicts)
+    if record.ending != "too_long" and passed != (record.reward == 1.0):
+        yield f"the reward {record.reward} does not follow from the verdicts"
+    if not record.has_steps and not str(header["agent"]["name"]).startswith(COMMAND):
+        yield "has no steps"
+    if len(record.steps) > header["env"]["max_steps"]:
+        yield f"has {len(record.steps)} steps"
+    true = record_of(Trial(task, record.repeat, 0), ending=record.ending, reward=record.reward)
+    for part in ("sites", "checks", "reference_steps"):
+        if getattr(record, part) != getattr(true, part):
+            yield f"{part} is {_short(getattr(record, part))}; the task has {_short(getattr(true, part))}"
 
 
 def tasks_of(header: Mapping[str, Any]) -> list[Task]:

@@ -215,7 +215,7 @@ def _insert_repositories(db: sqlite3.Connection, seed: int, repositories: list[R
         insert(db, table, rows)
 
 
-def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
+def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:  # noqa: C901 - one part a table
     """Write labels, milestones, issues and merge requests with all that belongs to them; ids count in the order of projects."""
     label_id = milestone_id = issue_id = request_id = 0
     rows: dict[str, list[tuple[Any, ...]]] = {}
