@@ -1,6 +1,7 @@
 """Imports point one way, heavy packages stay where they belong, and nothing executes text."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -246,3 +247,30 @@ def test_importing_the_package_stays_light():
 
 def test_the_package_has_types():
     assert (ROOT / "webarena_gym" / "py.typed").exists()
+
+
+CEILINGS = {"webarena_gym": (4.3, 7.3), "agents": (6.1, 13.9), "benchmarks": (6.8, 8.3)}
+"""Files and classes a thousand lines, at most. These numbers only ever fall; 5 and 7 are what is wanted."""
+_QUESTION = re.compile(r"(What|Which|Whether|Who|How|Where|When)\b")
+
+
+@pytest.mark.parametrize("package", CEILINGS)
+def test_files_and_classes_are_few(package):
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / package).rglob("*.py")]
+    thousands = sum(len(text.splitlines()) for text in texts) / 1000
+    classes = sum(isinstance(node, ast.ClassDef) for text in texts for node in ast.walk(ast.parse(text)))
+    files, most = CEILINGS[package]
+    assert len(texts) / thousands <= files
+    assert classes / thousands <= most
+
+
+@pytest.mark.parametrize("package", CEILINGS)
+def test_docstrings_begin_with_a_noun_or_a_verb(package):
+    asked = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.value.value[:40]!r}"
+        for path in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if _QUESTION.match(node.value.value.strip())
+    ]
+    assert asked == []

@@ -307,7 +307,7 @@ def test_detours_earn_what_the_solution_does(found):
 def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
     tasks = [task_of("gitlab.invite_one")]
     with monkeypatch.context() as blind:
-        blind.setattr(env_module, "judge", lambda *_, **__: (Verdict("side_effects", True, ""), []))
+        blind.setattr(env_module, "judge_side_effects", lambda *_, **__: (Verdict("side_effects", True, ""), []))
         findings = audit(tasks)
     assert len(findings.side_effects_rewarded) > 5
     assert not findings.is_clean
