@@ -19,7 +19,7 @@ WebArenaGymError
 ├── BrowserError       the browser failed (crashed, missing, timed out), or an embedded site did; not the policy's fault
 │   └── ScriptError    a script of ours threw in the page
 ├── FormError          an embedded site does not do what a form asks; its page says why
-│   ├── sites.shopping.forms.RefusedError
+│   ├── sites.shopping.carts.RefusedError
 │   └── sites.shopping_admin.fulfilment.OrderError
 ├── NothingToDraw      a world has nothing that a template could ask for; also a LookupError
 └── evaluation.runner.GivenUpError   an evaluation has ended early, as nothing could be judged
