@@ -1,5 +1,6 @@
 """Processes that play side by side: what one process plays, however many there are; errors and losses are told."""
 
+import io
 import os
 import select
 import signal
@@ -152,10 +153,22 @@ def test_an_evaluation_is_the_same_in_several_processes():
 
 
 def test_small_policies_are_played_by_all_cores_unless_told_else(monkeypatch):
+    def start(make_player, processes, **_):
+        raise StopIteration(processes)
+
     monkeypatch.setattr(evaluate, "process_count", lambda *_: 9)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(evaluate, "evaluate", lambda *_, **__: 1)
+    monkeypatch.setattr(evaluate, "Players", start)
+    monkeypatch.setattr(evaluate, "create_policy", lambda _: io.StringIO())
     settings = EvaluationSettings(policy="expert", processes=0)
-    count = partial(evaluate._process_count, episodes=100)
+
+    def count(settings):
+        try:
+            return evaluate.evaluate_policy(settings, [], quiet=True)
+        except StopIteration as started:
+            return started.value
+
     assert count(settings) == 9
     for changes in ({"threads": 2}, {"workers": 2}, {"policy": "chat:some-model"}):
         assert count(replace(settings, **changes)) == 1
