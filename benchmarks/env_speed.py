@@ -10,7 +10,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import mean, median
@@ -22,12 +23,40 @@ from benchmarks.parts import step_parts
 from benchmarks.peers.contender import PEERS_PYTHON, Contender, Measured, contenders, megabytes_per_env, play_round
 from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
-from benchmarks.served import Served, serving
 from webarena_gym import console
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
 from webarena_gym.browsers.document import read_changed, read_source
 from webarena_gym.env import WebArenaLite
+from webarena_gym.server.app import running
 from webarena_gym.sites.world import load_world
+from webarena_gym.tools.serve import WorldSites
+
+
+class Served(WorldSites):
+    """One world behind a port; `renew` makes it as good as new."""
+
+    def __init__(self, port: int, world_seed: int) -> None:
+        self.port = port
+        self._world_seed = world_seed
+        self.renew()
+
+    def renew(self) -> None:
+        """Put the world back to its beginning."""
+        super().__init__(self.port, self._world_seed)
+
+
+@contextmanager
+def serving(world_seed: int) -> Iterator[Served]:
+    """Serve a world on a free port until the block ends."""
+    opened: list[Served] = []
+
+    def open_at(port: int) -> Served:
+        opened.append(Served(port, world_seed))
+        return opened[0]
+
+    with running(sites=open_at):
+        yield opened[0]
+
 
 WORLD = 1000  # of the test split
 WHOLE = 10**9  # characters of a window that shows every page whole

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwen2Config
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from benchmarks.machine import cores, origin, use_cores
 from webarena_gym import console

@@ -17,8 +17,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.machine import cores, origin, use_cores
-from benchmarks.memory import held_by
+from benchmarks.machine import cores, held_by, origin, use_cores
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.catalogue import DATABASES, HOSTS

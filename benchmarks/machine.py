@@ -1,12 +1,17 @@
-"""The provenance of a result: commit, machine, versions, command."""
+"""Origin of a result (commit, machine, versions, command), and time and memory of processes, read from /proc on Linux."""
 
 import os
 import platform
 import subprocess
 import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 PACKAGES = ("webarena-gym", "gymnasium", "lxml", "jinja2", "playwright", "numpy", "torch", "transformers")
 
@@ -53,3 +58,66 @@ def _version(package: str) -> str | None:
 
 COMMIT = _commit()
 """the commit that is measured: asked when the code is loaded, as a long run may see others made"""
+
+
+class Took(NamedTuple):
+    """Duration of some work."""
+
+    cpu_s: float
+    wall_s: float
+
+
+def timed(work: Callable[[], Any]) -> Took:
+    """Do the work and return how long it took."""
+    cpu_s, wall_s = time.process_time(), time.perf_counter()
+    work()
+    return Took(time.process_time() - cpu_s, time.perf_counter() - wall_s)
+
+
+def middle(values: Sequence[float]) -> float | None:
+    """Return the median, rounded; None of nothing."""
+    return round(median(values), 3) if values else None
+
+
+def say(what: str) -> None:
+    """Tell how far the run is, beside the result."""
+    print(what, file=sys.stderr, flush=True)
+
+
+_PROC = Path("/proc")
+
+
+class Holding(NamedTuple):
+    """Memory of a process and all its descendants. `mb` is the proportional set size: shared memory counts by its part."""
+
+    mb: float
+    files: int
+    processes: int
+
+
+def held_by(pid: int) -> Holding | None:
+    """Return what a process and its descendants hold; None where /proc does not tell."""
+    if not (_PROC / "self/smaps_rollup").exists():
+        return None
+    tree = family(pid)
+    mb, files = 0.0, 0
+    for member in tree:
+        with suppress(OSError):  # it may end at any time
+            lines = (_PROC / f"{member}/smaps_rollup").read_text().splitlines()
+            mb += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+            files += len(os.listdir(_PROC / f"{member}/fd"))
+    return Holding(mb, files, len(tree))
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and its descendants; the process alone where there is no /proc."""
+    children: dict[int, list[int]] = defaultdict(list)
+    for entry in _PROC.iterdir() if _PROC.exists() else ():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                stat = (entry / "stat").read_text()
+                children[int(stat.rpartition(")")[2].split()[1])].append(int(entry.name))
+    members = [pid]
+    for member in members:  # grows while it is walked
+        members += children[member]
+    return members

@@ -29,8 +29,7 @@ from agents.rollouts.players import Player, Players
 from agents.rollouts.pointer import PointerPolicy
 from agents.settings import collect_rarely
 from agents.training.metrics import read_metrics
-from benchmarks.machine import cores, origin, use_cores
-from benchmarks.timing import middle, say
+from benchmarks.machine import cores, middle, origin, say, use_cores
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task

@@ -22,8 +22,7 @@ from agents.evaluation.intervals import pooled
 from agents.models.checkpoints import agent_record
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import Templates, parse_settings
-from agents.training.pointer_cloning import train_pointer
-from agents.training.pointer_demonstrations import choices
+from agents.training.pointer_cloning import choices, train_pointer
 from agents.training.settings import make_settings
 from benchmarks.learning import demonstration_worlds
 from benchmarks.playing import (

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from benchmarks.machine import cores, use_cores
-from benchmarks.memory import held_by
+from benchmarks.machine import cores, held_by, use_cores
 from benchmarks.recording import Recording, record
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite

@@ -18,8 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from benchmarks.machine import cores, origin
-from benchmarks.memory import family, held_by
+from benchmarks.machine import cores, family, held_by, origin
 from benchmarks.recording import record
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite

@@ -12,7 +12,7 @@ A test module derives a class from `EngineContract` and says how its engines are
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from agents.data.tokens import Sample
+from agents.data.trajectories import Sample
 from agents.models.batches import batch_logprobs, pack
 from agents.rollouts.engines.inprocess import generate
 

@@ -63,7 +63,7 @@ def test_options_that_are_told_are_there(capsys):
 
 
 def test_the_example_of_an_error_is_one():
-    from benchmarks.arena_players import Client  # noqa: PLC0415
+    from benchmarks.arena import Client  # noqa: PLC0415
 
     (shown,) = blocks("Limits and errors", "json")
     with serving_episodes() as url:

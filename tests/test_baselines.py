@@ -6,8 +6,7 @@ import torch
 
 from agents import grpo as trainer
 from agents import train_rl
-from agents.data.tokens import Sample
-from agents.data.trajectories import Step, Trajectory
+from agents.data.trajectories import Sample, Step, Trajectory
 from agents.methods import METHODS, digirl, webrl
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
@@ -15,7 +14,7 @@ from agents.methods.replay import Replay, imitation_loss, played, split_by_traje
 from agents.methods.webrl import is_worth_replaying, near, next_and_final_advantages
 from agents.models.checkpoints import checkpoints
 from agents.models.critics import LanguageModelCritics
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from agents.training.losses import Tokens, logprobs_of
 from agents.training.metrics import read_metrics

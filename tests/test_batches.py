@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import Gemma3ForCausalLM, Gemma3TextConfig, Qwen2Config, Qwen2ForCausalLM
 
-from agents.data.tokens import Sample
+from agents.data.trajectories import Sample
 from agents.models.batches import Costs, batch_logprobs, pack
 from tests.tiny import tiny_model
 

@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import env_speed, parts, plots, scaling, soak
-from benchmarks.machine import cores, use_cores
-from benchmarks.memory import family, held_by
+from benchmarks.env_speed import serving
+from benchmarks.machine import cores, family, held_by, use_cores
 from benchmarks.parts import PARTS, Stopwatch
 from benchmarks.peers.contender import Contender, play_round
 from benchmarks.recording import record, walk_only
-from benchmarks.served import serving
 from webarena_gym.env import WebArenaLite
 
 KEYS = [

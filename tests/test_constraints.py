@@ -14,8 +14,7 @@ from transformers import PreTrainedTokenizerFast
 
 import agents
 from agents.data.prompts import PromptEncoder
-from agents.data.tokens import Sample
-from agents.data.trajectories import read_trajectories
+from agents.data.trajectories import Sample, read_trajectories
 from agents.evaluate import main
 from agents.evaluation.evaluate import create_policy, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults

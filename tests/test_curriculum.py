@@ -4,8 +4,7 @@ from random import Random
 import pytest
 
 from agents.data.trajectories import Step, Trajectory
-from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Curriculum, Group
 from tests import tiny
 
 TASKS = [tiny.TinyTask(f"tiny/{number}", "", "", template=f"kind {number % 3}") for number in range(12)]

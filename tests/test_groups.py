@@ -3,10 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from agents.cluster.stream import GroupStream
+from agents.cluster.training import GroupStream
 from agents.data.trajectories import Trajectory
 from agents.rollouts.collector import Collector
-from agents.rollouts.groups import Group, RolloutError
+from agents.rollouts.curriculum import Group, RolloutError
 from agents.rollouts.policies import Reply
 from tests import tiny
 from tests.odd_policies import OneByOne

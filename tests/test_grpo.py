@@ -6,7 +6,7 @@ import pytest
 
 from agents.data.trajectories import Step, Trajectory
 from agents.grpo import GRPO
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from tests import tiny
 
 TASKS = [tiny.TinyTask(f"kind {number % 2}/{number}", "", "", template=f"kind {number % 2}") for number in range(6)]

@@ -249,7 +249,7 @@ def test_the_package_has_types():
     assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
-CEILINGS = {"webarena_gym": (4.3, 7.3), "agents": (6.1, 13.9), "benchmarks": (6.8, 8.3)}
+CEILINGS = {"webarena_gym": (4.2, 7.2), "agents": (5.8, 13.8), "benchmarks": (5.9, 8.3)}
 """Files and classes a thousand lines, at most. These numbers only ever fall; 5 and 7 are what is wanted."""
 _QUESTION = re.compile(r"(What|Which|Whether|Who|How|Where|When)\b")
 

@@ -11,8 +11,7 @@ from torch import distributed, multiprocessing
 
 from agents import grpo
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, shard_ranks
-from agents.data.tokens import Sample
-from agents.data.trajectories import Step, Trajectory, grouped
+from agents.data.trajectories import Sample, Step, Trajectory, grouped
 from agents.training.distributed import ALONE, Ranks, launch
 from agents.training.rollouts import weighted
 from agents.training.state import State

@@ -16,8 +16,7 @@ from agents.training import cloning as train_bc
 from agents.training import pointer_cloning
 from agents.training.average import average
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.pointer_cloning import collect_decisions, draw, train_pointer
-from agents.training.pointer_demonstrations import episodes
+from agents.training.pointer_cloning import collect_decisions, draw, episodes, train_pointer
 from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import POINTER, AverageSettings, make_settings
 from webarena_gym import tasks as task_suite

@@ -11,7 +11,7 @@ from agents.evaluation.report.curves import successes, trees
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import RunGroup, Sources, newest_groups, read_sources
 from agents.grpo import step_advantages
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from agents.training.rollouts import CreditedGroup, credited, group_files, read_groups, weighted, write_groups
 from tests import needs

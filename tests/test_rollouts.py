@@ -4,8 +4,7 @@ import gymnasium
 import pytest
 
 from agents.data.prompts import PromptEncoder
-from agents.data.tokens import Sample
-from agents.data.trajectories import grouped, read_trajectories, write_trajectories
+from agents.data.trajectories import Sample, grouped, read_trajectories, write_trajectories
 from agents.rollouts import collector as collector_module
 from agents.rollouts import envs as env_module
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed

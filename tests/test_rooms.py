@@ -78,7 +78,7 @@ def test_there_is_no_circle_of_imports():
 KNOWS_POINTING_NETWORKS = {
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.training.average",
-    "agents.training.pointer_cloning", "agents.training.pointer_demonstrations", "agents.training.pointing_networks",
+    "agents.training.pointer_cloning", "agents.training.pointing_networks",
     "agents.training.remembering",
     "benchmarks.coverage", "benchmarks.pointing",
 }  # fmt: skip
@@ -90,7 +90,7 @@ def test_loops_do_not_know_kinds_of_models():
             assert module in KNOWS_POINTING_NETWORKS or module.startswith("agents.models.pointer"), module
 
 
-@pytest.mark.parametrize("module", ["agents.settings", "agents.data.tokens", "agents.data.trajectories"])
+@pytest.mark.parametrize("module", ["agents.settings", "agents.data.trajectories"])
 def test_token_ids_and_trajectories_need_no_torch(module):
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

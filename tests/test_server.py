@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.arena_players import (
+from benchmarks.arena import (
     BIOGRAPHY,
     Client,
     Sockets,
@@ -335,7 +335,7 @@ def lose_one_of_two(client, service):
 def test_clients_that_are_killed_lose_nothing_of_others(client):
     """Programs that begin episodes and visit them as fast as they can are killed; whoever plays meanwhile is judged rightly."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from benchmarks.arena_players import *\n"
+        "import sys; sys.path.insert(0, sys.argv[2]); from benchmarks.arena import *\n"
         "client = Client(sys.argv[1])\n"
         "while True:\n"
         "    episode = client.begin(task='shopping.wish_list_add/1000/0')\n"

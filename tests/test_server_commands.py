@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks.arena_players import Client, follow_solution, request
+from benchmarks.arena import Client, follow_solution, request
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Expert, load

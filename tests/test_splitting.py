@@ -14,8 +14,7 @@ from agents.settings import build
 from agents.train_rl import train
 from agents.training.epochs import find_episodes
 from agents.training.metrics import read_metrics
-from agents.training.pointer_cloning import train_pointer
-from agents.training.pointer_demonstrations import collect
+from agents.training.pointer_cloning import collect, train_pointer
 from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import BCSettings
 from tests.test_pointer_training import clone_settings, rl_settings, success

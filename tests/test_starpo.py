@@ -10,7 +10,7 @@ from agents import grpo, train_rl
 from agents.data.trajectories import Step
 from agents.methods.starpo import deviation, generalised_advantages, most_uncertain, whitened
 from agents.models.critics import CriticSettings
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny

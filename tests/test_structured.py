@@ -9,7 +9,7 @@ from agents.data.demonstrations import draw_tasks
 from agents.data.expert import Shown, in_env, play_expert
 from agents.data.trajectories import Step, Trajectory
 from agents.methods.structured import Judged, align, judge, structured_rewards
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from tests import tiny
 from tests.test_baselines import method_of

@@ -8,7 +8,7 @@ from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.models.pointer.network import load_pointer
 from benchmarks import unseen_states
-from benchmarks.signed_out import draw_signed_out, shows_sign_in, signed_out
+from benchmarks.unseen_states import draw_signed_out, shows_sign_in, signed_out
 from webarena_gym import tasks as task_suite
 
 CLONE = "agents/checkpoints/cloned-1"

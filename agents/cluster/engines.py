@@ -9,7 +9,7 @@ import ray
 import torch
 from ray.exceptions import RayActorError
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine
 

@@ -12,7 +12,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
-from agents.data.tokens import Sample
+from agents.data.trajectories import Sample
 from agents.models.batches import PackedBatch, batch_logprobs, pack
 from agents.training.distributed import Ranks, whole
 from agents.training.language_models import LanguageModel

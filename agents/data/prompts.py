@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from webarena_gym.actions import DIALECTS, instructions
 from webarena_gym.actions.dialect import Naming
 

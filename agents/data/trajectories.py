@@ -7,8 +7,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from agents.data.tokens import Ids, Sample
 from agents.settings import EnvSettings
+
+Ids = tuple[int, ...]
+
+
+class Sample(NamedTuple):
+    """The prompt and the response of one step, as token ids."""
+
+    prompt_ids: Ids
+    response_ids: Ids
+
 
 Ending = Literal["exited", "truncated", "too_long", "failed"]
 

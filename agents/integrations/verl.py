@@ -19,7 +19,7 @@ from uuid import uuid4
 import gymnasium
 
 from agents.data.prompts import PromptEncoder, Style, system_prompt
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.settings import ENV_ID, EnvSettings, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite

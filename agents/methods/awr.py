@@ -14,8 +14,7 @@ from typing import Any
 
 from agents.grpo import Model
 from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played, state_of, step_rewards
-from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from webarena_gym.tasks import Task
 

@@ -22,8 +22,7 @@ import numpy
 from agents.grpo import Model
 from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played, split_by_trajectory, state_of, step_rewards
 from agents.models.critics import accuracy
-from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from webarena_gym.tasks import Task
 

@@ -11,8 +11,7 @@ from random import Random
 from typing import Any
 
 from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played
-from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from webarena_gym.tasks import Task
 

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from agents.data.trajectories import Trajectory, from_record
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.training.losses import Loss, Tokens
 from agents.training.settings import TrainSettings
 

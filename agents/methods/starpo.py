@@ -28,8 +28,7 @@ from typing import Any, Literal
 
 from agents.grpo import EPSILON, Model, clipped_loss, trajectory_advantages
 from agents.methods.replay import split_by_trajectory, state_of, step_rewards
-from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from agents.training.settings import TrainSettings
 from webarena_gym.tasks import Task

@@ -27,7 +27,7 @@ from agents.data.expert import Shown, in_env, play_expert
 from agents.data.trajectories import Trajectory
 from agents.grpo import GRPO, GRPOSettings, Model, state_advantages
 from agents.methods.replay import played
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.training.rollouts import TrainedStep
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError

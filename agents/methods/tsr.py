@@ -23,7 +23,7 @@ from typing import Any, Literal
 from agents.data.trajectories import Step, Trajectory
 from agents.grpo import GRPO, GRPOSettings, Model
 from agents.methods.replay import played, state_of, step_rewards
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Group
 from agents.rollouts.searching import Reached, SearchingCollector
 from agents.training.rollouts import TrainedStep
 from webarena_gym.tasks import Task

@@ -30,8 +30,7 @@ from agents.data.trajectories import Trajectory
 from agents.grpo import Model
 from agents.methods.replay import Replay, ReplaySettings, played, split_by_trajectory, state_of, step_rewards
 from agents.models.critics import accuracy
-from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Group
+from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, sequence_sums
 from agents.training.rollouts import TrainedStep, weighted
 from webarena_gym.tasks import Task

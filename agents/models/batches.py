@@ -16,7 +16,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from agents.data.tokens import Ids, Sample
+from agents.data.trajectories import Ids, Sample
 from agents.models.trees import Integers, Tree, common, grow, pairs, tree_inputs, why_not
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.data.prompts import PromptEncoder
-from agents.data.tokens import Ids, Sample
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Ids, Sample, Trajectory
 from agents.models.batches import PackedBatch, batch_hidden, pack
 from agents.models.pointer.goals import words_of
 

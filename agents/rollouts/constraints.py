@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from agents.data.prompts import THINKING, PromptEncoder, Style
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.models.small import WORD
 from agents.rollouts.languages import Choice, Language, Listing, Node, Spans, language_of, regex, words
 

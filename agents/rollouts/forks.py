@@ -14,8 +14,8 @@ import gymnasium
 
 from agents.data.trajectories import Trajectory
 from agents.rollouts.collector import EpisodeSpec, group_episodes, sampling_seed
+from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import InProcessEnvs
-from agents.rollouts.groups import Group
 from agents.rollouts.policies import Policy, Reply, Request, resume
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 

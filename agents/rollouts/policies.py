@@ -6,8 +6,7 @@ from random import Random
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from agents.data.prompts import PromptEncoder
-from agents.data.tokens import Ids
-from agents.data.trajectories import Candidate, Step
+from agents.data.trajectories import Candidate, Ids, Step
 from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.agents import random_action

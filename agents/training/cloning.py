@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from agents.data.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, thin
 from agents.data.prompts import PromptEncoder, system_prompt
-from agents.data.tokens import Sample
+from agents.data.trajectories import Sample
 from agents.models import small
 from agents.models.batches import PackedBatch, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.models.checkpoints import begin, load_model, save_checkpoint

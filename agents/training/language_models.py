@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from agents.data.prompts import PromptEncoder, system_prompt
-from agents.data.tokens import Ids, Sample
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Ids, Sample, Trajectory
 from agents.models.adapters import adapt, is_adapted
 from agents.models.batches import PackedBatch, batch_logprobs, pack
 from agents.models.checkpoints import load_model

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from webarena_gym.progress import Progress
 
 if TYPE_CHECKING:  # reports read metrics without torch
-    from agents.rollouts.groups import Group
+    from agents.rollouts.curriculum import Group
     from agents.training.distributed import Ranks
     from agents.training.rollouts import TrainedStep
 

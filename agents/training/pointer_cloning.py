@@ -5,26 +5,220 @@ The expert plays, each of its actions becomes decisions among the candidates of 
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy
 import torch
+from torch import Tensor
 
-from agents.data.demonstrations import draw_tasks
+from agents.data.demonstrations import Piece, SplitSettings, draw_tasks, pieces
+from agents.data.expert import MOST_STEPS, Shown, in_env, play_expert, play_with_mistakes
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
-from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation_logprobs, thinned
-from agents.models.pointer.network import PointerNetwork, Vocabulary, load_pointer
-from agents.models.pointer.reader import Reader
+from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
+from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, load_pointer, tokens_of
+from agents.models.pointer.pages import read_page
+from agents.models.pointer.reader import Reader, Rows
 from agents.training.metrics import Metrics
-from agents.training.pointer_demonstrations import collect
 from agents.training.pointing_networks import THREADS
 from agents.training.settings import (
     PointerBCSettings,
 )
+from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
+
+
+class Imitation(NamedTuple):
+    """A decision to imitate: the question with a sample of its wrong candidates, which stand last."""
+
+    question: Question
+    right: int  # so many candidates, the first, are right
+    wrong_weight: float  # each wrong one stands for so many
+    world: str  # of the task
+    kind: str = ""  # the template, for reports
+
+
+def sample_wrong(decision: Decision, most: int, rng: numpy.random.Generator, world: str, kind: str = "") -> Imitation:
+    """Return the decision with at most so many wrong candidates, drawn alike."""
+    question, right = decision
+    count = len(question.rows.slots)
+    is_right = numpy.zeros(count, bool)
+    is_right[list(right)] = True
+    wrong = numpy.flatnonzero(~is_right)
+    weight = 1.0
+    if len(wrong) > most:
+        weight = len(wrong) / most
+        wrong = rng.choice(wrong, most, replace=False)
+    chosen = numpy.concatenate([numpy.array(right, numpy.int64), wrong])
+    rows = Rows(question.rows.slots[chosen], question.rows.numbers[chosen].astype(numpy.float16))
+    return Imitation(Question(question.stage, question.context, rows, ()), len(right), weight, world, kind)
+
+
+def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitation:
+    """Return the item with at most so many of its wrong candidates, drawn anew."""
+    rows, right = item.question.rows, item.right
+    wrong = len(rows.slots) - right
+    if wrong <= most:
+        return item
+    chosen = numpy.concatenate([numpy.arange(right), right + rng.choice(wrong, most, replace=False)])
+    rows = Rows(rows.slots[chosen], rows.numbers[chosen])
+    return item._replace(question=item.question._replace(rows=rows), wrong_weight=item.wrong_weight * wrong / most)
+
+
+def build_vocabulary(reader: Reader, imitations: Sequence[Imitation]) -> Vocabulary:
+    """Return the marks of the imitations, and the words that stand in more than one world, so that no world's names are among them."""
+    worlds: dict[int, set[str]] = {}
+    for item in imitations:
+        for number in {*item.question.rows.slots.ravel().tolist(), *item.question.context.slots.tolist()}:
+            worlds.setdefault(number, set()).add(item.world)
+    of_words: dict[str, set[str]] = {}
+    for number, found in worlds.items():
+        for token in tokens_of(reader.texts.known[number]):
+            of_words.setdefault(token, set()).update(found)
+    least = min(2, len({item.world for item in imitations}))
+    words = sorted(token for token, found in of_words.items() if len(found) >= least)
+    return Vocabulary([*UNKNOWN, *(word for word in words if word not in UNKNOWN)])
+
+
+def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Vocabulary, items: Sequence[Imitation]) -> Tensor:
+    """Return the log-probability that each item's choice is right, shape (N,), in no particular order."""
+    found = []
+    for stage in (0, 1, 2):
+        own = [item for item in items if item.question.stage == stage]
+        if not own:
+            continue
+        scores = network([item.question for item in own], reader.texts, vocabulary)
+        for item, values in zip(own, scores.values.split(scores.lengths), strict=True):
+            right = values[: item.right].logsumexp(0)
+            if len(values) > item.right:
+                wrong = values[item.right :].logsumexp(0) + float(numpy.log(item.wrong_weight))
+                found.append(right - torch.logaddexp(right, wrong))
+            else:
+                found.append(right - right)
+    return torch.stack(found)
+
+
+_MOST_DETOURS = 4  # in a row
+_AGAIN = 0.5  # probability of another detour after one
+_SAME_LINE = 0.7  # probability that a detour takes a link of the same line, where there is one
+_ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple of those without
+
+
+class Demonstrated(NamedTuple):
+    """Decisions to imitate, the number of episodes that they are of, and of how many of these they express all."""
+
+    items: list[Imitation]
+    episodes: int
+    expressed: int
+
+
+def collect(
+    tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None, **options: Any
+) -> Demonstrated:
+    """Return the expert's decisions on tasks, each with at most `wrong_kept` wrong candidates.
+
+    The options are those of `episodes`. With `split`, a decision remembers what is in its piece of the episode.
+    """
+    rng = numpy.random.default_rng(seed)
+    items: list[Imitation] = []
+    played = expressed = 0
+    for task, goal, steps in episodes(tasks, seed=seed, **options):
+        world, is_whole = task.task_id.partition("/")[2].partition("/")[0], True
+        for piece in pieces(len(steps), split or SplitSettings()):
+            decisions, is_made = _decide(Session(reader, goal), steps, piece)
+            items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in decisions]
+            is_whole = is_whole and is_made
+        played, expressed = played + 1, expressed + is_whole
+    return Demonstrated(items, played, expressed)
+
+
+def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
+    """Return the choices of a pointing network that make each of an episode's first steps, or None if it cannot make all of them."""
+    session, found = Session(Reader(), goal), list[tuple[int, ...]]()
+    for step in steps:
+        decisions, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
+        if not is_whole:
+            return None
+        found.append(tuple(decision.right[0] for decision in decisions))
+    return found
+
+
+def _decide(session: Session, steps: Sequence[Shown], piece: Piece) -> tuple[list[Decision], bool]:
+    """Return the decisions of a piece that are to be learned, and whether all of its steps can be made; it ends with one that cannot."""
+    decisions: list[Decision] = []
+    for number in piece.steps:
+        step = steps[number]
+        found, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
+        if step.is_example and number in piece.learned:
+            decisions += found
+        if not is_whole:
+            return decisions, False
+    return decisions, True
+
+
+def episodes(
+    tasks: Sequence[Task], *, detours: float = 0.0, mistakes: float = 0.0, seed: int = 0, **env_arguments: Any
+) -> Iterator[tuple[Task, str, list[Shown]]]:
+    """Yield the task, the goal and the steps of the expert's episode on each task.
+
+    With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
+    several times. The return is an example to learn from, the wrong link is none. Where a detour changes any later page, as signing
+    out does, the episode has none. With `mistakes`, each task has a second episode, in which wrong steps are taken with that
+    probability and undone (`agents.data.expert`).
+    """
+    room = _ROOM if detours else MOST_STEPS if mistakes else 1
+    for env, task in in_env(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
+        rng = random.Random(f"{seed}/{task.task_id}")
+        goal, steps = play_expert(env, task)
+        if detours:
+            steps = _with_detours(env, task, steps, detours, rng) or steps
+        yield task, goal, steps
+        if mistakes:
+            yield task, *play_with_mistakes(env, task, mistakes, rng)
+
+
+def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:
+    """Return the steps played again with detours, or None if one has changed a later page."""
+    _, info = env.reset(seed=0, options={"task": task})
+    played: list[Shown] = []
+
+    def do(action: Action, *, is_example: bool) -> None:
+        nonlocal info
+        played.append(Shown(info["page"], action, bool(info["action_error"]), is_example))
+        info = env.step(env.dialect.format(action))[-1]
+
+    for number, step in enumerate(steps):
+        chance = detours
+        for _ in range(_MOST_DETOURS):
+            wrong = _another_link(step.page, step.action, rng) if rng.random() < chance else None
+            if wrong is None:
+                break
+            chance = _AGAIN
+            do(wrong, is_example=False)
+            if info["page"] != step.page:
+                do(Action(Kind.GO_BACKWARD), is_example=True)
+            if info["page"] != step.page:
+                return None
+        do(step.action, is_example=True)
+        if number + 1 < len(steps) and info["page"] != steps[number + 1].page:
+            return None
+    return played
+
+
+def _another_link(text: str, action: Action, rng: random.Random) -> Action | None:
+    """Return a click on another link than the action's; None if the action is no click on a link, or there is no other."""
+    controls = read_page(text).controls if action.kind is Kind.CLICK else ()
+    own = next((control for control in controls if control.address == action.element and control.use == "link"), None)
+    if own is None:
+        return None
+    others = [control for control in controls if control.use == "link" and control.label not in ("", own.label)]
+    near = [control for control in others if control.line == own.line]
+    pool = near if near and rng.random() < _SAME_LINE else others
+    return Action(Kind.CLICK, rng.choice(pool).address) if pool else None
+
 
 _WARMUP = 20  # updates in which the learning rate rises
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from agents.data.trajectories import Step, Trajectory, from_record
 
 if TYPE_CHECKING:  # reports read rollouts without torch
-    from agents.rollouts.groups import Group
+    from agents.rollouts.curriculum import Group
 
 Weighting = Literal["paper", "constant", "dr_grpo", "token_mean", "step_mean"]
 CONSTANT_STEPS, CONSTANT_TOKENS = 15, 1024  # that weightings divide by

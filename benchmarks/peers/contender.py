@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.memory import held_by
+from benchmarks.machine import held_by
 from benchmarks.peers.lines import Seen, Watch
 from benchmarks.recording import Recording, path_of
 

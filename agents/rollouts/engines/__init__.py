@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.rollouts.constraints import Constraint
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.models.trees import IMPLEMENTATION
 from agents.rollouts.constraints import State
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.models.batches import keep_allowed
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine, Generation

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.data.tokens import Ids
+from agents.data.trajectories import Ids
 from agents.models.adapters import merged
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Generation, RequestPool
