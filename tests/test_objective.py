@@ -50,11 +50,10 @@ def trajectories(model):
 def update(model, steps, tokens_per_pass=16_384, correction="none", max_grad_norm=1e9, **settings):
     """Return the weights and the metrics after learning the steps, with plain gradient steps: Adam would hide their size."""
     rate = settings.setdefault("learning_rate", 1.0)
-    trained, args = tiny.language_model(deepcopy(model), tokens_per_pass=tokens_per_pass, correction=correction, **settings)
+    own = {"tokens_per_pass": tokens_per_pass, "correction": correction, "max_grad_norm": max_grad_norm}
+    trained, args = tiny.language_model(deepcopy(model), **own, **settings)
     optimizer = torch.optim.SGD(trained.network.parameters(), rate)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grpo, "MAX_GRAD_NORM", max_grad_norm)
-        metrics = grpo.learn(trained, optimizer, steps, partial(grpo.clipped_loss, args), args, Random(0))
+    metrics = grpo.learn(trained, optimizer, steps, partial(grpo.clipped_loss, args), args, Random(0))
     return torch.cat([parameter.detach().flatten() for parameter in trained.network.parameters()]), metrics
 
 
