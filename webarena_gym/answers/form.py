@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webarena_gym.answers.values import read
+
 TYPES = {
     "money": "an amount of money, like $1,234.50",
     "number": "a number",
@@ -312,9 +314,14 @@ class Unfolding:
         if self.keeps_labels or not _KEY.fullmatch(key) or not (self.is_value or is_known):
             return [f"{label}: {'; '.join(rows)}"]
         is_named = not is_alone and len(rows) == 1 and rows[0] in self.intent and rows[0] not in self.reference
+        is_named = is_named and (is_known or not self.is_value or _kinds(rows[0]).isdisjoint(_kinds(self.reference)))
         is_code = is_named and rows[0].isdecimal()
         is_echo = is_named and " or " not in self.intent and (not is_code or (is_known and len(rows[0]) > 4))
         return [] if is_echo else rows
+
+
+def _kinds(text: str) -> set[str]:
+    return {value.kind for value in read(text)}
 
 
 def _lowered(label: str) -> str:

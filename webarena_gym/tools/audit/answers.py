@@ -180,6 +180,12 @@ def _filled(joint: str, right: str, other: str) -> str:
     return Template(joint).substitute(a=right, b=other)
 
 
+def _number(text: str) -> float | None:
+    """Return the number that a text is as a whole, None for others."""
+    bare = text.replace("`", "").removeprefix("$")
+    return float(bare) if re.fullmatch(r"\d{1,20}(\.\d{1,20})?", bare) else None
+
+
 def try_answers(task: Task, others: list[str], findings: Findings) -> None:
     """Judge the right answer of a task in every form, and attacks made from it and from the answers of `others`, and count them."""
     references = (task.eval.get("reference_answers") or {}).get("fuzzy_match")
@@ -194,6 +200,8 @@ def try_answers(task: Task, others: list[str], findings: Findings) -> None:
         if not is_right_answer(task.eval, task.intent, text):
             findings.right_refused.append(f"{task.task_id}: {text!r}")
     for text in attacks(task, right, Random(task.task_id).sample(wrong, min(_LIMIT, len(wrong)))):
+        if _number(text) is not None and _number(text) == _number(right):  # "0" and "1" run together are 1 again
+            continue
         findings.attacks += 1
         if is_right_answer(task.eval, task.intent, text):
             findings.attacks_rewarded.append(f"{task.task_id}: {text!r}")
