@@ -99,15 +99,10 @@ def _block(lines: list[str], exists: Callable[[str], bool]) -> Markup:
         items = Markup("\n").join(Markup("<li>{}</li>").format(inline(line[2:], exists)) for line in lines)
         return Markup("<ul>\n{}\n</ul>").format(items)
     if all(line.startswith(("! ", "| ")) for line in lines):
-        rows = Markup("\n").join(_row(line, exists) for line in lines)
-        return Markup('<div class="scroll"><table>\n{}\n</table></div>').format(rows)
+        rows = []
+        for line in lines:
+            cell = Markup("<th>{}</th>" if line.startswith("! ") else "<td>{}</td>")
+            cells = (cell.format(inline(text, exists)) for text in line[2:].split(" | "))
+            rows.append(Markup("<tr>{}</tr>").format(Markup().join(cells)))
+        return Markup('<div class="scroll"><table>\n{}\n</table></div>').format(Markup("\n").join(rows))
     return Markup("<p>{}</p>").format(inline(" ".join(lines), exists))
-
-
-def _row(line: str, exists: Callable[[str], bool]) -> Markup:
-    """A row of a table; the bar inside of a link parts no cells."""
-    tag = Markup("th") if line.startswith("! ") else Markup("td")
-    cells = re.split(r" \| ", line[2:])
-    return Markup("<tr>{}</tr>").format(
-        Markup().join(Markup("<{}>{}</{}>").format(tag, inline(cell, exists), tag) for cell in cells)
-    )

@@ -98,9 +98,9 @@ def search(db: sqlite3.Connection, phrase: str) -> list[Row]:
         return sorted(found, key=lambda row: (-relevances[row["article_id"]], row["title"]))
     conditions = " AND ".join([r"title || ' ' || text LIKE ? ESCAPE '\'"] * len(words))
     rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [like(word) for word in words]).fetchall()
-    return sorted(rows, key=lambda row: _rank(row, words))
 
+    def rank(row: Row) -> tuple[bool, int, str]:
+        title, text = row["title"].lower(), row["text"].lower()
+        return not all(word in title for word in words), -sum(text.count(word) for word in words), row["title"]
 
-def _rank(row: Row, words: list[str]) -> tuple[bool, int, str]:
-    title, text = row["title"].lower(), row["text"].lower()
-    return not all(word in title for word in words), -sum(text.count(word) for word in words), row["title"]
+    return sorted(rows, key=rank)

@@ -14,11 +14,7 @@ NAME = "Lexandria"
 
 site = Site("wikipedia", __file__, sign_in="/login")
 current_user = visitor()
-"""Return the row of who is signed in, None for a guest."""
-
-
 members_only = members_of(current_user, site.sign_in, "Please sign in to do that.")
-"""Give the view the signed-in user's row; send everybody else to the sign-in page and back afterwards."""
 
 
 def article(request: Request, address: str) -> sqlite3.Row:

@@ -1,9 +1,14 @@
 """The facts of a world's encyclopedia, people, events and works, and how many there are at each scale."""
 
-import dataclasses
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from datetime import date, timedelta
+from functools import cache
+from itertools import cycle
+from pathlib import Path
+from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale
 from webarena_gym.sites.country.geography import Country, Landmark, Team, Town, country
@@ -59,34 +64,26 @@ SIZES: Mapping[Scale, Sizes] = {
 CALLINGS = tuple(SIZES["standard"].callings)
 """Professions."""
 
-FIELDS = ("physics", "chemistry", "medicine", "mathematics", "geology", "botany")
-GENRES = {
-    "writer": ("crime fiction", "historical fiction", "satire", "science fiction"),
-    "film director": ("drama", "comedy", "thriller", "documentary"),
-    "musician": ("jazz", "folk music", "rock music", "chamber music"),
-    "athlete": ("basketball", "ice hockey", "baseball", "marathon running"),
-}
-PRIZES = (
-    ("{} Prize in the Sciences", "scientist", 26), ("{} Medal for Research", "scientist", 14),
-    ("{} Prize for Literature", "writer", 14), ("{} Film Award", "film director", 12), ("{} Music Prize", "musician", 10),
-    ("{} Cup for Sportsmanship", "athlete", 10),
-)  # fmt: skip
-"""The prizes: how they are called, who wins them, and how many have been given."""
+
+@cache
+def pool() -> Any:
+    """Return the words, sentences and outlines of articles."""
+    return json.loads(Path(__file__).with_name("prose.json").read_text(encoding="utf-8"))
 
 
-@dataclasses.dataclass
+@dataclass
 class Person:
     """Somebody with an article."""
 
     first: str
     last: str
     calling: str
-    field: str  # a science, a genre, a sport, an office; empty for actors
+    field: str  # a science, a genre, a sport; empty for actors and politicians
     born: date
     died: date | None
     birthplace: Town
     university: str | None
-    prizes: list[tuple[str, int]] = dataclasses.field(default_factory=list)  # name and year
+    prizes: list[tuple[str, int]] = dataclass_field(default_factory=list)  # name and year
 
     @property
     def name(self) -> str:
@@ -94,7 +91,7 @@ class Person:
         return f"{self.first} {self.last}"
 
 
-@dataclasses.dataclass
+@dataclass
 class Prize:
     """A prize, given once a year at most."""
 
@@ -116,8 +113,8 @@ def draw_people(seed: int, country: Country, today: date, scale: Scale = "standa
         for index in range(count)
     ]
     return people, [
-        _draw_prize(dice, *PRIZES[index % len(PRIZES)], invented(seed, sizes.prize_words + index, "title", scale), people)
-        for index in range(sizes.prize_rounds * len(PRIZES))
+        _draw_prize(dice, *prize, invented(seed, sizes.prize_words + index, "title", scale), people)
+        for index, prize in enumerate(pool()["prizes"] * sizes.prize_rounds)
     ]
 
 
@@ -127,24 +124,18 @@ def _person(dice: Dice, first: str, last: str, calling: str, index: int, country
     died = born + timedelta(days=age * 365 + dice.below(365))
     universities = [landmark for landmark in country.landmarks if landmark.kind == "university"]
     attended = [landmark.name for landmark in universities if landmark.opened <= born.year + 17]
+    fields = pool()["fields"][calling]
     chance = {"athlete": 20, "actor": 40, "musician": 45}.get(calling, 90)
     return Person(
         first=first,
         last=last,
         calling=calling,
-        field=_field(calling, index),
+        field=fields[index % len(fields)],
         born=born,
         died=died if died < today else None,
         birthplace=dice.weigh(country.towns, country.weights(9, 4, 2)),
         university=dice.pick(attended) if attended and dice.chance(chance) else None,
     )
-
-
-def _field(calling: str, index: int) -> str:
-    if calling == "politician":
-        return ""
-    fields = FIELDS if calling == "scientist" else GENRES.get(calling, ("",))
-    return fields[index % len(fields)]
 
 
 def _draw_prize(dice: Dice, form: str, calling: str, count: int, word: str, people: list[Person]) -> Prize:
@@ -168,15 +159,6 @@ def _draw_prize(dice: Dice, form: str, calling: str, count: int, word: str, peop
     return Prize(name, calling, winners[0][0], winners)
 
 
-_FORMS = (
-    ("battle", "Battle of {town}", 1745, 1815), ("disaster", "{year} {town} air crash", 1938, 1994),
-    ("disaster", "Great Fire of {town}", 1825, 1905), ("festival", "{town} Film Festival", 1949, 1992),
-    ("disaster", "{year} {town} flood", 1870, 2012), ("exposition", "{year} {town} World Exposition", 1880, 1968),
-    ("battle", "Siege of {town}", 1745, 1815), ("festival", "{town} Jazz Festival", 1955, 1998),
-    ("disaster", "{year} {town} railway accident", 1862, 1988),
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class Event:
     """Something that happened, or that happens every year since `day`."""
@@ -191,23 +173,14 @@ class Event:
 def draw_events(seed: int, country: Country, sizes: Sizes = SIZES["standard"]) -> list[Event]:
     """Return the events of a world, each in a town of its own."""
     dice = Dice(f"wikipedia/events/{seed}")
-    towns = dice.some(country.towns, sizes.events)
-    tolls = dice.some(range(12, 900), sizes.events)
-    return [_event(dice, *_FORMS[index % len(_FORMS)], town, tolls[index]) for index, town in enumerate(towns)]
+    towns, tolls = dice.some(country.towns, sizes.events), dice.some(range(12, 900), sizes.events)
+    events = []
+    for (kind, form, first, last), town, toll in zip(cycle(pool()["events"]), towns, tolls, strict=False):
+        day = date(dice.between(first, last), 1, 1) + timedelta(days=dice.below(365))
+        events.append(Event(form.format(town=town.name, year=day.year), kind, town, day, toll))
+    return events
 
 
-def _event(dice: Dice, kind: str, form: str, first: int, last: int, town: Town, toll: int) -> Event:
-    day = date(dice.between(first, last), 1, 1) + timedelta(days=dice.below(365))
-    return Event(form.format(town=town.name, year=day.year), kind, town, day, toll)
-
-
-_TITLES = {
-    "film": ("The Road to {}", "{} Rising", "A Winter in {}", "The Last Train from {}", "Farewell to {}", "The {} Affair",
-             "Midnight in {}", "{} Must Wait", "Three Days in {}"),
-    "novel": ("The House at {}", "The {} Letters", "A History of {}", "The Clockmaker of {}", "Beyond {}", "The {} Inheritance",
-              "Daughters of {}", "The Salt of {}"),
-    "album": ("Live at {}", "{} Sessions", "Songs from {}", "Blue {}", "{} by Night", "Letters to {}"),
-}  # fmt: skip
 _LATEST = 2020
 _FILM_PLACES = ("museum", "bridge", "university", "theater", "zoo", "monument", "library", "national park")
 
@@ -225,7 +198,7 @@ class Work:
     place: str
     cast: list[Person]
     source: "Work | None" = None  # the novel that a film is based on
-    awards: list[tuple[str, int]] = field(default_factory=list)  # a prize of the maker's, or a festival; and the year
+    awards: list[tuple[str, int]] = dataclass_field(default_factory=list)  # a prize of the maker's, or a festival; and the year
 
 
 def draw_works(
@@ -257,7 +230,7 @@ def _work(
     dice: Dice, kind: str, word: str, maker: Person, year: int, country: Country, people: list[Person], before: list[Work]
 ) -> Work:
     work = Work(
-        title=dice.pick(_TITLES[kind]).format(word),
+        title=dice.pick(pool()["titles"][kind]).format(word),
         kind=kind,
         maker=maker,
         year=year,

@@ -25,28 +25,24 @@ def main_page(request: Request) -> str:
     """Show the main page."""
     featured = request.db.execute("SELECT * FROM page WHERE is_featured ORDER BY article_id").fetchone()
     (total,) = request.db.execute("SELECT count(*) FROM article").fetchone()
-    lists = request.db.execute(
-        "SELECT title FROM article WHERE kind = 'list' AND title NOT LIKE 'List of films directed by%' ORDER BY title"
-    ).fetchall()
-    newest = request.db.execute(
-        "SELECT a.title, r.created_at FROM revision r JOIN article a USING (article_id) ORDER BY r.created_at DESC, r.revision_id DESC LIMIT 5"
-    ).fetchall()
+    lists = "SELECT title FROM article WHERE kind = 'list' AND title NOT LIKE 'List of films directed by%' ORDER BY title"
+    newest = """
+        SELECT a.title, r.created_at FROM revision r JOIN article a USING (article_id)
+        ORDER BY r.created_at DESC, r.revision_id DESC LIMIT 5
+    """
     sizes = {row["name"]: row["size"] for row in queries.all_categories(request.db)}
     return request.render(
         "main_page.html",
         featured=featured,
         lead=_written(request, markup.sections(featured["text"])[0].body) if featured else "",
         total=total,
-        lists=[row["title"] for row in lists],
-        newest=newest,
+        lists=[row["title"] for row in request.db.execute(lists)],
+        newest=request.db.execute(newest).fetchall(),
         shelves=[(shelf, sizes[shelf]) for shelf in _SHELVES if shelf in sizes],
     )
 
 
-@site.get("/wiki/Main_Page")
-def main_page_by_name(_: Request) -> Response:
-    """Lead to the main page."""
-    return redirect("/")
+site.get("/wiki/Main_Page")(lambda _: redirect("/"))
 
 
 @site.get("/wiki/<address>")
@@ -58,23 +54,25 @@ def show(request: Request, address: str) -> str | Response:
             request.flash(f"Redirected from {title(address)}.", "notice")
         return redirect(markup.path(page["title"]))
     wanted = request.args.get("oldid")
-    revision = page if wanted is None else _revision(request, page, whole_number(wanted, 0, 10**9 - 1) or 0)
+    revision = page
+    if wanted is not None:
+        query = "SELECT *, created_at AS changed_at FROM revision WHERE revision_id = ? AND article_id = ?"
+        values = (whole_number(wanted, 0, 10**9 - 1) or 0, page["article_id"])
+        revision = one(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
     request.shows({"oldid": None if wanted is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
-    user = current_user(request)
+    user, exists, facts = (
+        current_user(request),
+        partial(queries.exists, request.db),
+        queries.facts(request.db, page["article_id"]),
+    )
     return request.render(
         "article.html",
         page=page,
         revision=revision,
-        facts=[
-            (row["label"], markup.inline(row["text"], partial(queries.exists, request.db)))
-            for row in queries.facts(request.db, page["article_id"])
-        ],
+        facts=[(row["label"], markup.inline(row["text"], exists)) for row in facts],
         lead=_written(request, lead.body),
-        parts=[
-            (part.heading, markup.anchor(part.heading, place), _written(request, part.body))
-            for place, part in enumerate(parts, 1)
-        ],
+        parts=[(part[0], markup.anchor(part[0], place), _written(request, part[1])) for place, part in enumerate(parts, 1)],
         categories=queries.categories(request.db, page["article_id"]),
         is_watched=user is not None and queries.is_watched(request.db, user["user_id"], page["article_id"]),
     )
@@ -82,16 +80,6 @@ def show(request: Request, address: str) -> str | Response:
 
 def _written(request: Request, body: str) -> Markup:
     return markup.html(body, partial(queries.exists, request.db))
-
-
-def _revision(request: Request, page: sqlite3.Row, revision_id: int) -> sqlite3.Row:
-    """Return an old revision of a page. Raises NotFound."""
-    return one(
-        request.db,
-        "SELECT *, created_at AS changed_at FROM revision WHERE revision_id = ? AND article_id = ?",
-        (revision_id, page["article_id"]),
-        missing=f"The article {page['title']} has no such revision.",
-    )
 
 
 @site.get("/links/<address>")
@@ -146,16 +134,12 @@ def categories(request: Request) -> str:
 def contents(request: Request) -> str:
     """Show the articles that begin with a letter, or with a digit."""
     letter = (request.args.get("letter") or "A")[:1].upper()
+    letter = letter if letter in _LETTERS else "0"
     rows = request.db.execute("SELECT title, substr(upper(title), 1, 1) AS letter FROM article ORDER BY title").fetchall()
-    request.shows({"letter": (letter if letter in _LETTERS else "0") if letter != "A" else None})
-    chosen = [row for row in rows if (row["letter"] == letter if letter in _LETTERS else row["letter"] not in _LETTERS)]
-    return request.render(
-        "contents.html",
-        letters=[*_LETTERS, "0"],
-        letter=letter if letter in _LETTERS else "0",
-        rows=chosen,
-        pager=Pager.of(request, len(chosen), MEMBERS_PER_PAGE, "page"),
-    )
+    request.shows({"letter": letter if letter != "A" else None})
+    chosen = [row for row in rows if letter == (row["letter"] if row["letter"] in _LETTERS else "0")]
+    pager = Pager.of(request, len(chosen), MEMBERS_PER_PAGE, "page")
+    return request.render("contents.html", letters=[*_LETTERS, "0"], letter=letter, rows=chosen, pager=pager)
 
 
 LONGEST = 20_000  # characters of a section
@@ -164,43 +148,29 @@ HISTORY_PER_PAGE = 25
 
 @site.form("/edit/<address>", members_only)
 def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
-    """Save the changed text of a section as a new revision."""
+    """Save the changed text of a section as a new revision. Raises NotFound."""
     page = article(request, address)
-    place, part = _section(request, page)
-    if request.method != "POST":
-        return _form(request, page, place, part.body, "", [])
-    text, summary = clean(request.form.get("text", "")), line(request.form.get("summary"))
-    complaint = _complaint(text, part.body)
-    if complaint:
-        return _form(request, page, place, text, summary, [complaint])
-    parts = markup.sections(page["text"])
-    parts[place] = Section(part.heading, text)
-    _save(request, page["article_id"], user["user_id"], markup.whole(parts), summary)
-    return request.redirect(markup.path(page["title"]), "Your edit was saved.")
-
-
-def _section(request: Request, page: sqlite3.Row) -> tuple[int, Section]:
-    """Return the section that the address names, with its place. Raises NotFound."""
     parts = markup.sections(page["text"])
     place = whole_number(request.args.get("section"), 0, 10**9 - 1) or 0
     if place >= len(parts):
         raise NotFound(f"The article {page['title']} has no section {place}.")
     request.shows({"section": place or None})
-    return place, parts[place]
-
-
-def _complaint(text: str, before: str) -> str:
-    """Return what is wrong with a changed text, or nothing."""
-    if not text:
-        return "A section must not be empty."
-    if len(text) > LONGEST:
-        return f"The text is too long: {len(text)} characters, {LONGEST} at most."
-    return "Nothing was changed." if text == before else ""
-
-
-def _form(request: Request, page: sqlite3.Row, place: int, text: str, summary: str, errors: list[str]) -> str:
-    part = markup.sections(page["text"])[place]
-    return request.render("edit.html", page=page, place=place, heading=part.heading, text=text, summary=summary, errors=errors)
+    heading, before = parts[place]
+    text, summary, error = before, "", ""
+    if request.method == "POST":
+        text, summary = clean(request.form.get("text", "")), line(request.form.get("summary"))
+        if not text:
+            error = "A section must not be empty."
+        elif len(text) > LONGEST:
+            error = f"The text is too long: {len(text)} characters, {LONGEST} at most."
+        elif text == before:
+            error = "Nothing was changed."
+        else:
+            parts[place] = Section(heading, text)
+            _save(request, page["article_id"], user["user_id"], markup.whole(parts), summary)
+            return request.redirect(markup.path(page["title"]), "Your edit was saved.")
+    values = {"text": text, "summary": summary, "errors": [error] if error else []}
+    return request.render("edit.html", page=page, place=place, heading=heading, **values)
 
 
 def _save(request: Request, article_id: int, user_id: int, text: str, summary: str) -> None:
@@ -222,12 +192,8 @@ def history(request: Request, address: str) -> str:
 @site.get("/user/<username>")
 def contributions(request: Request, username: str) -> str:
     """Show what a user has written."""
-    author = one(
-        request.db,
-        "SELECT * FROM user WHERE username = ?",
-        (username,),
-        missing=f"There is no user with the name {username[:100]}.",
-    )
+    missing = f"There is no user with the name {username[:100]}."
+    author = one(request.db, "SELECT * FROM user WHERE username = ?", (username,), missing=missing)
     rows = request.db.execute(
         "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, revision_id DESC",
         (author["user_id"],),
