@@ -45,6 +45,13 @@ def guests_only(view: View, member: Callable[[Request], sqlite3.Row | None], hom
     return guarded
 
 
+def welcome(request: Request, number: int, home: str = "/", message: str = "", table: str = "user") -> Response:
+    """Sign somebody in by the key of the table, and lead to the page that was asked for, or `home`."""
+    request.session[f"{table}_id"] = number
+    wanted = request.session.pop("after_login", home)
+    return request.redirect(wanted, message) if message else redirect(wanted)
+
+
 def members_of(
     member: Callable[[Request], sqlite3.Row | None], sign_in: str, notice: str = "", default: str = "/"
 ) -> Callable[[View], View]:

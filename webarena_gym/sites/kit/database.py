@@ -123,6 +123,11 @@ def one(db: sqlite3.Connection, query: str, parameters: Parameters = (), *, miss
     return row
 
 
+def value(db: sqlite3.Connection, query: str, parameters: Parameters = ()) -> Any:
+    """Return the first column of the first row of a query, which has one."""
+    return db.execute(query, parameters).fetchone()[0]
+
+
 def insert(db: sqlite3.Connection, table: str, **values: Any) -> int:
     """Insert a row and return its id."""
     names, marks = ", ".join(values), ", ".join("?" * len(values))

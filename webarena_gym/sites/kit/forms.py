@@ -1,6 +1,7 @@
 """Reading forms, pages of one form, and long lists cut into pages. Nothing here trusts its input; everything wrong becomes a message."""
 
 import re
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -112,6 +113,13 @@ def checked(request: Request, fields: Mapping[str, Field]) -> tuple[dict[str, st
     return values, complaints(values, fields)
 
 
+def taken(
+    request: Request, fields: Mapping[str, Field], start: Mapping[str, str] | sqlite3.Row
+) -> tuple[dict[str, str], list[str] | None]:
+    """Return the posted text of each field, cleaned, and what is wrong with them; before that, what the form starts with, and None."""
+    return checked(request, fields) if request.method == "POST" else ({name: start[name] for name in fields}, None)
+
+
 def password_complaints(values: Mapping[str, str]) -> list[str]:
     """Return what is wrong with a new `password` and its `password_confirmation`."""
     if len(values["password"]) < SHORTEST_PASSWORD:
@@ -213,6 +221,11 @@ class Pager:
         pager = cls(request.args.get(argument), total, request.layout.page_size(usual), url)
         request.arranges({argument: pager.page})
         return pager
+
+    def select(self, db: sqlite3.Connection, query: str, values: Mapping[str, object]) -> list[sqlite3.Row]:
+        """Return those rows of a query that are on this page."""
+        limits = {"limit": self.limit, "first": self.first}
+        return db.execute(f"{query} LIMIT :limit OFFSET :first", {**values, **limits}).fetchall()
 
     def cut(self, rows: Sequence[T]) -> list[T]:
         """Return those of all rows that are on this page."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from webarena_gym.sites.kit.database import first
+from webarena_gym.sites.kit.database import first, value
 
 SORTS = {
     "hot": "Hot", "new": "New", "active": "Active", "top": "Top", "controversial": "Controversial",
@@ -64,11 +64,6 @@ def user_named(db: sqlite3.Connection, username: str) -> sqlite3.Row | None:
     return first(db, "SELECT * FROM user WHERE username = ?", (username,))
 
 
-def forum_named(db: sqlite3.Connection, name: str, me: int) -> sqlite3.Row | None:
-    """Return a forum by name, in whatever case."""
-    return first(db, f"{FORUM} WHERE f.name = :name", {"me": me, "name": name})
-
-
 def tags(db: sqlite3.Connection, forum_id: int) -> list[str]:
     """Return a forum's tags in order of the alphabet."""
     return [row["tag"] for row in db.execute("SELECT tag FROM forum_tag WHERE forum_id = ? ORDER BY tag", (forum_id,))]
@@ -82,22 +77,14 @@ def moderators(db: sqlite3.Connection, forum_id: int) -> list[sqlite3.Row]:
     ).fetchall()
 
 
-def submission(db: sqlite3.Connection, submission_id: int, me: int) -> sqlite3.Row | None:
-    """Return a submission, also one that is gone."""
-    query = f"{CARD} WHERE s.submission_id = :submission_id"
-    return first(db, query, {"me": me, "submission_id": submission_id})
-
-
 def comment(db: sqlite3.Connection, comment_id: int, me: int) -> sqlite3.Row | None:
     """Return a comment, also one that is gone."""
-    query = f"{REMARK} WHERE c.comment_id = :comment_id"
-    return first(db, query, {"me": me, "comment_id": comment_id})
+    return first(db, f"{REMARK} WHERE c.comment_id = :comment_id", {"me": me, "comment_id": comment_id})
 
 
 def is_blocked(db: sqlite3.Connection, user_id: int, blocked_id: int) -> bool:
     """Tell whether a user has blocked another."""
-    query = "SELECT 1 FROM user_block WHERE user_id = ? AND blocked_id = ?"
-    return db.execute(query, (user_id, blocked_id)).fetchone() is not None
+    return first(db, "SELECT 1 FROM user_block WHERE user_id = ? AND blocked_id = ?", (user_id, blocked_id)) is not None
 
 
 def unread_count(db: sqlite3.Connection, user_id: int) -> int:
@@ -106,8 +93,7 @@ def unread_count(db: sqlite3.Connection, user_id: int) -> int:
         SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
         WHERE ? IN (t.sender_id, t.receiver_id) AND m.sender_id != ? AND NOT m.is_read
     """
-    (number,) = db.execute(query, (user_id, user_id)).fetchone()
-    return int(number)
+    return int(value(db, query, (user_id, user_id)))
 
 
 def address(row: sqlite3.Row) -> str:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from webarena_gym.sites.country.texts import amount
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import here, members_of, visitor
+from webarena_gym.sites.kit.database import value
 from webarena_gym.sites.kit.forms import Pager, clean
 from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.kit.site import Site
@@ -21,7 +22,6 @@ PER_PAGE = 25  # rows of a list, in the plain layout
 
 site = Site("reddit", __file__, sign_in="/login")
 current_user = visitor()
-"""Return the row of who is signed in, None for a guest."""
 
 
 def my_id(request: Request) -> int:
@@ -31,8 +31,6 @@ def my_id(request: Request) -> int:
 
 
 members_only = members_of(current_user, site.sign_in, "Please log in first.")
-"""Give the view the signed-in user's row; send everybody else to the sign-in page and back afterwards."""
-
 site.templates.filters.update(clean=clean, count=amount)
 site.templates.globals.update(
     site_name=NAME,
@@ -77,13 +75,11 @@ class Listing:
             if self.period in DAYS:
                 values["since"] = f"{request.now - timedelta(days=DAYS[self.period]):%Y-%m-%d %H:%M:%S}"
                 condition += " AND s.created_at >= :since"
-        (total,) = request.db.execute(f"SELECT count(*) FROM submission s WHERE {condition}", values).fetchone()
+        total = value(request.db, f"SELECT count(*) FROM submission s WHERE {condition}", values)
         self.pager = Pager.of(request, total, PER_PAGE)
         values |= {"limit": self.pager.limit, "first": self.pager.first}
-        first = "s.is_sticky DESC, " if sticky_first and sort == "hot" else ""
-        order = f"{first}{ORDER_BY[sort]}, s.submission_id DESC"
+        order = f"{'s.is_sticky DESC, ' if sticky_first and sort == 'hot' else ''}{ORDER_BY[sort]}, s.submission_id DESC"
         # What a card shows is counted after the page is cut, and not for all that it is cut from.
         page = f"SELECT s.submission_id FROM submission s WHERE {condition} ORDER BY {order} LIMIT :limit OFFSET :first"
-        self.rows: list[sqlite3.Row] = request.db.execute(
-            f"{CARD} WHERE s.submission_id IN ({page}) ORDER BY {order}", values
-        ).fetchall()
+        query = f"{CARD} WHERE s.submission_id IN ({page}) ORDER BY {order}"
+        self.rows: list[sqlite3.Row] = request.db.execute(query, values).fetchall()

@@ -101,7 +101,7 @@ def _block(lines: list[str], exists: Callable[[str], bool]) -> Markup:
     if all(line.startswith(("! ", "| ")) for line in lines):
         rows = []
         for line in lines:
-            cell = Markup("<th>{}</th>" if line.startswith("! ") else "<td>{}</td>")
+            cell = Markup("<th>{}</th>") if line.startswith("! ") else Markup("<td>{}</td>")
             cells = (cell.format(inline(text, exists)) for text in line[2:].split(" | "))
             rows.append(Markup("<tr>{}</tr>").format(Markup().join(cells)))
         return Markup('<div class="scroll"><table>\n{}\n</table></div>').format(Markup("\n").join(rows))

@@ -3,11 +3,11 @@
 import sqlite3
 from collections.abc import Mapping
 
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.accounts import guests_only, return_url
-from webarena_gym.sites.kit.database import insert, one
-from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, checked
+from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
+from webarena_gym.sites.kit.database import insert, one, update, value
+from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, taken
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import CARD, REMARK
@@ -51,12 +51,7 @@ def login(request: Request) -> str | Response:
     user = queries.user_named(request.db, values["username"])
     if errors or user is None or user["password"] != values["password"]:
         return LOGIN.show(request, values, errors or ["The username or the password is not correct. Please try again."])
-    return _welcome(request, user["user_id"])
-
-
-def _welcome(request: Request, user_id: int) -> Response:
-    request.session["user_id"] = user_id
-    return redirect(request.session.pop("after_login", "/"))
+    return welcome(request, user["user_id"])
 
 
 @site.get("/logout")
@@ -80,13 +75,10 @@ def registration(request: Request) -> str | Response:
         errors = ["Username: this name is taken."]
     if errors:
         return REGISTRATION.show(request, values, errors)
-    user_id = request.db.execute(
-        "INSERT INTO user (username, email, password, created_at) VALUES (?, ?, ?, ?)",
-        (values["username"], values["email"], values["password"], request.stamp),
-    ).lastrowid
-    assert user_id is not None
+    del values["password_confirmation"]
+    user_id = insert(request.db, "user", **values, created_at=request.stamp)
     request.flash(f"Welcome to {NAME}, {values['username']}!")
-    return _welcome(request, user_id)
+    return welcome(request, user_id)
 
 
 BIOGRAPHY = {"biography": Field("Biography", required=False, limit=2_000)}
@@ -108,40 +100,29 @@ def _own(user: sqlite3.Row, username: str) -> None:
 def biography(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's biography."""
     _own(user, username)
-    if request.method != "POST":
-        return request.render("biography.html", user=user, biography=user["biography"], errors=[])
-    values, errors = checked(request, BIOGRAPHY)
-    if errors:
-        return request.render("biography.html", user=user, biography=values["biography"], errors=errors)
-    request.db.execute("UPDATE user SET biography = ? WHERE user_id = ?", (values["biography"], user["user_id"]))
+    values, errors = taken(request, BIOGRAPHY, user)
+    if errors != []:
+        return request.render("biography.html", user=user, **values, errors=errors or [])
+    update(request.db, "user", "user_id", user["user_id"], **values)
     return request.redirect(f"/user/{user['username']}", "Your biography was saved.")
-
-
-def _form(request: Request, user: sqlite3.Row, values: dict[str, str], errors: list[str]) -> str:
-    return request.render(
-        "account.html", user=user, values=values, errors=errors, night_modes=NIGHT_MODES, front_pages=FRONT_PAGES
-    )
 
 
 @site.form("/user/<username>/account", members_only)
 def account(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's settings; the password stays when no new one is given."""
     _own(user, username)
-    if request.method != "POST":
-        return _form(request, user, {name: user[name] for name in ("email", "night_mode", "front_page")}, [])
-    values, errors = checked(request, ACCOUNT)
-    if values["night_mode"] not in NIGHT_MODES or values["front_page"] not in FRONT_PAGES:
-        errors.append("Please choose one of the settings of the list.")
-    if values["password"] or values["password_confirmation"]:
-        errors += password_complaints(values)
-    if errors:
-        return _form(request, user, values, errors)
+    values, errors = taken(request, ACCOUNT, {**dict(user), "password_confirmation": ""})
+    if errors is not None:
+        if values["night_mode"] not in NIGHT_MODES or values["front_page"] not in FRONT_PAGES:
+            errors.append("Please choose one of the settings of the list.")
+        if values["password"] or values["password_confirmation"]:
+            errors += password_complaints(values)
+    if errors != []:
+        choices = {"night_modes": NIGHT_MODES, "front_pages": FRONT_PAGES}
+        return request.render("account.html", user=user, values=values, errors=errors or [], **choices)
     values["password"] = values["password"] or user["password"]
-    request.db.execute(
-        """UPDATE user SET email = :email, night_mode = :night_mode, front_page = :front_page, password = :password
-        WHERE user_id = :user_id""",
-        {**values, "user_id": user["user_id"]},
-    )
+    del values["password_confirmation"]
+    update(request.db, "user", "user_id", user["user_id"], **values)
     return request.redirect(f"/user/{user['username']}/account", "Your settings were saved.")
 
 
@@ -156,44 +137,29 @@ WRITTEN = {
 
 def find_user(request: Request, username: str) -> sqlite3.Row:
     """Return the user of that name. Raises NotFound."""
-    user = queries.user_named(request.db, username)
-    if user is None:
-        raise NotFound(f"There is no user called {username[:50]}.")
+    query, missing = "SELECT * FROM user WHERE username = ?", f"There is no user called {username[:50]}."
+    user = one(request.db, query, (username,), missing=missing)
     request.shows(username=user["username"])
     return user
 
 
 @site.get("/user/<username>")
-def overview(request: Request, username: str) -> str:
-    """Show a user with the latest of what they wrote."""
-    return _page(request, username, "overview")
-
-
 @site.get("/user/<username>/<any(submissions, comments):tab>")
-def tab_page(request: Request, username: str, tab: str) -> str:
-    """Show a user's submissions or comments, the newest first."""
-    return _page(request, username, tab)
-
-
-def _page(request: Request, username: str, tab: str) -> str:
+def profile(request: Request, username: str, tab: str = "overview") -> str:
+    """Show a user with the latest of what they wrote, or all of their submissions or comments, the newest first."""
     user = find_user(request, username)
     values = {"me": my_id(request), "author": user["user_id"]}
-    counts = {what: request.db.execute(f"SELECT count(*) FROM {rows}", values).fetchone()[0] for what, rows in WRITTEN.items()}
+    counts = {what: value(request.db, f"SELECT count(*) FROM {rows}", values) for what, rows in WRITTEN.items()}
     pager = Pager.of(request, counts["comment" if tab == "comments" else "submission"] if tab != "overview" else 0, PER_PAGE)
-    limits = {"limit": LATEST, "first": 0} if tab == "overview" else {"limit": pager.limit, "first": pager.first}
+    shown = Pager(None, LATEST, LATEST, pager.url) if tab == "overview" else pager
     submissions = comments = []
     if tab != "comments":
-        submissions = request.db.execute(
-            f"""{CARD} WHERE s.user_id = :author AND s.state = 'visible'
-            ORDER BY s.created_at DESC, s.submission_id DESC LIMIT :limit OFFSET :first""",
-            values | limits,
-        ).fetchall()
+        query = f"{CARD} WHERE s.user_id = :author AND s.state = 'visible' ORDER BY s.created_at DESC, s.submission_id DESC"
+        submissions = shown.select(request.db, query, values)
     if tab != "submissions":
-        comments = request.db.execute(
-            f"""{REMARK} WHERE c.user_id = :author AND c.state = 'visible' AND s.state = 'visible'
-            ORDER BY c.created_at DESC, c.comment_id DESC LIMIT :limit OFFSET :first""",
-            values | limits,
-        ).fetchall()
+        query = f"""{REMARK} WHERE c.user_id = :author AND c.state = 'visible' AND s.state = 'visible'
+            ORDER BY c.created_at DESC, c.comment_id DESC"""
+        comments = shown.select(request.db, query, values)
     moderated = request.db.execute(
         "SELECT f.name FROM forum f JOIN moderator USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE",
         (user["user_id"],),
@@ -219,13 +185,8 @@ def hidden_submissions(request: Request, user: sqlite3.Row, username: str) -> st
         return redirect(f"/user/{user['username']}/hidden_submissions")
     condition = "s.state = 'visible' AND s.submission_id IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"
     values = {"me": user["user_id"]}
-    pager = Pager.of(
-        request, request.db.execute(f"SELECT count(*) FROM submission s WHERE {condition}", values).fetchone()[0], PER_PAGE
-    )
-    rows = request.db.execute(
-        f"{CARD} WHERE {condition} ORDER BY s.submission_id DESC LIMIT :limit OFFSET :first",
-        values | {"limit": pager.limit, "first": pager.first},
-    ).fetchall()
+    pager = Pager.of(request, value(request.db, f"SELECT count(*) FROM submission s WHERE {condition}", values), PER_PAGE)
+    rows = pager.select(request.db, f"{CARD} WHERE {condition} ORDER BY s.submission_id DESC", values)
     return request.render("hidden.html", submissions=rows, pager=pager)
 
 
@@ -235,12 +196,11 @@ def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Re
     other = find_user(request, username)
     if other["user_id"] == user["user_id"]:
         raise Forbidden("You cannot block yourself.")
-    if change == "block":
-        request.db.execute(
-            "INSERT OR IGNORE INTO user_block VALUES (?, ?, ?)", (user["user_id"], other["user_id"], request.stamp)
-        )
-    else:
-        request.db.execute("DELETE FROM user_block WHERE user_id = ? AND blocked_id = ?", (user["user_id"], other["user_id"]))
+    query = {
+        "block": "INSERT OR IGNORE INTO user_block VALUES (:me, :other, :now)",
+        "unblock": "DELETE FROM user_block WHERE user_id = :me AND blocked_id = :other",
+    }[change]
+    request.db.execute(query, {"me": user["user_id"], "other": other["user_id"], "now": request.stamp})
     return request.redirect(return_url(request, f"/user/{other['username']}"), f"{other['username']} was {change}ed.")
 
 
@@ -272,67 +232,51 @@ def inbox(request: Request, user: sqlite3.Row) -> str:
     """Show the visitor's conversations, the latest first."""
     values = {"me": user["user_id"]}
     query = "SELECT count(*) FROM message_thread t WHERE :me IN (t.sender_id, t.receiver_id)"
-    pager = Pager.of(request, request.db.execute(query, values).fetchone()[0], PER_PAGE)
-    rows = request.db.execute(
-        f"""SELECT x.*, substr(m.body, 1, 100) AS excerpt FROM ({MY_THREADS} GROUP BY t.thread_id) x
-        JOIN message m ON m.message_id = x.last_id ORDER BY x.last_at DESC, x.thread_id DESC LIMIT :limit OFFSET :first""",
-        values | {"limit": pager.limit, "first": pager.first},
-    ).fetchall()
-    return request.render("messages.html", threads=rows, pager=pager)
-
-
-def _thread(request: Request, user: sqlite3.Row, thread_id: int) -> sqlite3.Row:
-    values = {"me": user["user_id"], "thread_id": thread_id}
-    return one(
-        request.db,
-        f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id",
-        values,
-        missing="There is no such conversation of yours.",
-    )
+    pager = Pager.of(request, value(request.db, query, values), PER_PAGE)
+    query = f"""SELECT x.*, substr(m.body, 1, 100) AS excerpt FROM ({MY_THREADS} GROUP BY t.thread_id) x
+        JOIN message m ON m.message_id = x.last_id ORDER BY x.last_at DESC, x.thread_id DESC"""
+    return request.render("messages.html", threads=pager.select(request.db, query, values), pager=pager)
 
 
 @site.form("/messages/<int:thread_id>", members_only)
 def reply(request: Request, user: sqlite3.Row, thread_id: int) -> str | Response:
-    """Write another message in a conversation."""
-    thread = _thread(request, user, thread_id)
-    if request.method != "POST":
-        request.db.execute(
-            "UPDATE message SET is_read = 1 WHERE thread_id = ? AND sender_id != ?", (thread_id, user["user_id"])
-        )
-        return _message_page(request, thread, "", [])
+    """Write another message in a conversation. Raises NotFound."""
+    query = f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id"
+    parties = {"me": user["user_id"], "thread_id": thread_id}
+    thread = one(request.db, query, parties, missing="There is no such conversation of yours.")
     values, errors = _typed(request, user, thread["other_id"])
-    if errors:
-        return _message_page(request, thread, values["message"], errors)
+    if errors is None:
+        read = "UPDATE message SET is_read = 1 WHERE thread_id = :thread_id AND sender_id != :me"
+        request.db.execute(read, parties)
+    if errors != []:
+        rows = request.db.execute(
+            "SELECT m.*, u.username AS sender FROM message m JOIN user u ON u.user_id = m.sender_id WHERE thread_id = ?"
+            " ORDER BY message_id DESC LIMIT 100",
+            (thread_id,),
+        ).fetchall()
+        shown = {"typed": values["message"], "errors": errors or []}
+        return request.render("conversation.html", thread=thread, messages_sent=rows[::-1], **shown)
     _send(request, thread_id, user, values["message"])
     return redirect(f"/messages/{thread_id}")
-
-
-def _message_page(request: Request, thread: sqlite3.Row, typed: str, errors: list[str]) -> str:
-    rows = request.db.execute(
-        "SELECT m.*, u.username AS sender FROM message m JOIN user u ON u.user_id = m.sender_id WHERE thread_id = ?"
-        " ORDER BY message_id DESC LIMIT 100",
-        (thread["thread_id"],),
-    ).fetchall()
-    return request.render("conversation.html", thread=thread, messages_sent=rows[::-1], typed=typed, errors=errors)
 
 
 @site.form("/user/<username>/compose_message", members_only)
 def compose(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Send a message, which begins a conversation."""
-    if request.method != "POST":
-        return request.render("compose.html", receiver=find_user(request, username), typed="", errors=[])
     receiver = find_user(request, username)
     values, errors = _typed(request, user, receiver["user_id"])
-    if errors:
-        return request.render("compose.html", receiver=receiver, typed=values["message"], errors=errors)
+    if errors != []:
+        return request.render("compose.html", receiver=receiver, typed=values["message"], errors=errors or [])
     thread_id = insert(request.db, "message_thread", sender_id=user["user_id"], receiver_id=receiver["user_id"])
-    assert thread_id is not None
     _send(request, thread_id, user, values["message"])
     return redirect(f"/messages/{thread_id}")
 
 
-def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str]]:
-    values, errors = checked(request, FIELDS)
+def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str] | None]:
+    """Return what was typed, and what is wrong with it or with writing to that user; None before anything is."""
+    values, errors = taken(request, FIELDS, {"message": ""})
+    if errors is None:
+        return values, None
     if receiver_id == user["user_id"]:
         errors = ["You cannot write to yourself."]
     elif queries.is_blocked(request.db, user["user_id"], receiver_id):

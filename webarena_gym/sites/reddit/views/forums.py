@@ -3,13 +3,15 @@
 import json
 import re
 import sqlite3
+from collections.abc import Mapping
 
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import Forbidden
 
 from webarena_gym.sites.country.texts import folded, like
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.forms import Pager, checked, clean
+from webarena_gym.sites.kit.database import first, insert, one, update, value
+from webarena_gym.sites.kit.forms import Pager, clean, taken
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import CARD, FORUM, LISTED, REMARK, SORTS
@@ -26,42 +28,23 @@ SORT = f"any({', '.join(SORTS)})"  # the converter for orders in routes
 
 
 @site.get("/")
-def front(request: Request) -> str:
-    """Show the list that the visitor wants to see first; guests see all forums."""
-    return _page(request, _home(request), "hot")
-
-
 @site.get(f"/<{SORT}:sort>")
-def front_sorted(request: Request, sort: str) -> str:
-    """Show the front page in another order."""
-    return _page(request, _home(request), sort)
-
-
-def _home(request: Request) -> str:
+def front(request: Request, sort: str = "hot") -> str:
+    """Show the list that the visitor wants to see first; guests see all forums."""
     user = current_user(request)
-    return str(user["front_page"]) if user else "all"
+    return _page(request, user["front_page"] if user else "all", sort)
 
 
 @site.get("/all")
-def all_forums(request: Request) -> str:
-    """Show what is hot in any forum."""
-    return _page(request, "all", "hot")
-
-
 @site.get(f"/all/<{SORT}:sort>")
-def all_sorted(request: Request, sort: str) -> str:
+def all_forums(request: Request, sort: str = "hot") -> str:
     """Show the submissions to any forum in some order."""
     return _page(request, "all", sort)
 
 
 @site.get("/<any(subscribed, moderated):scope>", members_only)
-def own_forums(request: Request, _: object, scope: str) -> str:
-    """Show what is hot in the visitor's own forums."""
-    return _page(request, scope, "hot")
-
-
 @site.get(f"/<any(subscribed, moderated):scope>/<{SORT}:sort>", members_only)
-def own_sorted(request: Request, _: object, scope: str, sort: str) -> str | Response:
+def own_forums(request: Request, _: object, scope: str, sort: str = "hot") -> str:
     """Show the submissions to the visitor's own forums in some order."""
     return _page(request, scope, sort)
 
@@ -89,10 +72,9 @@ _TAG = re.compile(r"[a-z0-9_-]{1,30}")
 
 
 def find_forum(request: Request, name: str) -> sqlite3.Row:
-    """Return the forum of that name. Raises NotFound."""
-    forum = queries.forum_named(request.db, name, my_id(request))
-    if forum is None:
-        raise NotFound(f"There is no forum called {name[:50]}.")
+    """Return the forum of that name, in whatever case. Raises NotFound."""
+    values = {"me": my_id(request), "name": name}
+    forum = one(request.db, f"{FORUM} WHERE f.name = :name", values, missing=f"There is no forum called {name[:50]}.")
     request.shows(name=forum["name"])
     return forum
 
@@ -115,18 +97,9 @@ def sidebar(request: Request, forum: sqlite3.Row) -> dict[str, object]:
 
 
 @site.get("/f/<name>")
-def forum_page(request: Request, name: str) -> str | Response:
-    """Show what is hot in a forum."""
-    return _list(request, name, "hot")
-
-
 @site.get(f"/f/<name>/<{SORT}:sort>")
-def forum_sorted(request: Request, name: str, sort: str) -> str | Response:
+def forum_page(request: Request, name: str, sort: str = "hot") -> str | Response:
     """Show a forum's submissions in some order."""
-    return _list(request, name, sort)
-
-
-def _list(request: Request, name: str, sort: str) -> str | Response:
     forum = find_forum(request, name)
     if forum["name"] != name:
         return redirect(request.full_path.removesuffix("?").replace(f"/f/{name}", f"/f/{forum['name']}", 1))
@@ -151,15 +124,11 @@ def subscribe(request: Request, user: sqlite3.Row, name: str, change: str) -> Re
 @site.form("/create_forum", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
     """Make a forum, which its maker moderates and subscribes to."""
-    if request.method != "POST":
-        return request.render("forum_form.html", forum=None, values=dict.fromkeys(FIELDS, ""), errors=[])
-    values, errors = _typed(request, None)
-    if errors:
-        return request.render("forum_form.html", forum=None, values=values, errors=errors)
-    forum_id = request.db.execute(
-        "INSERT INTO forum (name, title, description, sidebar, created_at) VALUES (:name, :title, :description, :sidebar, :now)",
-        {**values, "now": request.stamp},
-    ).lastrowid
+    values, errors = _typed(request, None, dict.fromkeys(FIELDS, ""))
+    if errors != []:
+        return request.render("forum_form.html", forum=None, values=values, errors=errors or [])
+    texts = {name: values[name] for name in FIELDS if name != "tags"}
+    forum_id = insert(request.db, "forum", **texts, created_at=request.stamp)
     _write_tags(request, forum_id, values["tags"])
     request.db.execute("INSERT INTO moderator VALUES (?, ?, ?)", (forum_id, user["user_id"], request.stamp))
     request.db.execute("INSERT INTO subscription VALUES (?, ?)", (forum_id, user["user_id"]))
@@ -170,26 +139,23 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
 def edit(request: Request, _: sqlite3.Row, name: str) -> str | Response:
     """Change a forum's name and texts."""
     forum = moderated_forum(request, name)
-    if request.method != "POST":
-        values = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum["forum_id"]))}
-        return request.render("forum_form.html", forum=forum, values=values, errors=[])
-    values, errors = _typed(request, forum["forum_id"])
-    if errors:
-        return request.render("forum_form.html", forum=forum, values=values, errors=errors)
-    request.db.execute(
-        """UPDATE forum SET name = :name, title = :title, description = :description, sidebar = :sidebar
-        WHERE forum_id = :forum_id""",
-        {**values, "forum_id": forum["forum_id"]},
-    )
+    start = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum["forum_id"]))}
+    values, errors = _typed(request, forum["forum_id"], start)
+    if errors != []:
+        return request.render("forum_form.html", forum=forum, values=values, errors=errors or [])
+    texts = {name: values[name] for name in FIELDS if name != "tags"}
+    update(request.db, "forum", "forum_id", forum["forum_id"], **texts)
     _write_tags(request, forum["forum_id"], values["tags"])
     return request.redirect(f"/f/{values['name']}/edit", "The forum was updated.")
 
 
-def _typed(request: Request, forum_id: int | None) -> tuple[dict[str, str], list[str]]:
-    """Return what was typed, and what is wrong with it."""
-    values, errors = checked(request, FIELDS)
-    taken = "SELECT 1 FROM forum WHERE name = ? AND forum_id IS NOT ?"
-    if not errors and request.db.execute(taken, (values["name"], forum_id)).fetchone():
+def _typed(request: Request, forum_id: int | None, start: Mapping[str, str]) -> tuple[dict[str, str], list[str] | None]:
+    """Return what was typed, and what is wrong with it; None before anything is."""
+    values, errors = taken(request, FIELDS, start)
+    if errors is None:
+        return values, None
+    name_taken = "SELECT 1 FROM forum WHERE name = ? AND forum_id IS NOT ?"
+    if not errors and first(request.db, name_taken, (values["name"], forum_id)):
         errors.append("Name: there is already a forum of this name.")
     tags = _split_tags(values["tags"])
     if len(tags) > MOST_TAGS or not all(map(_TAG.fullmatch, tags)):
@@ -218,18 +184,9 @@ ORDERS = {
 
 
 @site.get("/forums")
-def forums(request: Request) -> str:
-    """Show all forums, or those that have all words of `q` in their texts or tags."""
-    return _directory_page(request, "by_title")
-
-
 @site.get(f"/forums/<any({', '.join(ORDERS)}):order>")
-def forums_ordered(request: Request, order: str) -> str:
-    """Show the forums in some order."""
-    return _directory_page(request, order)
-
-
-def _directory_page(request: Request, order: str) -> str:
+def forums(request: Request, order: str = "by_title") -> str:
+    """Show all forums, or those that have all words of `q` in their texts or tags, in some order."""
     phrase = clean(request.args.get("q", ""))[:100]
     request.shows({"q": folded(phrase)})
     request.stands_at(f"/forums/{order}")
@@ -240,7 +197,7 @@ def _directory_page(request: Request, order: str) -> str:
             rf"""(f.name || ' ' || f.title || ' ' || f.description || ' ' || coalesce(
                 (SELECT group_concat(tag, ' ') FROM forum_tag t WHERE t.forum_id = f.forum_id), '')) LIKE :word{place} ESCAPE '\'"""
         )
-    return _show(request, "List of forums", order, " AND ".join(conditions), values, phrase=phrase, tag="")
+    return _show(request, "List of forums", order, " AND ".join(conditions), values, phrase=phrase)
 
 
 @site.get("/tags")
@@ -253,19 +210,17 @@ def tags(request: Request) -> str:
 @site.get("/tag/<tag>")
 def tagged(request: Request, tag: str) -> str:
     """Show the forums with a tag."""
-    if not request.db.execute("SELECT 1 FROM forum_tag WHERE tag = ?", (tag,)).fetchone():
-        raise NotFound(f"No forum has the tag {tag[:50]}.")
+    one(request.db, "SELECT 1 FROM forum_tag WHERE tag = ?", (tag,), missing=f"No forum has the tag {tag[:50]}.")
     where = "f.forum_id IN (SELECT forum_id FROM forum_tag WHERE tag = :tag)"
-    return _show(request, f"Forums tagged {tag}", "by_title", where, {"tag": tag}, phrase="", tag=tag)
+    return _show(request, f"Forums tagged {tag}", "by_title", where, {"tag": tag}, tag=tag)
 
 
-def _show(request: Request, title: str, order: str, where: str, values: dict[str, str], *, phrase: str, tag: str) -> str:
-    (total,) = request.db.execute(f"SELECT count(*) FROM forum f WHERE {where}", values).fetchone()
-    pager = Pager.of(request, total, PER_PAGE)
-    rows = request.db.execute(
-        f"{FORUM} WHERE {where} ORDER BY {ORDERS[order][1]} LIMIT :limit OFFSET :first",
-        {**values, "me": my_id(request), "limit": pager.limit, "first": pager.first},
-    ).fetchall()
+def _show(
+    request: Request, title: str, order: str, where: str, values: dict[str, str], *, phrase: str = "", tag: str = ""
+) -> str:
+    pager = Pager.of(request, value(request.db, f"SELECT count(*) FROM forum f WHERE {where}", values), PER_PAGE)
+    query = f"{FORUM} WHERE {where} ORDER BY {ORDERS[order][1]}"
+    rows = pager.select(request.db, query, {**values, "me": my_id(request)})
     return request.render(
         "forums.html", title=title, forums=rows, pager=pager, order=order, orders=ORDERS, phrase=phrase, tag=tag
     )
@@ -311,16 +266,12 @@ def results(request: Request) -> str:
             submission=_all_words("s.title || ' ' || s.body || ' ' || coalesce(s.url, '')", len(words)),
             comment=_all_words("c.body", len(words)),
         )
-    total = request.db.execute(f"SELECT count(*) FROM ({found})", values).fetchone()[0] if words else 0
+    total = value(request.db, f"SELECT count(*) FROM ({found})", values) if words else 0
     pager = Pager.of(request, total, PER_PAGE)
     rows = []
-    if words:
-        page = f"{found} ORDER BY {order} LIMIT :limit OFFSET :first"
-        for hit in request.db.execute(page, values | {"limit": pager.limit, "first": pager.first}).fetchall():
-            query = f"{CARD} WHERE s.submission_id = :identity" if hit["kind"] == "submission" else None
-            query = query or f"{REMARK} WHERE c.comment_id = :identity"
-            row = request.db.execute(query, {"me": my_id(request), "identity": hit["identity"]}).fetchone()
-            rows.append((hit["kind"], row))
+    for kind, identity, *_ in pager.select(request.db, f"{found} ORDER BY {order}", values) if words else ():
+        shown = f"{CARD} WHERE s.submission_id" if kind == "submission" else f"{REMARK} WHERE c.comment_id"
+        rows.append((kind, first(request.db, f"{shown} = :identity", {"me": my_id(request), "identity": identity})))
     return request.render(
         "search.html",
         phrase=phrase,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound
 
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.database import one, update
-from webarena_gym.sites.kit.forms import Pager, checked, complaints, read
+from webarena_gym.sites.kit.database import first, insert, one, update
+from webarena_gym.sites.kit.forms import Pager, checked, complaints, read, taken
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.queries import REMARK
+from webarena_gym.sites.reddit.queries import CARD, REMARK
 from webarena_gym.sites.reddit.site import PER_PAGE, Field, members_only, my_id, site
 from webarena_gym.sites.reddit.views.forums import find_forum, moderated_forum, sidebar
 from webarena_gym.sites.reddit.world_posts import slug
@@ -48,7 +48,8 @@ Thread = dict[int | None, list[sqlite3.Row]]
 
 def find_submission(request: Request, submission_id: int) -> sqlite3.Row:
     """Return a submission that can be seen: removed ones only by their author and by moderators. Raises NotFound."""
-    row = queries.submission(request.db, submission_id, my_id(request))
+    values = {"me": my_id(request), "submission_id": submission_id}
+    row = first(request.db, f"{CARD} WHERE s.submission_id = :submission_id", values)
     if row is None or row["state"] == "deleted":
         raise NotFound("There is no such submission.")
     if row["state"] == "removed" and row["user_id"] != my_id(request) and not find_forum(request, row["forum"])["is_moderated"]:
@@ -119,13 +120,10 @@ def picture(request: Request, image_id: int) -> Response:
 def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str | Response:
     """Change the text of one's own submission."""
     row = own_submission(request, submission_id)
-    if request.method != "POST":
-        return request.render("submission_edit.html", submission=row, body=row["body"], errors=[])
-    fields = {"body": BODY}
-    values, errors = checked(request, fields)
-    if errors:
-        return request.render("submission_edit.html", submission=row, body=values["body"], errors=errors)
-    update(request.db, "submission", "submission_id", submission_id, body=values["body"], edited_at=request.stamp)
+    values, errors = taken(request, {"body": BODY}, row)
+    if errors != []:
+        return request.render("submission_edit.html", submission=row, **values, errors=errors or [])
+    update(request.db, "submission", "submission_id", submission_id, **values, edited_at=request.stamp)
     return request.redirect(queries.address(row), "Your submission was edited.")
 
 
@@ -133,7 +131,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str
 def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> Response:
     """Delete one's own submission."""
     row = own_submission(request, submission_id)
-    request.db.execute("UPDATE submission SET state = 'deleted' WHERE submission_id = ?", (submission_id,))
+    update(request.db, "submission", "submission_id", submission_id, state="deleted")
     return request.redirect(f"/f/{row['forum']}", "The submission was deleted.")
 
 
@@ -141,15 +139,12 @@ def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> R
 def hide(request: Request, user: sqlite3.Row, submission_id: int, change: str) -> Response:
     """Leave a submission out of the visitor's lists, or show it there again."""
     row = find_submission(request, submission_id)
-    query = {
-        "hide": "INSERT OR IGNORE INTO hidden_submission VALUES (?, ?)",
-        "unhide": "DELETE FROM hidden_submission WHERE user_id = ? AND submission_id = ?",
+    query, said = {
+        "hide": ("INSERT OR IGNORE INTO hidden_submission VALUES (?, ?)", "hidden from"),
+        "unhide": ("DELETE FROM hidden_submission WHERE user_id = ? AND submission_id = ?", "back in"),
     }[change]
     request.db.execute(query, (user["user_id"], submission_id))
-    return request.redirect(
-        return_url(request, queries.address(row)),
-        f"“{row['title']}” is {'hidden from' if change == 'hide' else 'back in'} your lists.",
-    )
+    return request.redirect(return_url(request, queries.address(row)), f"“{row['title']}” is {said} your lists.")
 
 
 FIELDS = {
@@ -186,37 +181,27 @@ def submit(request: Request, user: sqlite3.Row) -> str | Response:
     values = read(request, FIELDS)
     values["title"] = " ".join(values["title"].split())
     errors = complaints(values, FIELDS)
-    forum = request.db.execute("SELECT * FROM forum WHERE name = ?", (values["forum"],)).fetchone()
+    forum = first(request.db, "SELECT * FROM forum WHERE name = ?", (values["forum"],))
     if values["forum"] and forum is None:
         errors.append(f"Forum: there is no forum called {values['forum'][:25]}.")
     if values["url"] and values["image"]:
         errors.append("Give either a URL or an image address, not both.")
-    picture = values["image"] or values["url"]
-    image_id = None if errors or not FIELDS["image"].fits(picture) else _image_id(request, picture)
-    if values["image"] and not errors and image_id is None:
+    image, picture = None, values["image"] or values["url"]
+    if not errors and FIELDS["image"].fits(picture):
+        host, _, number = picture.removesuffix(".svg").rpartition("/submission_images/")
+        if number and host.partition("://")[2] in ("", request.host):
+            image = first(request.db, "SELECT image_id FROM image WHERE image_id = ?", (int(number),))
+    if values["image"] and not errors and image is None:
         errors.append("Image address: there is no such picture here.")
-    if errors:
+    if errors or forum is None:
         return _form(request, values, errors)
     name = slug(values["title"])
-    submission_id = request.db.execute(
-        """INSERT INTO submission (forum_id, user_id, title, slug, url, image_id, body, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
-        (
-            *(forum["forum_id"], user["user_id"], values["title"], name),
-            *(None if image_id else values["url"] or None, image_id, values["body"], request.stamp),
-        ),
-    ).lastrowid
+    submission_id = insert(
+        request.db, "submission", forum_id=forum["forum_id"], user_id=user["user_id"], title=values["title"], slug=name,
+        url=None if image else values["url"] or None, image_id=image and image["image_id"], body=values["body"], created_at=request.stamp,
+    )  # fmt: skip
     request.db.execute("INSERT INTO submission_vote VALUES (?, ?, 1)", (submission_id, user["user_id"]))
     return redirect(f"/f/{forum['name']}/{submission_id}/{name}")
-
-
-def _image_id(request: Request, address: str) -> int | None:
-    """Return which picture of this site an address means, or None."""
-    host, _, number = address.removesuffix(".svg").rpartition("/submission_images/")
-    if host.partition("://")[2] not in ("", request.host) or not number:
-        return None
-    row = request.db.execute("SELECT image_id FROM image WHERE image_id = ?", (int(number),)).fetchone()
-    return row["image_id"] if row else None
 
 
 COMMENT_FIELDS = {"comment": Field("Comment", limit=10_000)}
@@ -253,8 +238,7 @@ def write(request: Request, user: sqlite3.Row, submission_id: int, **_: str) -> 
 @site.get(_COMMENT)
 def comment_page(request: Request, submission_id: int, comment_id: int, **_: str) -> str:
     """Show one comment with what answers it, and a form for another answer."""
-    submission, row = find_comment(request, submission_id, comment_id)
-    return _comment_page(request, submission, row)
+    return _comment_page(request, *find_comment(request, submission_id, comment_id))
 
 
 @site.post(_COMMENT, members_only)
@@ -290,10 +274,8 @@ def _typed(request: Request, submission: sqlite3.Row) -> tuple[dict[str, str], l
 
 def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent_id: int | None, body: str) -> Response:
     """Store a comment, for which its author votes, and return to the thread."""
-    comment_id = request.db.execute(
-        "INSERT INTO comment (submission_id, parent_id, user_id, body, created_at) VALUES (?, ?, ?, ?, ?)",
-        (submission["submission_id"], parent_id, user["user_id"], body, request.stamp),
-    ).lastrowid
+    values = {"submission_id": submission["submission_id"], "parent_id": parent_id, "user_id": user["user_id"], "body": body}
+    comment_id = insert(request.db, "comment", **values, created_at=request.stamp)
     request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (comment_id, user["user_id"]))
     return request.redirect(f"{queries.address(submission)}#comment_{comment_id}", "Your comment was posted.")
 
@@ -302,11 +284,9 @@ def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent
 def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> str | Response:
     """Change one's own comment."""
     row = _own_comment(request, submission_id, comment_id)
-    if request.method != "POST":
-        return request.render("comment_edit.html", comment=row, body=row["body"], errors=[])
-    values, errors = checked(request, COMMENT_FIELDS)
-    if errors:
-        return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors)
+    values, errors = taken(request, COMMENT_FIELDS, {"comment": row["body"]})
+    if errors != []:
+        return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors or [])
     update(request.db, "comment", "comment_id", comment_id, body=values["comment"], edited_at=request.stamp)
     return request.redirect(f"{queries.address(row)}#comment_{comment_id}", "Your comment was edited.")
 
@@ -315,11 +295,8 @@ def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_i
 def delete_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> Response:
     """Delete one's own comment."""
     row = _own_comment(request, submission_id, comment_id)
-    request.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = ?", (comment_id,))
+    update(request.db, "comment", "comment_id", comment_id, state="deleted")
     return request.redirect(queries.address(row), "The comment was deleted.")
-
-
-CHOICES = {"1": 1, "-1": -1, "0": 0}  # for, against, and neither
 
 
 @site.post("/vote/submission/<int:submission_id>", members_only)
@@ -340,23 +317,22 @@ def vote_on_comment(request: Request, user: sqlite3.Row, comment_id: int) -> Res
 
 
 def _vote(request: Request, what: str, identity: int, user_id: int) -> None:
-    choice = CHOICES.get(request.form.get("choice", ""))
-    if choice is None:
+    if (choice := request.form.get("choice")) not in ("1", "-1", "0"):  # for, against, and neither
         raise BadRequest("A vote is 1, -1 or 0.")
     request.db.execute(f"DELETE FROM {what}_vote WHERE {what}_id = ? AND user_id = ?", (identity, user_id))
-    if choice:
-        request.db.execute(f"INSERT INTO {what}_vote VALUES (?, ?, ?)", (identity, user_id, choice))
+    if choice != "0":
+        request.db.execute(f"INSERT INTO {what}_vote VALUES (?, ?, ?)", (identity, user_id, int(choice)))
 
 
-CHANGES = {
-    "remove": ("state = 'removed'", "The submission was removed."),
-    "restore": ("state = 'visible'", "The submission was restored."),
-    "lock": ("is_locked = 1", "The submission was locked."),
-    "unlock": ("is_locked = 0", "The submission was unlocked."),
-    "pin": ("is_sticky = 1", "The submission was made sticky."),
-    "unpin": ("is_sticky = 0", "The submission is no longer sticky."),
+CHANGES: dict[str, tuple[dict[str, object], str]] = {
+    "remove": ({"state": "removed"}, "The submission was removed."),
+    "restore": ({"state": "visible"}, "The submission was restored."),
+    "lock": ({"is_locked": 1}, "The submission was locked."),
+    "unlock": ({"is_locked": 0}, "The submission was unlocked."),
+    "pin": ({"is_sticky": 1}, "The submission was made sticky."),
+    "unpin": ({"is_sticky": 0}, "The submission is no longer sticky."),
 }
-"""Actions on a submission: the SQL, and the message afterwards."""
+"""Actions on a submission: what they set, and the message afterwards."""
 
 
 @site.post(f"/submission/<int:submission_id>/<any({', '.join(CHANGES)}):change>", members_only)
@@ -364,8 +340,8 @@ def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) 
     """Change a submission to a forum that the visitor moderates."""
     submission = find_submission(request, submission_id)
     moderated_forum(request, submission["forum"])
-    assignment, message = CHANGES[change]
-    request.db.execute(f"UPDATE submission SET {assignment} WHERE submission_id = ?", (submission_id,))
+    values, message = CHANGES[change]
+    update(request.db, "submission", "submission_id", submission_id, **values)
     return request.redirect(return_url(request, queries.address(submission)), message)
 
 
@@ -374,30 +350,25 @@ def remove_comment(request: Request, _: sqlite3.Row, submission_id: int, comment
     """Remove a comment in a forum that the visitor moderates."""
     submission, _row = find_comment(request, submission_id, comment_id)
     moderated_forum(request, submission["forum"])
-    request.db.execute("UPDATE comment SET state = 'removed' WHERE comment_id = ?", (comment_id,))
+    update(request.db, "comment", "comment_id", comment_id, state="removed")
     return request.redirect(queries.address(submission), "The comment was removed.")
 
 
 @site.get("/f/<name>/moderators")
 def moderators(request: Request, name: str) -> str:
     """Show who moderates a forum, and let moderators add one."""
-    return _page(request, find_forum(request, name), "", [])
+    return request.render("moderators.html", username="", errors=[], **sidebar(request, find_forum(request, name)))
 
 
 @site.post("/f/<name>/moderators", members_only)
 def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response:
     """Make somebody a moderator."""
     forum = moderated_forum(request, name)
-    fields = {"username": Field("Username", limit=25)}
-    values, errors = checked(request, fields)
+    values, errors = checked(request, {"username": Field("Username", limit=25)})
     user = queries.user_named(request.db, values["username"])
     if not errors and user is None:
         errors.append("Username: there is no user of this name.")
     if errors or user is None:
-        return _page(request, forum, values["username"], errors)
+        return request.render("moderators.html", **values, errors=errors, **sidebar(request, forum))
     request.db.execute("INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], request.stamp))
     return request.redirect(f"/f/{forum['name']}/moderators", f"{user['username']} is a moderator of {forum['name']}.")
-
-
-def _page(request: Request, forum: sqlite3.Row, username: str, errors: list[str]) -> str:
-    return request.render("moderators.html", username=username, errors=errors, **sidebar(request, forum))

@@ -3,10 +3,10 @@
 import re
 import sqlite3
 
-from webarena_gym.sites.kit.accounts import guests_only, return_url
-from webarena_gym.sites.kit.database import insert
+from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
+from webarena_gym.sites.kit.database import insert, update
 from webarena_gym.sites.kit.forms import PASSWORD, SHORTEST_PASSWORD, Field, FormPage, Pager, clean, is_email, line
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.wikipedia.site import article, current_user, members_only, site
 
 LOGIN = FormPage(
@@ -40,8 +40,7 @@ def login(request: Request) -> str | Response:
     user = request.db.execute(query, (username, password)).fetchone()
     if user is None:
         return LOGIN.show(request, {"username": username}, ["The name or the password is not correct. Please try again."])
-    request.session["user_id"] = user["user_id"]
-    return redirect(request.session.pop("after_login", "/"))
+    return welcome(request, user["user_id"])
 
 
 @site.get("/logout")
@@ -72,10 +71,8 @@ def create(request: Request) -> str | Response:
         errors.append("The two passwords are not the same.")
     if errors:
         return CREATE_ACCOUNT.show(request, {"username": username, "email": email}, errors)
-    request.session["user_id"] = insert(
-        request.db, "user", username=username, password=password, real_name="", email=email, created_at=request.stamp
-    )
-    return request.redirect(request.session.pop("after_login", "/"), f"Welcome, {username}.")
+    values = {"username": username, "password": password, "real_name": "", "email": email, "created_at": request.stamp}
+    return welcome(request, insert(request.db, "user", **values), message=f"Welcome, {username}.")
 
 
 @site.form("/preferences", members_only)
@@ -92,9 +89,8 @@ def preferences(request: Request, user: sqlite3.Row) -> str | Response:
     if values["email"] and not is_email(str(values["email"])):
         errors = ["Please enter a valid email address, for example name@domain.com."]
         return request.render("preferences.html", values=values, errors=errors)
-    request.db.execute(
-        "UPDATE user SET real_name = ?, email = ?, wants_mail = ? WHERE user_id = ?",
-        (values["real_name"], values["email"], values["wants_mail"], user["user_id"]),
+    update(
+        request.db, "user", "user_id", user["user_id"], **{name: values[name] for name in ("real_name", "email", "wants_mail")}
     )
     return request.redirect("/preferences", "Your preferences were saved.")
 
@@ -116,17 +112,13 @@ def watchlist(request: Request, user: sqlite3.Row) -> str:
     return request.render("watchlist.html", rows=rows, pager=Pager.of(request, len(rows), WATCHED_PER_PAGE, "page"))
 
 
-@site.post("/watch/<address>", members_only)
-def watch(request: Request, user: sqlite3.Row, address: str) -> Response:
-    """Put an article on the watchlist."""
+@site.post("/<any(watch, unwatch):change>/<address>", members_only)
+def watch(request: Request, user: sqlite3.Row, change: str, address: str) -> Response:
+    """Put an article on the watchlist, or take it off."""
     page = article(request, address)
-    request.db.execute("INSERT OR IGNORE INTO watch VALUES (?, ?)", (user["user_id"], page["article_id"]))
-    return request.redirect(return_url(request), f"{page['title']} was added to your watchlist.")
-
-
-@site.post("/unwatch/<address>", members_only)
-def unwatch(request: Request, user: sqlite3.Row, address: str) -> Response:
-    """Take an article off the watchlist."""
-    page = article(request, address)
-    request.db.execute("DELETE FROM watch WHERE user_id = ? AND article_id = ?", (user["user_id"], page["article_id"]))
-    return request.redirect(return_url(request), f"{page['title']} was removed from your watchlist.")
+    query, said = {
+        "watch": ("INSERT OR IGNORE INTO watch VALUES (?, ?)", "added to"),
+        "unwatch": ("DELETE FROM watch WHERE user_id = ? AND article_id = ?", "removed from"),
+    }[change]
+    request.db.execute(query, (user["user_id"], page["article_id"]))
+    return request.redirect(return_url(request), f"{page['title']} was {said} your watchlist.")
