@@ -107,7 +107,11 @@ def draw(
     letters = _Letters()
     written = _names(window, names, look, letters)
     lines = _streets(roads, window, look, letters)
-    parts = [*lines, *_route(window, route, look), *written, *_marker(window, marker, look)]
+    parts = [*lines, *_route(window, route, look), *written]
+    if marker is not None:
+        x, y = window.pixel(marker)
+        drop = f"M{x} {y}l-9-15a10.5 10.5 0 1 1 18 0z"
+        parts.append(f'<path d="{drop}" fill="#c43c31" stroke="{look.ground}" stroke-width="1.5"/>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'data-window="{latitude:.5f} {longitude:.5f} {zoom}" '
@@ -194,10 +198,3 @@ def _route(window: Window, route: Sequence[Point], look: Look) -> list[str]:
     )
     style = 'fill="none" stroke-linecap="round" stroke-linejoin="round" stroke-width="5" stroke-opacity=".8"'
     return [f'<path d="{path}" stroke="{look.route}" {style}/>{ends}']
-
-
-def _marker(window: Window, marker: Point | None, look: Look) -> list[str]:
-    if marker is None:
-        return []
-    x, y = window.pixel(marker)
-    return [f'<path d="M{x} {y}l-9-15a10.5 10.5 0 1 1 18 0z" fill="#c43c31" stroke="{look.ground}" stroke-width="1.5"/>']

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import first
+from webarena_gym.sites.kit.database import first, value
 from webarena_gym.sites.map.geometry import (
     NUMBERS,
     Point,
@@ -59,17 +59,12 @@ def place(db: sqlite3.Connection, place_id: int) -> sqlite3.Row | None:
 
 def roads(db: sqlite3.Connection) -> Roads:
     """Return the roads of this world."""
-
-    def read(query: str) -> Iterable[sqlite3.Row]:
-        return db.execute(query).fetchall()
-
-    return load_roads(read)
+    return load_roads(lambda query: db.execute(query).fetchall())
 
 
 def country(db: sqlite3.Connection) -> str:
     """Return the name of the country."""
-    (name,) = db.execute("SELECT value FROM world WHERE key = 'country'").fetchone()
-    return str(name)
+    return str(value(db, "SELECT value FROM world WHERE key = 'country'"))
 
 
 class Category(NamedTuple):
@@ -326,9 +321,8 @@ def _addresses(db: sqlite3.Connection, text: str) -> Iterable[Found]:
     typed = read_address(text)
     if typed is None or not 1 <= typed.number <= NUMBERS:
         return
-    where, words = _all_words(
-        "name || ' ' || address", re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed.street, flags=re.IGNORECASE)
-    )
+    street = re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed.street, flags=re.IGNORECASE)
+    where, words = _all_words("name || ' ' || address", street)
     for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
         if typed.street.lower().startswith(row["name"].lower()):
             yield of_street(db, row, typed.number)

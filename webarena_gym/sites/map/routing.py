@@ -239,11 +239,13 @@ def directions(roads: Roads, route: Route) -> list[Step]:
     street = None
     for leg in route.legs:
         begin, end = (roads.point(Spot(leg.edge.edge_id, metres)) for metres in (leg.begin, leg.end))
+        ahead = bearing(begin, end)
         if leg.edge.street_id == street and leg.edge.kind != "path":
             steps[-1] = Step(steps[-1].text, steps[-1].metres + leg.metres)
         else:
-            steps.append(Step(_instruction(leg, begin, end, None if street is None else heading), leg.metres))
-        street, heading = leg.edge.street_id, bearing(begin, end)
+            turn = f"Head {_WINDS[round(ahead / 45) % 8]} on" if street is None else _turn((ahead - heading + 180) % 360 - 180)
+            steps.append(Step(f"{turn} {leg.edge.name}", leg.metres))
+        street, heading = leg.edge.street_id, ahead
     return steps
 
 
@@ -252,13 +254,6 @@ def line(roads: Roads, route: Route) -> list[Point]:
     points = [roads.point(Spot(leg.edge.edge_id, leg.begin)) for leg in route.legs]
     last = route.legs[-1]
     return [*points, roads.point(Spot(last.edge.edge_id, last.end))]
-
-
-def _instruction(leg: Leg, begin: Point, end: Point, heading: float | None) -> str:
-    ahead = bearing(begin, end)
-    if heading is None:
-        return f"Head {_WINDS[round(ahead / 45) % 8]} on {leg.edge.name}"
-    return f"{_turn((ahead - heading + 180) % 360 - 180)} {leg.edge.name}"
 
 
 def _turn(angle: float) -> str:

@@ -17,11 +17,7 @@ BRAND = "Trailmark"
 
 site = Site("map", __file__, sign_in="/login")
 current_user = visitor()
-"""Return the row of who is signed in, None for a guest."""
-
-
 members_only = members_of(current_user, site.sign_in, "Please sign in first.")
-"""Give the view the signed-in mapper's row; send everybody else to the sign-in page and back afterwards."""
 
 
 def argument(request: Request, name: str) -> str:

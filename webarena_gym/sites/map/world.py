@@ -49,16 +49,6 @@ SIZES: Mapping[Scale, Sizes] = {
 SINGLE = ("tax office", "town hall", "police station", "bus station")
 """The kinds of places of which a town has no more in a large world than in others."""
 
-ALIASES = {
-    "university": ("{first} U", "The {town} College", "{first} Uni"), "museum": ("The {first}", "{town} Museum", "The Old {first}"),
-    "national park": ("{first} Wilds", "The {first} Woods"), "stadium": ("The {first} Bowl", "{town} Stadium"),
-    "airport": ("{town} Airport", "{town} Airfield"), "concert hall": ("The {first}", "{town} Philharmonic"),
-    "hospital": ("{town} Infirmary", "The {first} Clinic"), "library": ("{town} Central Library", "The {first} Stacks"),
-    "monument": ("The {town} Column", "The {first} Stone"), "bridge": ("The {town} Crossing", "Old {first}"),
-    "zoo": ("{town} Zoo", "The {first} Gardens"), "theater": ("The {first}", "{town} Stage"),
-}  # fmt: skip
-"""Other names of landmarks."""
-
 
 class Piece(NamedTuple):
     """A street's part between two neighbouring crossings; `start` is how far along the street it begins, in metres."""
@@ -298,9 +288,7 @@ def _draw(board: Board, dice: Dice, a: Plan, b: Plan, name: str, kind: str, swin
     board.add_line([*nodes, end], name, kind)
 
 
-_WEBSITES = ("www.{name}.example", "{name}.example", "visit.{name}.example", "{town}.example/{name}", "{name}.{town}.example")
 _KINDS = ("city", "town", "village")
-_AIRPORT = ("hotel", "hotel", "hotel", "supermarket", "cafe", "restaurant", "car rental", "petrol station")
 
 
 @cache
@@ -354,28 +342,25 @@ class Draftsman:
         places = [self._landmark(by_name[landmark.town], landmark) for landmark in country.landmarks]
         for plan in plans:
             for category, counts in pool()["counts"].items():
-                for index in range(self._count(plan, category, counts[_KINDS.index(plan.kind)])):
+                usual, percent = (each[_KINDS.index(plan.kind)] for each in (counts, self._sizes.percents))
+                for index in range(usual if category in SINGLE else usual * percent // 100):
                     places.append(self._ordinary(plan, category, index, plan.lines))
             if plan.terminal is not None:
-                places += [self._ordinary(plan, category, 9, (plan.terminal,)) for category in _AIRPORT]
+                places += [self._ordinary(plan, category, 9, (plan.terminal,)) for category in pool()["at an airport"]]
         return places
-
-    def _count(self, plan: Plan, category: str, usual: int) -> int:
-        """Return how many places of a kind a town has."""
-        return usual if category in SINGLE else usual * self._sizes.percents[_KINDS.index(plan.kind)] // 100
 
     def _landmark(self, plan: Plan, landmark: Landmark) -> Place:
         """Give a landmark the address on the nearest street of its town, or at the end of its own road."""
         point = Point(landmark.latitude, landmark.longitude)
+        line, number = self._nearest(plan, point)
         if landmark.name in plan.outlying:
-            line = plan.outlying[landmark.name]
-            number = NUMBERS
-        else:
-            line, number = self._nearest(plan, point)
+            line, number = plan.outlying[landmark.name], NUMBERS
         details = {"Opened": str(landmark.opened)}
         if self._sizes.alias_percent and self._dice.chance(self._sizes.alias_percent):
             first = next(word for word in landmark.name.split() if word != "The")
-            details["Also known as"] = self._dice.pick(ALIASES[landmark.kind]).format(first=first, town=plan.town.name)
+            details["Also known as"] = self._dice.pick(pool()["aliases"][landmark.kind]).format(
+                first=first, town=plan.town.name
+            )
         return self._place(plan, landmark.name, landmark.kind, "", line, number, point, details)
 
     def _nearest(self, plan: Plan, point: Point) -> tuple[Line, int]:
@@ -468,57 +453,7 @@ class Draftsman:
     def _website(self, name: str, town: str) -> str:
         """Return an address that one cannot quite guess from the name."""
         slug, place = (re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") for text in (name, town))
-        return f"https://{self._dice.pick(_WEBSITES).format(name=slug, town=place)}"
-
-
-REMINDERS = (
-    "", "", "Go there with the family", "Recommended by a colleague", "Ask for opening hours", "Good parking", "For the next trip",
-    "Meet Thursday", "Bring the papers", "Nice and quiet",
-)  # fmt: skip
-_FAULTS = (
-    "{name} has a new entrance on the other side of {street}.", "{name} has moved, I think. Nobody was there.",
-    "The sign says that {name} closes earlier now.", "There is a step at the door of {name}, please mark it.",
-    "The telephone of {name} is out of order.", "{name} is on the wrong side of the street.",
-    "A footpath behind {name} is missing on the map.", "Roadworks in front of {name} until next month.",
-    "There are bicycle stands next to {name} now.", "{name} has been painted and has a new name, it seems.",
-)  # fmt: skip
-_REPLIES = (
-    "Thanks, I will have a look.", "I was there today and it is true.", "Can somebody confirm this?", "I have put it on the map.",
-    "It looked the same as ever to me.", "Which door do you mean?",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Note:
-    """A note, and the comments below it as (user, text, time)."""
-
-    user_id: int
-    point: Point
-    text: str
-    status: str
-    created_at: datetime
-    comments: tuple[tuple[int, str, datetime], ...]
-
-    def row(self) -> tuple[object, ...]:
-        """Return the columns of the table, without the id."""
-        return (self.user_id, *self.point, self.text, self.status, self.created_at)
-
-
-def draw_notes(dice: Dice, now: datetime, places: list[Place], sizes: Sizes) -> list[Note]:
-    """Draw the notes, the oldest first; each is about another place."""
-    moments = sorted(now - timedelta(days=dice.between(1, 98), seconds=dice.below(80_000)) for _ in range(sizes.notes))
-    notes = []
-    for place, written in zip(dice.some(places, sizes.notes), moments, strict=True):
-        replies = [(dice.between(2, sizes.mappers), text) for text in dice.some(_REPLIES, dice.weigh((0, 1, 2), (5, 3, 2)))]
-        comments = tuple(
-            (user, text, min(written + timedelta(hours=5 * index), now - timedelta(minutes=9 - index)))
-            for index, (user, text) in enumerate(replies, 1)
-        )
-        text = dice.pick(_FAULTS).format(name=place.name, street="the street")
-        point = moved(place.point, (dice.below(21) - 10) / 1000, (dice.below(21) - 10) / 1000)
-        status = "resolved" if comments and dice.chance(50) else "open"
-        notes.append(Note(dice.between(1, sizes.mappers), point, text, status, written, comments))
-    return notes
+        return f"https://{self._dice.pick(pool()['websites']).format(name=slug, town=place)}"
 
 
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up mapper
@@ -534,20 +469,19 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     connect(board, dice, plans)
     places = Draftsman(seed, board, scale).draw(plans, land)
     _insert_country(db, land, plans)
-    _insert_roads(db, board)
+    insert(db, "node", [(index, *point) for index, point in enumerate(board.nodes, 1)])
+    streets = [(line.street_id, line.town_id, line.name, line.kind, line.postcode, line.length) for line in board.lines]
+    insert(db, "street", streets)
+    insert(db, "edge", [piece for line in board.lines for piece in line.pieces])
     _insert_places(db, places)
     _insert_people(db, dice, population(seed, scale), now, places, SIZES[scale])
-    keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": _digest(board)}
+    roads = [board.nodes, [[line.town_id, line.name, line.kind, line.pieces] for line in board.lines]]
+    digest = hashlib.sha256(json.dumps(roads).encode()).hexdigest()[:16]  # by which a process finds these roads again
+    keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": digest}
     insert(db, "world", [*sorted(keys.items()), *settings(scale), *SIZES[scale].settings])
     sign_in(db, site="map", user_id=1)
     fill_words(db)
     db.commit()
-
-
-def _digest(board: Board) -> str:
-    """A name for these very roads, by which a process finds them again."""
-    roads = [board.nodes, [[line.town_id, line.name, line.kind, line.pieces] for line in board.lines]]
-    return hashlib.sha256(json.dumps(roads).encode()).hexdigest()[:16]
 
 
 def _insert_country(db: sqlite3.Connection, land: Country, plans: list[Plan]) -> None:
@@ -562,39 +496,25 @@ def _insert_country(db: sqlite3.Connection, land: Country, plans: list[Plan]) ->
     touching = [(a, b) for a in range(count) for b in range(count) if a ^ b in (1, 2)]  # side by side, or one above the other
     insert(db, "state_border", [(a + 1, b + 1) for a, b in touching])
     state_ids = {state.name: index for index, state in enumerate(land.states, 1)}
-    insert(
-        db,
-        "town",
-        [
-            (
-                plan.town_id, state_ids[plan.town.state], plan.town.name, plan.kind, plan.town.population, plan.town.latitude,
-                plan.town.longitude, plan.town.postcode, plan.centre,
-            )
-            for plan in plans
-        ],
-    )  # fmt: skip
-
-
-def _insert_roads(db: sqlite3.Connection, board: Board) -> None:
-    insert(db, "node", [(index, *point) for index, point in enumerate(board.nodes, 1)])
-    insert(
-        db, "street", [(line.street_id, line.town_id, line.name, line.kind, line.postcode, line.length) for line in board.lines]
-    )
-    insert(db, "edge", [piece for line in board.lines for piece in line.pieces])
+    rows = [
+        (
+            plan.town_id, state_ids[plan.town.state], plan.town.name, plan.kind, plan.town.population, plan.town.latitude,
+            plan.town.longitude, plan.town.postcode, plan.centre,
+        )
+        for plan in plans
+    ]  # fmt: skip
+    insert(db, "town", rows)
 
 
 def _insert_places(db: sqlite3.Connection, places: list[Place]) -> None:
-    insert(
-        db,
-        "place",
-        [
-            (
-                index, place.name, place.category, place.brand, place.street_id, place.number, *place.point, place.edge_id,
-                place.metres, place.phone, place.website, *place.hours,
-            )
-            for index, place in enumerate(places, 1)
-        ],
-    )  # fmt: skip
+    rows = [
+        (
+            index, place.name, place.category, place.brand, place.street_id, place.number, *place.point, place.edge_id,
+            place.metres, place.phone, place.website, *place.hours,
+        )
+        for index, place in enumerate(places, 1)
+    ]  # fmt: skip
+    insert(db, "place", rows)
     insert(db, "place_detail", [(i, *detail) for i, place in enumerate(places, 1) for detail in sorted(place.details.items())])
 
 
@@ -604,22 +524,30 @@ def _insert_people(
     """Write the mappers, what they have saved, and the notes that they left on the map; the first one is the user."""
     mappers = people[: sizes.mappers]
     joined = sorted(now - timedelta(days=dice.between(100, 900), seconds=dice.below(80_000)) for _ in mappers)
-    insert(
-        db,
-        "user",
-        [
-            (index, person.name, f"{person.first}.{person.last}@example.com".lower(), PASSWORD, when)
-            for index, (person, when) in enumerate(zip(mappers, joined, strict=True), 1)
-        ],
-    )
+    for index, (person, when) in enumerate(zip(mappers, joined, strict=True), 1):
+        insert(db, "user", [(index, person.name, f"{person.first}.{person.last}@example.com".lower(), PASSWORD, when)])
     saved = []
     for user_id in range(1, sizes.mappers + 1):
         count = dice.between(6, 9) if user_id == 1 else dice.below(4)
         for place_id in sorted(dice.some(range(1, len(places) + 1), count)):
             when = now - timedelta(days=dice.between(2, 90), seconds=dice.below(80_000))
-            saved.append((user_id, place_id, dice.pick(REMINDERS), when))
+            saved.append((user_id, place_id, dice.pick(pool()["reminders"]), when))
     insert(db, "saved_place", saved)
-    drawn = draw_notes(dice, now, places, sizes)
-    insert(db, "map_note", [(i, *note.row()) for i, note in enumerate(drawn, 1)])
-    comments = [(i, *comment) for i, note in enumerate(drawn, 1) for comment in note.comments]
-    insert(db, "note_comment", [(i, *comment) for i, comment in enumerate(comments, 1)])
+    _insert_notes(db, dice, now, places, sizes)
+
+
+def _insert_notes(db: sqlite3.Connection, dice: Dice, now: datetime, places: list[Place], sizes: Sizes) -> None:
+    """Write the notes, the oldest first, each about another place, and the comments below them."""
+    moments = sorted(now - timedelta(days=dice.between(1, 98), seconds=dice.below(80_000)) for _ in range(sizes.notes))
+    notes, comments = [], list[tuple[object, ...]]()
+    for place, written in zip(dice.some(places, sizes.notes), moments, strict=True):
+        texts = dice.some(pool()["replies"], dice.weigh((0, 1, 2), (5, 3, 2)))
+        for index, (user_id, text) in enumerate([(dice.between(2, sizes.mappers), text) for text in texts], 1):
+            when = min(written + timedelta(hours=5 * index), now - timedelta(minutes=9 - index))
+            comments.append((len(comments) + 1, len(notes) + 1, user_id, text, when))
+        text = dice.pick(pool()["faults"]).format(name=place.name)
+        point = moved(place.point, (dice.below(21) - 10) / 1000, (dice.below(21) - 10) / 1000)
+        status = "resolved" if texts and dice.chance(50) else "open"
+        notes.append((len(notes) + 1, dice.between(1, sizes.mappers), *point, text, status, written))
+    insert(db, "map_note", notes)
+    insert(db, "note_comment", comments)

@@ -2,9 +2,10 @@
 
 import sqlite3
 
-from webarena_gym.sites.kit.accounts import guests_only, return_url
+from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
+from webarena_gym.sites.kit.database import first, insert
 from webarena_gym.sites.kit.forms import EMAIL, PASSWORD, Aside, Field, FormPage, Pager, checked, password_complaints
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.site import BRAND, current_user, members_only, site
 from webarena_gym.sites.map.views.places import wanted_place
@@ -36,12 +37,11 @@ site.get("/login")(guests_only(SIGN_IN.show, current_user, "/saved"))
 def login(request: Request) -> str | Response:
     """Sign somebody in, and lead to the page that was asked for."""
     values, errors = SIGN_IN.read(request)
-    user = request.db.execute(
-        "SELECT * FROM user WHERE email = ? COLLATE NOCASE AND password = ?", (values["email"], values["password"])
-    ).fetchone()
+    query = "SELECT * FROM user WHERE email = :email COLLATE NOCASE AND password = :password"
+    user = first(request.db, query, values)
     if user is None:
         return SIGN_IN.show(request, values, errors or ["The email or the password is not correct. Please try again."])
-    return _welcome(request, user["user_id"])
+    return welcome(request, user["user_id"], "/saved")
 
 
 @site.post("/logout")
@@ -59,22 +59,14 @@ def signup(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     values, errors = SIGN_UP.read(request)
     errors = errors or password_complaints(values)
-    if not errors and request.db.execute("SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)).fetchone():
+    if not errors and first(request.db, "SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)):
         errors.append("There is already an account with this email address.")
     if errors:
         return SIGN_UP.show(request, values, errors)
-    user_id = request.db.execute(
-        "INSERT INTO user (name, email, password, created_at) VALUES (?, ?, ?, ?)",
-        (values["name"], values["email"], values["password"], request.stamp),
-    ).lastrowid
-    assert user_id is not None
+    del values["password_confirmation"]
+    user_id = insert(request.db, "user", **values, created_at=request.stamp)
     request.flash(f"Welcome to {BRAND}, {values['name']}.")
-    return _welcome(request, user_id)
-
-
-def _welcome(request: Request, user_id: int) -> Response:
-    request.session["user_id"] = user_id
-    return redirect(request.session.pop("after_login", "/saved"))
+    return welcome(request, user_id, "/saved")
 
 
 PER_PAGE = 20
@@ -84,11 +76,8 @@ NOTE = {"note": Field("Note", required=False, limit=300)}
 @site.get("/saved", members_only)
 def show(request: Request, user: sqlite3.Row) -> str:
     """Show my saved places by name."""
-    places = queries.fetch(
-        request.db,
-        "SELECT places.*, note, saved_at FROM saved_place JOIN places USING (place_id) WHERE user_id = ? ORDER BY name",
-        user["user_id"],
-    )
+    query = "SELECT places.*, note, saved_at FROM saved_place JOIN places USING (place_id) WHERE user_id = ? ORDER BY name"
+    places = queries.fetch(request.db, query, user["user_id"])
     pager = Pager.of(request, len(places), PER_PAGE)
     return request.render("saved.html", places=pager.cut(places), pager=pager)
 
@@ -100,12 +89,8 @@ def save(request: Request, user: sqlite3.Row, place_id: int) -> Response:
     values, errors = checked(request, NOTE)
     if errors:
         return request.redirect(f"/place/{place_id}", errors[0], "error")
-    request.db.execute(
-        """
-        INSERT INTO saved_place VALUES (?, ?, ?, ?) ON CONFLICT (user_id, place_id) DO UPDATE SET note = excluded.note
-        """,
-        (user["user_id"], place_id, values["note"], request.stamp),
-    )
+    query = "INSERT INTO saved_place VALUES (?, ?, ?, ?) ON CONFLICT (user_id, place_id) DO UPDATE SET note = excluded.note"
+    request.db.execute(query, (user["user_id"], place_id, values["note"], request.stamp))
     return request.redirect(f"/place/{place_id}", f"{place['name']} is in your saved places.")
 
 

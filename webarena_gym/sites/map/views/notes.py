@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.database import insert, one
-from webarena_gym.sites.kit.forms import Field, Pager, checked
+from webarena_gym.sites.kit.database import insert, one, update
+from webarena_gym.sites.kit.forms import Field, Pager, checked, taken
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.geometry import Point
@@ -48,19 +48,13 @@ def new(request: Request, user: sqlite3.Row) -> str | Response:
     found = [] if errors else queries.find(request.db, values["where"])
     exact = [one for one in found if one.is_exact] or found
     if not errors and len(exact) != 1:
-        say = (
-            "several places are called that; add the town, or enter coordinates"
-            if exact
-            else "there is no such place on the map"
-        )
-        errors.append(f"{WHERE} {values['where']}: {say}.")
+        many = "several places are called that; add the town, or enter coordinates"
+        errors.append(f"{WHERE} {values['where']}: {many if exact else 'there is no such place on the map'}.")
     if errors:
         return request.render("note_form.html", values=values, errors=errors)
-    point = exact[0].point
-    note_id = request.db.execute(
-        "INSERT INTO map_note (user_id, latitude, longitude, text, status, created_at) VALUES (?, ?, ?, ?, 'open', ?)",
-        (user["user_id"], round(point.latitude, 5), round(point.longitude, 5), values["text"], request.stamp),
-    ).lastrowid
+    latitude, longitude = (round(degrees, 5) for degrees in exact[0].point)
+    place = {"user_id": user["user_id"], "latitude": latitude, "longitude": longitude}
+    note_id = insert(request.db, "map_note", **place, text=values["text"], status="open", created_at=request.stamp)
     return request.redirect(f"/note/{note_id}", "Your note is on the map.")
 
 
@@ -85,7 +79,7 @@ def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response
 def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
     """Mark a note as resolved; anybody who is signed in may. Raises NotFound."""
     _note(request, note_id)
-    request.db.execute("UPDATE map_note SET status = 'resolved' WHERE note_id = ?", (note_id,))
+    update(request.db, "map_note", "note_id", note_id, status="resolved")
     return request.redirect(f"/note/{note_id}", "The note is resolved.")
 
 
@@ -100,21 +94,17 @@ def delete(request: Request, user: sqlite3.Row, note_id: int) -> Response:
 
 
 def _note(request: Request, note_id: int) -> sqlite3.Row:
-    return one(
-        request.db, "SELECT n.*, u.name AS author FROM map_note n JOIN user u USING (user_id) WHERE note_id = ?", (note_id,)
-    )
+    query = "SELECT n.*, u.name AS author FROM map_note n JOIN user u USING (user_id) WHERE note_id = ?"
+    return one(request.db, query, (note_id,))
 
 
 def _page(request: Request, note: sqlite3.Row, text: str, errors: list[str]) -> str:
-    comments = request.db.execute(
-        "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id",
-        (note["note_id"],),
-    ).fetchall()
+    query = "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id"
     point = Point(note["latitude"], note["longitude"])
     return request.render(
         "note.html",
         note=note,
-        comments=comments,
+        comments=request.db.execute(query, (note["note_id"],)).fetchall(),
         address=queries.nearest_address(request.db, point),
         picture=marked(point),
         text=text,
@@ -135,29 +125,21 @@ SUGGESTION_FIELDS = {
 def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
     """Keep a suggestion. Raises NotFound."""
     place = wanted_place(request, place_id)
-    if request.method != "POST":
-        return request.render(
-            "suggestion_form.html", place=place, parts=PARTS, values=dict.fromkeys(SUGGESTION_FIELDS, ""), errors=[]
-        )
-    values, errors = checked(request, SUGGESTION_FIELDS)
-    if not errors and values["field"] not in PARTS:
+    values, errors = taken(request, SUGGESTION_FIELDS, dict.fromkeys(SUGGESTION_FIELDS, ""))
+    if errors == [] and values["field"] not in PARTS:
         errors = [f"What is wrong? Please choose one of {', '.join(PARTS)}."]
-    if errors:
-        return request.render("suggestion_form.html", place=place, parts=PARTS, values=values, errors=errors)
-    request.db.execute(
-        "INSERT INTO suggestion (user_id, place_id, field, value, comment, status, created_at) VALUES (?, ?, ?, ?, ?, 'waiting', ?)",
-        (user["user_id"], place_id, *(values[name] for name in SUGGESTION_FIELDS), request.stamp),
-    )
+    if errors != []:
+        return request.render("suggestion_form.html", place=place, parts=PARTS, values=values, errors=errors or [])
+    of_user = {"user_id": user["user_id"], "place_id": place_id}
+    insert(request.db, "suggestion", **of_user, **values, status="waiting", created_at=request.stamp)
     return request.redirect("/suggestions", "Thank you. The editors will look at your suggestion.")
 
 
 @site.get("/suggestions", members_only)
 def show_suggestion(request: Request, user: sqlite3.Row) -> str:
     """Show my own suggestions, the newest first."""
-    mine = request.db.execute(
-        "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC",
-        (user["user_id"],),
-    ).fetchall()
+    query = "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC"
+    mine = request.db.execute(query, (user["user_id"],)).fetchall()
     pager = Pager.of(request, len(mine), SUGGESTIONS_PER_PAGE)
     return request.render("suggestions.html", suggestions=pager.cut(mine), pager=pager)
 
@@ -168,5 +150,5 @@ def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Respons
     row = one(request.db, "SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,))
     if row["user_id"] != user["user_id"]:
         raise Forbidden("Only the author of a suggestion can withdraw it.")
-    request.db.execute("UPDATE suggestion SET status = 'withdrawn' WHERE suggestion_id = ?", (suggestion_id,))
+    update(request.db, "suggestion", "suggestion_id", suggestion_id, status="withdrawn")
     return request.redirect("/suggestions", "The suggestion is withdrawn.")

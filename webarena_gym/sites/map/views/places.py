@@ -1,16 +1,14 @@
 """The map itself, towns and streets, and the page of a place."""
 
 import sqlite3
-from typing import Any
 
-from werkzeug.exceptions import NotFound
-
+from webarena_gym.sites.kit.database import first, one, value
 from webarena_gym.sites.kit.forms import Pager
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM, WIDTH, Name, Window, draw, window_around
 from webarena_gym.sites.map.geometry import NUMBERS, Point, read_coordinates
-from webarena_gym.sites.map.queries import CATEGORIES
+from webarena_gym.sites.map.queries import CATEGORIES, PLACES
 from webarena_gym.sites.map.routing import MODES, line
 from webarena_gym.sites.map.site import (
     WHOLE,
@@ -77,35 +75,29 @@ def export(request: Request) -> Response:
             window = window if point_of(request.args) else window_around(route, window.width, window.height)
     at = read_coordinates(argument(request, "marker"))
     marker = Point(*at) if at else window.centre if argument(request, "marker") else None
-    names = [Name(row["name"], Point(row["latitude"], row["longitude"]), "town") for row in _towns(request, window)]
-    names += [Name(row["name"], Point(row["latitude"], row["longitude"]), "place") for row in _places(request, window)]
+    rows = {"town": _towns(request, window), "place": _places(request, window)}
+    names = [Name(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, found in rows.items() for row in found]
     svg = draw(roads, window, names, route=route, marker=marker, layer=layer_of(request.args))
     return Response(svg, content_type="image/svg+xml")
 
 
-def _towns(request: Request, window: Window) -> list[Any]:
-    """The towns that are named at that zoom, the largest first."""
-    least = {6: 100_000, 7: 20_000}.get(window.zoom, 0)
-    most_zoom = 14
-    if window.zoom > most_zoom:
-        return []
+def _towns(request: Request, window: Window) -> list[sqlite3.Row]:
+    """Return the towns that are named at that zoom, the largest first."""
+    least = 10**9 if window.zoom > 14 else {6: 100_000, 7: 20_000}.get(window.zoom, 0)
     return queries.fetch(request.db, "SELECT * FROM towns WHERE population >= ? ORDER BY population DESC", least)
 
 
-def _places(request: Request, window: Window) -> list[Any]:
-    """The places that are named at that zoom: landmarks from afar, everything from near."""
+def _places(request: Request, window: Window) -> list[sqlite3.Row]:
+    """Return the places that are named at that zoom: landmarks from afar, everything from near."""
     if window.zoom < 12:
         return []
-    landmarks = (
-        ""
-        if window.zoom >= 16
-        else "AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Opened')"
-    )
-    high, wide = window.degrees
+    opened = "EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Opened')"
     query = f"""
-        SELECT * FROM places p WHERE latitude BETWEEN ? AND ? AND longitude BETWEEN ? AND ? {landmarks} ORDER BY place_id LIMIT 30
+        SELECT * FROM places p WHERE latitude BETWEEN ? AND ? AND longitude BETWEEN ? AND ?
+        AND {"TRUE" if window.zoom >= 16 else opened} ORDER BY place_id LIMIT 30
     """
-    (latitude, longitude), (north, east) = window.centre, (high * window.height / 2, wide * window.width / 2)
+    (latitude, longitude), (high, wide) = window.centre, window.degrees
+    north, east = high * window.height / 2, wide * window.width / 2
     return queries.fetch(request.db, query, latitude - north, latitude + north, longitude - east, longitude + east)
 
 
@@ -130,33 +122,22 @@ def about(request: Request) -> str:
         "places": "SELECT count(*) FROM place",
         "notes": "SELECT count(*) FROM map_note",
     }
-    return request.render(
-        "about.html", counts={name: request.db.execute(query).fetchone()[0] for name, query in counts.items()}
-    )
+    return request.render("about.html", counts={name: value(request.db, query) for name, query in counts.items()})
 
 
 PER_PAGE = 20  # streets of a town, places of a street
 
 
-def _found(row: sqlite3.Row | None) -> sqlite3.Row:
-    if row is None:
-        raise NotFound
-    return row
-
-
 @site.get("/state/<int:state_id>")
 def state(request: Request, state_id: int) -> str:
     """Show a state: its towns, its capital and its neighbours. Raises NotFound."""
-    row = _found(request.db.execute("SELECT * FROM state WHERE state_id = ?", (state_id,)).fetchone())
-    neighbours = request.db.execute(
-        "SELECT n.* FROM state_border b JOIN state n ON n.state_id = b.neighbour_id WHERE b.state_id = ? ORDER BY n.name",
-        (state_id,),
-    ).fetchall()
+    row = one(request.db, "SELECT * FROM state WHERE state_id = ?", (state_id,))
+    query = "SELECT n.* FROM state_border b JOIN state n ON n.state_id = b.neighbour_id WHERE b.state_id = ? ORDER BY n.name"
     towns = queries.fetch(request.db, "SELECT * FROM towns WHERE state_id = ? ORDER BY population DESC", state_id)
     return request.render(
         "state.html",
         state=row,
-        neighbours=neighbours,
+        neighbours=request.db.execute(query, (state_id,)).fetchall(),
         towns=towns,
         capital=next(town for town in towns if town["name"] == row["capital"]),
         population=sum(town["population"] for town in towns),
@@ -167,38 +148,29 @@ def state(request: Request, state_id: int) -> str:
 @site.get("/town/<int:town_id>")
 def town(request: Request, town_id: int) -> str:
     """Show a town: its people, what there is, and its streets. Raises NotFound."""
-    row = _found(queries.row(request.db, "SELECT * FROM towns WHERE town_id = ?", town_id))
+    row = one(request.db, f"{PLACES} SELECT * FROM towns WHERE town_id = ?", (town_id,))
     streets = queries.fetch(request.db, "SELECT * FROM streets WHERE town_id = ? ORDER BY name", town_id)
-    counts = queries.fetch(
-        request.db,
-        "SELECT category, count(*) AS found FROM places WHERE town_id = ? GROUP BY category ORDER BY category",
-        town_id,
-    )
+    query = "SELECT category, count(*) AS found FROM places WHERE town_id = ? GROUP BY category ORDER BY category"
+    pager = Pager.of(request, len(streets), PER_PAGE)
     return request.render(
-        "town.html", town=row, counts=counts, is_capital=_is_capital(request, row), **_page(request, "streets", streets),
+        "town.html",
+        town=row,
+        counts=queries.fetch(request.db, query, town_id),
+        is_capital=first(request.db, "SELECT 1 FROM state WHERE capital = ?", (row["name"],)) is not None,
+        streets=pager.cut(streets),
+        pager=pager,
         picture=marked(Point(row["latitude"], row["longitude"]), {"city": 13, "town": 14}.get(row["kind"], 15)),
-    )  # fmt: skip
+    )
 
 
 @site.get("/street/<int:street_id>")
 def street(request: Request, street_id: int) -> str:
     """Show a street: how long it is, and what stands there. Raises NotFound."""
-    row = _found(queries.row(request.db, "SELECT * FROM streets WHERE street_id = ?", street_id))
+    row = one(request.db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (street_id,))
     places = queries.fetch(request.db, "SELECT * FROM places WHERE street_id = ? ORDER BY number", street_id)
     middle = queries.of_street(request.db, row, NUMBERS // 2).point
-    return request.render(
-        "street.html", street=row, middle=middle, picture=marked(middle, 14), **_page(request, "places", places)
-    )
-
-
-def _page(request: Request, name: str, rows: list[sqlite3.Row]) -> dict[str, Any]:
-    """Return what a template needs to show a page of rows."""
-    pager = Pager.of(request, len(rows), PER_PAGE)
-    return {name: pager.cut(rows), "pager": pager}
-
-
-def _is_capital(request: Request, town: sqlite3.Row) -> bool:
-    return request.db.execute("SELECT 1 FROM state WHERE capital = ?", (town["name"],)).fetchone() is not None
+    pager, picture = Pager.of(request, len(places), PER_PAGE), marked(middle, 14)
+    return request.render("street.html", street=row, middle=middle, picture=picture, places=pager.cut(places), pager=pager)
 
 
 NEARBY = (
@@ -210,10 +182,7 @@ NEARBY = (
 
 def wanted_place(request: Request, place_id: int) -> sqlite3.Row:
     """Return the place that a URL names. Raises NotFound."""
-    place = queries.place(request.db, place_id)
-    if place is None:
-        raise NotFound
-    return place
+    return one(request.db, f"{PLACES} SELECT * FROM places WHERE place_id = ?", (place_id,))
 
 
 @site.get("/place/<int:place_id>")
@@ -221,15 +190,12 @@ def show(request: Request, place_id: int) -> str:
     """Show all that the map knows about a place. Raises NotFound."""
     place = wanted_place(request, place_id)
     user = current_user(request)
-    saved = request.db.execute(
-        "SELECT * FROM saved_place WHERE user_id = ? AND place_id = ?", (user["user_id"] if user else 0, place_id)
-    ).fetchone()
-    details = request.db.execute("SELECT * FROM place_detail WHERE place_id = ? ORDER BY name", (place_id,)).fetchall()
+    of_user = (user["user_id"] if user else 0, place_id)
     return request.render(
         "place.html",
         place=place,
-        details=details,
-        saved=saved,
+        details=request.db.execute("SELECT * FROM place_detail WHERE place_id = ? ORDER BY name", (place_id,)).fetchall(),
+        saved=first(request.db, "SELECT * FROM saved_place WHERE user_id = ? AND place_id = ?", of_user),
         kinds=NEARBY,
         picture=marked(Point(place["latitude"], place["longitude"])),
     )

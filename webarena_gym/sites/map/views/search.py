@@ -10,7 +10,7 @@ from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.kit.forms import Pager, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map import queries
-from webarena_gym.sites.map.geometry import Point, read_coordinates
+from webarena_gym.sites.map.geometry import read_coordinates
 from webarena_gym.sites.map.queries import PLURALS, Found, category_of
 from webarena_gym.sites.map.routing import CAR, FOOT, MODES, MOST, directions
 from webarena_gym.sites.map.site import argument, marked, point_of, site, url
@@ -64,14 +64,10 @@ def query(request: Request) -> str | Response:
     if point is None:
         return request.redirect("/", "A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
     request.shows({"lat": f"{point.latitude:.5f}", "lon": f"{point.longitude:.5f}"})
-    address = queries.nearest_address(request.db, point)
-    return request.render("query.html", point=point, address=address, places=_around(request, point), picture=marked(point, 16))
-
-
-def _around(request: Request, point: Point) -> list[Found]:
-    roads = queries.roads(request.db)
+    address, roads = queries.nearest_address(request.db, point), queries.roads(request.db)
     places = [queries.of_place(row) for row in queries.fetch(request.db, "SELECT * FROM places")]
-    return queries.by_distance(roads, places, queries.at_point(roads, point))[:AT_A_POINT]
+    places = queries.by_distance(roads, places, queries.at_point(roads, point))[:AT_A_POINT]
+    return request.render("query.html", point=point, address=address, places=places, picture=marked(point, 16))
 
 
 MOST_CHOICES = 10
