@@ -2,11 +2,25 @@
 
 import re
 from functools import cache
+from itertools import product
 
-from webarena_gym.sites.prose.grammar import expansions, pool
+from webarena_gym.sites.prose.grammar import Choice, pool
 from webarena_gym.sites.prose.things import Thing
 
 MARK = "§"
+
+
+def expansions(parts):
+    """Yield every text of the parts of a phrasing, with its slots as `{name}`."""
+    ways = []
+    for part in parts:
+        if isinstance(part, Choice):
+            ways.append([text for option in part.options for text in expansions(option)])
+        else:
+            ways.append([part if isinstance(part, str) else f"{{{part.name}}}"])
+    return map("".join, product(*ways))
+
+
 FRAMES = ("ironic", "quoted agree", "quoted deny", "heard", "retract", "compared good", "compared bad", "strong good",
           "strong bad", "mild good", "mild bad")  # fmt: skip
 """The frames that say more of a clause than the clause; the plain ones are what is left."""
@@ -17,7 +31,7 @@ def _frames(is_held_out):
     """Return, for each section, what stands before and after the clause in its frames, as one pattern."""
     patterns = {}
     for section in FRAMES:
-        texts = [text for phrasing in pool("reviews", is_held_out)[section] for text in expansions(phrasing)]
+        texts = [text for phrasing in pool("reviews", is_held_out)[section] for text in expansions(phrasing.parts)]
         patterns[section] = re.compile("|".join(map(_pattern, sorted(texts, key=len, reverse=True))), re.IGNORECASE)
     return patterns
 
@@ -39,7 +53,7 @@ def _clauses(thing, family, side, is_held_out):
         for pet in pets:
             known = {**slots, "pet": pet}
             if phrasing.suits(known):
-                for text in expansions(phrasing):
+                for text in expansions(phrasing.parts):
                     yield re.sub(r"\{([^{}]*)\}", lambda slot, known=known: known[slot[1].removeprefix("a ")], text)
 
 
@@ -81,7 +95,9 @@ def _outcomes(is_held_out):
     return {
         section.removeprefix("outcome "): re.compile(
             "|".join(
-                ".{0,20}?".join(map(re.escape, slots.split(text))) for phrasing in phrasings for text in expansions(phrasing)
+                ".{0,20}?".join(map(re.escape, slots.split(text)))
+                for phrasing in phrasings
+                for text in expansions(phrasing.parts)
             ),
             re.IGNORECASE,
         )

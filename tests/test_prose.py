@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from tests.prose_reader import read_opinions, read_outcomes, says
+from tests.prose_reader import expansions, read_opinions, read_outcomes, says
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose import grammar, issues, reviews, things, threads
 from webarena_gym.sites.prose import grammar as pools
@@ -59,7 +59,7 @@ def drawn_issues(count, is_held_out):
 def test_no_phrasing_belongs_to_both_halves(name):
     for section, lines in pools.sections(name).items():
         halves = [
-            {text for line in pools.half(lines, is_held_out) for text in grammar.expansions(grammar.read(line))}
+            {text for line in pools.half(lines, is_held_out) for text in expansions(grammar.read(line).parts)}
             for is_held_out in (False, True)
         ]
         assert all(halves), section
@@ -79,7 +79,7 @@ def test_every_thing_can_be_praised_and_blamed_for_each_of_its_aspects(is_held_o
 def test_no_clause_is_said_for_and_against_a_thing():
     sides = {"good": set(), "bad": set()}
     for section, lines in pools.sections("aspects").items():
-        sides[section.rpartition(" ")[2]].update(text for line in lines for text in grammar.expansions(grammar.read(line)))
+        sides[section.rpartition(" ")[2]].update(text for line in lines for text in expansions(grammar.read(line).parts))
     assert len(sides["good"]) > 700
     assert len(sides["bad"]) > 700
     assert sides["good"] & sides["bad"] == set()

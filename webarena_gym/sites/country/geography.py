@@ -11,7 +11,7 @@ from math import cos, hypot, radians
 from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
-from webarena_gym.sites.country.names import LAST_NAMES, WORDS, invented
+from webarena_gym.sites.country.names import WORDS, invented, words
 
 KM_PER_DEGREE = 111.195
 SOUTH, NORTH, WEST, EAST = 41.0, 43.2, -31.0, -28.0
@@ -19,12 +19,6 @@ _STATES = 4
 _TOWN_SIZES = ((160_000, 700_000, 34), (24_000, 110_000, 16), (1_500, 14_000, 7))
 """The least and greatest number of people of towns of each size, and their streets."""
 
-_STREET_NAMES = (
-    "Maple", "Oak", "Cedar", "Elm", "Pine", "Birch", "Lakeview", "Hillcrest", "Park", "River", "Sunset", "Mill", "Church",
-    "Highland", "Orchard", "Meadow", "Washington", "Franklin", "Spring", "Harbor", "Chestnut", "Valley", "Quarry", "Station",
-    "Market", "Bridge", "Garden", "Forest", "Prospect", "Linden", "Walnut", "College", "Union", "Willow", "Summit", "Beacon",
-    "Canal", "Castle", "Copper", "Crescent", "Dover", "Fairview", "Granite", "Juniper", "King", "Laurel", "Magnolia", "Oxford",
-)  # fmt: skip
 _STREET_KINDS = ("Street", "Street", "Avenue", "Road", "Lane", "Drive", "Boulevard", "Court")
 
 
@@ -101,13 +95,6 @@ KINDS = {
 """The kinds of landmarks, and how many there are of each."""
 
 _SPORTS = ("basketball", "basketball", "ice hockey", "baseball")
-_MASCOTS = (
-    "Falcons", "Bears", "Wolves", "Comets", "Pilots", "Foxes", "Sailors", "Herons", "Miners", "Ravens", "Rangers", "Otters",
-)  # fmt: skip
-_MORE_MASCOTS = (
-    "Badgers", "Bison", "Captains", "Cranes", "Drifters", "Eagles", "Gulls", "Hornets", "Lynxes", "Mariners", "Owls", "Panthers",
-    "Rockets", "Stags", "Thunder", "Voyagers", "Weavers", "Lancers", "Kestrels", "Smiths", "Terriers",
-)  # fmt: skip
 
 
 class Sizes(NamedTuple):
@@ -117,12 +104,11 @@ class Sizes(NamedTuple):
     town_weights: tuple[int, ...]  # of the first ten towns, for landmarks
     landmarks: Mapping[str, int]
     sports: tuple[str, ...]
-    mascots: tuple[str, ...]
     apart_km: float  # between two towns
 
 
 SIZES: Mapping[Scale, Sizes] = {
-    "standard": Sizes((3, 7, 14), (6, 5, 5, 2, 2, 2, 2, 1, 1, 1), KINDS, _SPORTS, _MASCOTS, 22),
+    "standard": Sizes((3, 7, 14), (6, 5, 5, 2, 2, 2, 2, 1, 1, 1), KINDS, _SPORTS, 22),
     "large": Sizes(
         towns=(6, 16, 38),
         town_weights=(6, 5, 5, 5, 4, 4, *[2] * 16, *[1] * 8),
@@ -131,7 +117,6 @@ SIZES: Mapping[Scale, Sizes] = {
             "library": 10, "monument": 14, "bridge": 12, "zoo": 5, "theater": 10,
         },
         sports=_SPORTS * 3,
-        mascots=_MASCOTS + _MORE_MASCOTS,
         apart_km=17,
     ),
 }  # fmt: skip
@@ -163,13 +148,13 @@ def country(seed: int, scale: Scale = "standard") -> Country:
         towns.append(
             Town(
                 name=next(names),
-                state=state_names[_quarter(latitude, longitude)],
+                state=state_names[2 * (latitude >= (SOUTH + NORTH) / 2) + (longitude >= (WEST + EAST) / 2)],
                 latitude=latitude,
                 longitude=longitude,
                 population=dice.between(least, most) if index else 712_000 + dice.below(400_000),
                 postcode=str(postcodes[index]),
                 area_code=str(areas[index]),
-                streets=_streets(dice, streets),
+                streets=tuple(f"{name} {dice.pick(_STREET_KINDS)}" for name in dice.some(words()["streets"], streets)),
             )
         )
     states = tuple(
@@ -182,7 +167,8 @@ def country(seed: int, scale: Scale = "standard") -> Country:
         for index in range(count)
     ]
     stadiums = [landmark for landmark in landmarks if landmark.kind == "stadium"]
-    mascots = dice.some(share(counts.mascots, seed), len(stadiums))
+    known = words()["mascots"] + (words()["more mascots"] if scale == "large" else [])
+    mascots = dice.some(share(known, seed), len(stadiums))
     teams = tuple(
         Team(f"{stadium.town} {mascot}", sport, stadium.town, stadium.name)
         for stadium, mascot, sport in zip(stadiums, mascots, dice.some(counts.sports, len(stadiums)), strict=True)
@@ -205,25 +191,19 @@ def _spots(dice: Dice, counts: Sizes) -> list[tuple[float, float]]:
     spots: list[tuple[float, float]] = []
     while len(spots) < count:
         quarter = len(spots) % _STATES
-        latitude = round((SOUTH if quarter < 2 else (SOUTH + NORTH) / 2) + dice.below(10_000) / 10_000 * (NORTH - SOUTH) / 2, 5)
-        longitude = round(
-            (WEST if quarter % 2 == 0 else (WEST + EAST) / 2) + dice.below(10_000) / 10_000 * (EAST - WEST) / 2, 5
-        )
+        south, west = SOUTH if quarter < 2 else (SOUTH + NORTH) / 2, WEST if quarter % 2 == 0 else (WEST + EAST) / 2
+        latitude = round(south + dice.below(10_000) / 10_000 * (NORTH - SOUTH) / 2, 5)
+        longitude = round(west + dice.below(10_000) / 10_000 * (EAST - WEST) / 2, 5)
         if all(distance_km(latitude, longitude, *spot) > counts.apart_km for spot in spots):
             spots.append((latitude, longitude))
     return spots
 
 
-def _quarter(latitude: float, longitude: float) -> int:
-    return 2 * (latitude >= (SOUTH + NORTH) / 2) + (longitude >= (WEST + EAST) / 2)
-
-
-def _streets(dice: Dice, count: int) -> tuple[str, ...]:
-    return tuple(f"{name} {dice.pick(_STREET_KINDS)}" for name in dice.some(_STREET_NAMES, count))
-
-
 def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], index: int, counts: Sizes) -> Landmark:
-    """Place one landmark: airports outside of the largest cities, stadiums in different towns, parks in the open country."""
+    """Place one landmark: airports outside of the largest cities, stadiums in different towns, parks in the open country.
+
+    But for airports, every name holds a word that no other world has.
+    """
     if kind in ("airport", "stadium"):
         town = towns[index]
     elif kind == "national park":
@@ -231,9 +211,13 @@ def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], in
     else:
         town = dice.weigh(towns[: len(counts.town_weights)], counts.town_weights)
     reach = {"airport": (5.0, 8.0), "national park": (8.0, 10.0)}.get(kind, (0.15, 1.6 if town.population > 150_000 else 0.7))
-    north, east = _offset(dice, *reach)
+    north = east = 0.0
+    while not reach[0] <= hypot(north, east) <= reach[1]:  # kilometres
+        north, east = ((dice.below(20_001) / 10_000 - 1) * reach[1] for _ in range(2))
+    last = dice.pick(share(words()["last names"], seed))
+    name = dice.pick(words()["landmarks"][kind]).format(word=word, last=last, town=town.name)
     return Landmark(
-        name=_name(dice, kind, word, seed, town),
+        name=name,
         kind=kind,
         town=town.name,
         state=town.state,
@@ -241,31 +225,3 @@ def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], in
         longitude=round(town.longitude + east / (KM_PER_DEGREE * cos(radians(town.latitude))), 5),
         opened=dice.between(1820, 1990),
     )
-
-
-def _offset(dice: Dice, least_km: float, most_km: float) -> tuple[float, float]:
-    """Return kilometres to the north and east, of a length within bounds."""
-    while True:
-        north, east = ((dice.below(20_001) / 10_000 - 1) * most_km for _ in range(2))
-        if least_km <= hypot(north, east) <= most_km:
-            return north, east
-
-
-def _name(dice: Dice, kind: str, word: str, seed: int, town: Town) -> str:
-    """Name a landmark; every name holds a word that no other world has."""
-    last = dice.pick(share(LAST_NAMES, seed))
-    forms = {
-        "university": (f"{word} University", f"{word} Institute of Technology", f"{last} {word} College"),
-        "museum": (f"{word} Museum of Art", f"{word} Museum of Natural History", f"{word} Science Center"),
-        "national park": (f"{word} National Park",),
-        "stadium": (f"{word} Arena", f"{word} Field", f"{word} Stadium"),
-        "airport": (f"{town.name} International Airport",),
-        "concert hall": (f"{word} Music Hall",),
-        "hospital": (f"{word} General Hospital", f"{word} Children's Hospital"),
-        "library": (f"{word} Public Library", f"{word} Memorial Library"),
-        "monument": (f"{word} Monument", f"{last} {word} Memorial"),
-        "bridge": (f"{word} Bridge",),
-        "zoo": (f"{word} Zoo",),
-        "theater": (f"{word} Theater", f"{word} Playhouse"),
-    }
-    return dice.pick(forms[kind])

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -87,51 +86,38 @@ def read(text: str) -> Phrasing:
     Traceback (most recent call last):
     ValueError: a bracket of the phrasing is not closed: 'an [open|shut'
     """
-    symbols = _SYMBOL.findall(text)
+    symbols = _SYMBOL.findall(text)[::-1]
     needs: set[str] = set()
     bans: set[str] = set()
-    if "".join(symbols) != text:
+    if "".join(symbols[::-1]) != text:
         raise ValueError(f"braces of the phrasing do not match: {text!r}")
-    parts, end = _sequence(symbols, 0, needs, bans, text, is_inside=False)
-    if end < len(symbols):
-        raise ValueError(f"a bracket of the phrasing was never opened: {text!r}")
-    return Phrasing(text, parts, frozenset(needs), frozenset(bans))
 
-
-def _sequence(
-    symbols: list[str], at: int, needs: set[str], bans: set[str], text: str, *, is_inside: bool
-) -> tuple[tuple[Part, ...], int]:
-    """Read parts up to what ends them, and return them with the place of that."""
-    parts: list[Part] = []
-    while at < len(symbols):
-        symbol = symbols[at]
-        if symbol == "[":
-            options = []
-            while symbol != "]":
-                option, at = _sequence(symbols, at + 1, needs, bans, text, is_inside=True)
-                if at == len(symbols):
-                    raise ValueError(f"a bracket of the phrasing is not closed: {text!r}")
-                options.append(option)
-                symbol = symbols[at]
-            parts.append(Choice(tuple(options)))
-        elif symbol in "|]":
-            if not is_inside:
-                break
-            return tuple(parts), at
-        elif symbol.startswith("{"):
-            name = symbol[1:-1]
-            if name[:1] == "!":
-                bans.add(name[1:])
-            elif name[:1] == "?":
-                needs.add(name[1:])
+    def alternatives(*, is_inside: bool) -> tuple[tuple[Part, ...], ...]:
+        options: list[list[Part]] = [[]]
+        while symbols:
+            symbol = symbols.pop()
+            if symbol == "[":
+                options[-1].append(Choice(alternatives(is_inside=True)))
+            elif symbol in "|]":
+                if not is_inside:
+                    raise ValueError(f"a bracket of the phrasing was never opened: {text!r}")
+                if symbol == "]":
+                    return tuple(map(tuple, options))
+                options.append([])
+            elif symbol.startswith(("{?", "{!")):
+                (needs if symbol[1] == "?" else bans).add(symbol[2:-1])
+            elif symbol.startswith("{"):
+                slot = Slot(symbol[1:-1].removeprefix("a "), symbol.startswith("{a "))
+                needs.update({slot.name} - _ENDINGS)
+                options[-1].append(slot)
             else:
-                slot = Slot(name.removeprefix("a "), name.startswith("a "))
-                needs |= {slot.name} - _ENDINGS
-                parts.append(slot)
-        else:
-            parts.append(symbol)
-        at += 1
-    return tuple(parts), at
+                options[-1].append(symbol)
+        if is_inside:
+            raise ValueError(f"a bracket of the phrasing is not closed: {text!r}")
+        return tuple(map(tuple, options))
+
+    (parts,) = alternatives(is_inside=False)
+    return Phrasing(text, parts, frozenset(needs), frozenset(bans))
 
 
 def _filled(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
@@ -143,22 +129,6 @@ def _filled(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
             yield with_article(value) if part.has_article else value
         elif isinstance(part, Choice):
             yield from _filled(dice.pick(part.options), dice, slots)
-
-
-def expansions(phrasing: Phrasing) -> Iterator[str]:
-    """Yield every text of a phrasing, with its slots as `{name}`."""
-    yield from _expanded(phrasing.parts)
-
-
-def _expanded(parts: Sequence[Part]) -> Iterator[str]:
-    ways: list[list[str]] = []
-    for part in parts:
-        if isinstance(part, Choice):
-            ways.append([text for option in part.options for text in _expanded(option)])
-        else:
-            ways.append([part if isinstance(part, str) else f"{{{part.name}}}"])
-    for row in product(*ways):
-        yield "".join(row)
 
 
 def with_article(text: str) -> str:
@@ -228,7 +198,8 @@ DATA = Path(__file__).parent / "data"
 _TRIES = 12
 
 
-def sections(name: str) -> dict[str, list[str]]:
+@cache
+def sections(name: str) -> Mapping[str, list[str]]:
     """Return the lines of each section of a file, all of them."""
     read_so_far: dict[str, list[str]] = {}
     lines: list[str] | None = None

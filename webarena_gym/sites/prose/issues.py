@@ -17,13 +17,8 @@ ReviewKind = Literal[
 ]  # fmt: skip
 PLATFORMS = ("Linux", "Windows", "macOS", "Android", "iOS", "FreeBSD")
 _OF_PHONES = ("Android", "iOS")
-_ON_PHONES_ALONE = frozenset({"mobile app"})
-_NOT_ON_PHONES = frozenset(
-    {
-        "backup job", "build script", "command line tool", "crawler", "desktop client", "plugin loader", "scheduler", "server package",
-        "update service",
-    }
-)  # fmt: skip
+_NOT_ON_PHONES = ("backup job", "build script", "command line tool", "crawler", "desktop client", "plugin loader", "scheduler",
+                  "server package", "update service")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +117,7 @@ class Remark:
 
 def platforms_of(defect: Defect) -> tuple[str, ...]:
     """Return the platforms on which the part of a program that has a defect is run."""
-    if defect.part in _ON_PHONES_ALONE:
+    if defect.part == "mobile app":
         return _OF_PHONES
     return tuple(each for each in PLATFORMS if defect.part not in _NOT_ON_PHONES or each not in _OF_PHONES)
 
@@ -138,7 +133,7 @@ def draw_defect(dice: Dice, part: str = "", *, is_held_out: bool) -> Defect:
 def draw_wish(dice: Dice, *, is_held_out: bool, register: Register = "plain") -> Wish:
     """Draw a wish with its reason."""
     part = dice.pick(dice.pick(_defects(is_held_out))[0])
-    wish, reason = dice.pick(_wishes(is_held_out))
+    wish, _, reason = dice.pick(half(sections("defects")["wish"], is_held_out)).partition(" = ")
     return Wish(part=part, wish=wish.replace("{part}", part), reason=reason, register=register)
 
 
@@ -163,12 +158,6 @@ def _defects(is_held_out: bool) -> tuple[tuple[list[str], list[str]], ...]:
     )
 
 
-@cache
-def _wishes(is_held_out: bool) -> tuple[tuple[str, str], ...]:
-    wishes = (line.partition(" = ") for line in half(sections("defects")["wish"], is_held_out))
-    return tuple((wish, reason) for wish, _, reason in wishes)
-
-
 def compose_issue(facts: Issue, dice: Dice, *, is_held_out: bool) -> Titled:
     """Return the issue that says these facts."""
     if isinstance(facts, Wish):
@@ -190,23 +179,17 @@ def compose_issue(facts: Issue, dice: Dice, *, is_held_out: bool) -> Titled:
         case Bug():
             since = [speaker.say("since")] if facts.since else []
             expected = [speaker.say("expected")] if dice.chance(60) else []
-            where = speaker.say("where")
-            parts = (
-                [[speaker.say("bug")], [where, *since], expected]
-                if dice.chance(50)
-                else [[speaker.say("bug"), where, *since, *expected]]
-            )
+            where, has_parts = [speaker.say("where"), *since], dice.chance(50)
+            bug = [speaker.say("bug")]
+            parts = [bug, where, expected] if has_parts else [[*bug, *where, *expected]]
             title = speaker.phrase("bug title")
     return Titled(written(title, facts.register, dice).rstrip("."), written(paragraphs(*parts), facts.register, dice))
 
 
 def compose_note(facts: Note, dice: Dice, *, is_held_out: bool) -> str:
     """Return the comment on an issue that says these facts."""
-    slots = {
-        "version": facts.version, "platform": facts.platform, "cause": facts.cause, "workaround": facts.workaround,
-        "number": facts.number, "ground": facts.ground,
-    }  # fmt: skip
-    return written(Speaker("issues", dice, slots, is_held_out=is_held_out).say(facts.kind), facts.register, dice)
+    speaker = Speaker("issues", dice, vars(facts), is_held_out=is_held_out)
+    return written(speaker.say(facts.kind), facts.register, dice)
 
 
 def compose_request(facts: Request, dice: Dice, *, is_held_out: bool) -> Titled:
@@ -227,10 +210,5 @@ def compose_request(facts: Request, dice: Dice, *, is_held_out: bool) -> Titled:
 
 def compose_remark(facts: Remark, dice: Dice, *, is_held_out: bool) -> str:
     """Return the comment on a merge request that says these facts."""
-    slots = {
-        "change": facts.change,
-        "change_quoted": facts.change and f'"{facts.change}"',
-        "why": facts.why,
-        "number": facts.number,
-    }
+    slots = vars(facts) | {"change_quoted": facts.change and f'"{facts.change}"'}
     return written(Speaker("issues", dice, slots, is_held_out=is_held_out).say(facts.kind), facts.register, dice)

@@ -113,19 +113,11 @@ def draw_review(dice: Dice, thing: Thing, rating: int, *, friends: tuple[str, ..
     aspects = dice.some(list(thing.families), 5)
     length = dice.weigh(LENGTHS, (14, 38, 34, 14))
     count = {"line": 1, "short": dice.between(1, 2), "medium": dice.between(2, 4), "long": dice.between(3, 5)}[length]
-    goods = {
-        5: count,
-        4: max(1, count - dice.below(2)),
-        3: max(1, (count + dice.below(2)) // 2),
-        2: dice.below(2) if count > 1 else 0,
-        1: 0,
-    }
-    good = goods[rating]
-    user = (
-        dice.pick([who for who in sections("people")["who"] if who.startswith("my ")])
-        if dice.chance(18) and length != "line"
-        else ""
-    )
+    goods = (0, dice.below(2), dice.below(2), dice.below(2) if count > 1 else 0)
+    good = (0, goods[3], max(1, (count + goods[2]) // 2), max(1, count - goods[1]), count)[rating - 1]
+    user = ""
+    if dice.chance(18) and length != "line":
+        user = dice.pick([who for who in sections("people")["who"] if who.startswith("my ")])
     outcome = dice.weigh(OUTCOMES, _OUTCOMES[rating])
     is_gone = outcome not in {"", "kept"}
     people = [*sections("people")["who"], *friends]
@@ -135,7 +127,7 @@ def draw_review(dice: Dice, thing: Thing, rating: int, *, friends: tuple[str, ..
     )
     if length == "line":
         register = dice.weigh(REGISTERS, (15, 45, 20, 20))
-        return ReviewFacts(thing=thing, rating=rating, opinions=opinions, register=register, length=length)  # fmt: skip
+        return ReviewFacts(thing=thing, rating=rating, opinions=opinions, register=register, length=length)
     bad = [opinion.aspect for opinion in opinions if opinion.verdict is False]
     fine = [one.aspect for one in opinions if one.verdict and not one.is_retracted and one.aspect not in _ONCE]
     reasons = fine if outcome == "kept" else bad
@@ -162,12 +154,6 @@ SPANS = ((3, "day"), (5, "day"), (10, "day"), (2, "week"), (3, "week"), (5, "wee
           (14, "month"), (2, "year"))  # fmt: skip
 
 
-def _others(thing: Thing) -> list[str]:
-    """Return what a thing may be compared with; what is eaten has brands."""
-    is_eaten = "taste" in thing.families or "food" in thing.families.get("pet", "")
-    return sections("people")["others mass" if is_eaten else f"others {thing.kind.number}"]
-
-
 _ONCE = ("delivery", "packaging")  # what happens once is not compared, and nobody changes their mind about it
 
 
@@ -190,7 +176,9 @@ def _opinion(dice: Dice, thing: Thing, aspect: str, is_good: bool, people: list[
     if chance < 28 and aspect not in _ONCE:
         return replace(opinion, is_retracted=True)
     if chance < 42 and aspect not in _ONCE:
-        return replace(opinion, compared_with=dice.pick(_others(thing)))
+        is_eaten = "taste" in thing.families or "food" in thing.families.get("pet", "")  # then it has brands
+        others = sections("people")["others mass" if is_eaten else f"others {thing.kind.number}"]
+        return replace(opinion, compared_with=dice.pick(others))
     return replace(opinion, strength=dice.weigh(("mild", "plain", "strong"), (22, 55, 23)))
 
 
@@ -219,7 +207,10 @@ class _Writer:
         facts, dice = self.facts, self.dice
         title = self._title()
         if facts.length == "line":
-            text = " ".join([*self._opinions(list(facts.opinions)), *self._sign_off()])
+            said = self._opinions(list(facts.opinions))
+            if dice.chance(45) or not facts.opinions:
+                said.append(self.frames.say(f"short {facts.rating}"))
+            text = " ".join(said)
             return Titled(written(title, facts.register, dice).rstrip("."), written(text, facts.register, dice))
         start, end = self._opening(), self._ending()
         ranked = sorted(facts.opinions, key=lambda opinion: _first_verdict(opinion) is not (facts.rating >= 3))
@@ -240,10 +231,8 @@ class _Writer:
         own = [opinion for opinion in facts.opinions if opinion.verdict is (facts.rating >= 3) and not opinion.is_retracted]
         if own and dice.chance(40) and facts.rating != 3:
             side = "good" if facts.rating > 3 else "bad"
-            title = self.frames.phrase(f"title aspect {side}", name=self._name(dice.pick(own).aspect))
-        else:
-            title = self.frames.phrase(f"title {facts.rating}")
-        return title
+            return self.frames.phrase(f"title aspect {side}", name=self._name(dice.pick(own).aspect))
+        return self.frames.phrase(f"title {facts.rating}")
 
     def _opening(self) -> list[str]:
         """Say who uses the thing, what for and since when, and what surrounds that."""
@@ -271,7 +260,8 @@ class _Writer:
         before: bool | None = None
         for opinion in opinions:
             now = _first_verdict(opinion)
-            if before is not None and now is not None and _is_plain(opinion) and self.dice.chance(60):
+            is_plain = (opinion.voice, opinion.strength, opinion.compared_with) == ("own", "plain", "")
+            if before is not None and now is not None and is_plain and self.dice.chance(60):
                 kind = ("link good" if now else "link bad") if now is before else ("link up" if now else "link but")
                 text = f"{self.frames.phrase(kind)} {self._clause(opinion, is_good=now)}."
             else:
@@ -284,17 +274,12 @@ class _Writer:
         """Return one opinion, as it is before any edit."""
         is_good = opinion.is_good is not opinion.is_retracted
         side = "good" if is_good else "bad"
-        if opinion.voice == "ironic":
-            return self._framed("ironic", opinion, is_good=True)
-        if opinion.voice == "quoted":
-            return self._framed("quoted agree" if opinion.agrees else "quoted deny", opinion, is_good=is_good)
-        if opinion.voice == "heard":
-            return self._framed("heard", opinion, is_good=is_good)
-        if opinion.compared_with:
-            return self._framed(f"compared {side}", opinion, is_good=is_good)
-        if opinion.strength != "plain":
-            return self._framed(f"{opinion.strength} {side}", opinion, is_good=is_good)
-        return self._framed("plain", opinion, is_good=is_good)
+        frame = "plain" if opinion.strength == "plain" else f"{opinion.strength} {side}"
+        if opinion.voice != "own":
+            frame = f"quoted {'agree' if opinion.agrees else 'deny'}" if opinion.voice == "quoted" else opinion.voice
+        elif opinion.compared_with:
+            frame = f"compared {side}"
+        return self._framed(frame, opinion, is_good=is_good or opinion.voice == "ironic")
 
     def _framed(self, section: str, opinion: Opinion, *, is_good: bool) -> str:
         clause, name = self._clause(opinion, is_good=is_good), self._name(opinion.aspect)
@@ -326,25 +311,15 @@ class _Writer:
             said.append(frames.say(f"close {facts.rating}"))
         return said
 
-    def _sign_off(self) -> list[str]:
-        return [self.frames.say(f"short {self.facts.rating}")] if self.dice.chance(45) or not self.facts.opinions else []
-
     def _edit(self) -> list[list[str]]:
         """Say what is taken back, in a paragraph of its own."""
-        facts = self.facts
-        taken = [opinion for opinion in facts.opinions if opinion.is_retracted]
+        taken = [self._framed("retract", each, is_good=each.is_good) for each in self.facts.opinions if each.is_retracted]
         if not taken:
             return []
-        said = [self._framed("retract", opinion, is_good=opinion.is_good) for opinion in taken]
-        span_said = counted(*facts.edited_after) if facts.edited_after else ""
-        return [[f"{self.frames.phrase('edit head', span=span_said)} {said[0]}", *said[1:]]]
+        span_said = counted(*self.facts.edited_after) if self.facts.edited_after else ""
+        return [[f"{self.frames.phrase('edit head', span=span_said)} {taken[0]}", *taken[1:]]]
 
 
 def _first_verdict(opinion: Opinion) -> bool | None:
     """Return what the writer thought before any edit."""
     return not opinion.verdict if opinion.is_retracted else opinion.verdict
-
-
-def _is_plain(opinion: Opinion) -> bool:
-    """Tell whether nothing but its clause must be said."""
-    return opinion.voice == "own" and opinion.strength == "plain" and not opinion.compared_with

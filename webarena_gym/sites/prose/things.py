@@ -127,14 +127,14 @@ def lowered(noun: str) -> str:
     >>> lowered("LED Desk Lamp"), lowered("T-Shirt"), lowered("USB-C Cable")
     ('LED desk lamp', 'T-shirt', 'USB-C cable')
     """
-    return " ".join(_lowered(word) for word in noun.split())
-
-
-def _lowered(word: str) -> str:
-    capitals = sum(letter.isupper() for letter in word)
-    if capitals >= _LOWER_AFTER and "-" not in word[1:2]:
-        return word if not word.istitle() else word.lower()
-    return f"{word[:2]}{word[2:].lower()}" if word[1:2] == "-" else word.lower()
+    words = noun.split()
+    for place, word in enumerate(words):
+        capitals = sum(letter.isupper() for letter in word)
+        if word[1:2] == "-":
+            words[place] = f"{word[:2]}{word[2:].lower()}"
+        elif capitals < _LOWER_AFTER or word.istitle():
+            words[place] = word.lower()
+    return " ".join(words)
 
 
 WORKS = {
@@ -180,7 +180,7 @@ def draw_problem(dice: Dice, forum: str, *, is_held_out: bool) -> Problem:
 
 def has_problems(forum: str) -> bool:
     """Tell whether people of a forum ask for help: where only debates are known, they do not."""
-    return forum in sections_of("cases") or forum not in sections_of("debates")
+    return forum in sections("cases") or forum not in sections("debates")
 
 
 def draw_sides(dice: Dice, forum: str, *, is_held_out: bool) -> tuple[Claim, Claim]:
@@ -190,36 +190,27 @@ def draw_sides(dice: Dice, forum: str, *, is_held_out: bool) -> tuple[Claim, Cla
 
 def _known(name: str, forum: str) -> str:
     """Return the section of a forum; a forum that no file names is about a town."""
-    if forum in sections_of(name):
+    if forum in sections(name):
         return forum
-    return "general" if any(forum in sections_of(other) for other in ("cases", "debates")) else "town"
-
-
-@cache
-def sections_of(name: str) -> dict[str, list[str]]:
-    """Return the sections of a file, read once."""
-    return sections(name)
+    return "general" if any(forum in sections(other) for other in ("cases", "debates")) else "town"
 
 
 @cache
 def _cases(forum: str, is_held_out: bool) -> tuple[tuple[str, str, tuple[Remedy, ...]], ...]:
-    cases = []
-    for line in _part("cases", forum, is_held_out):
-        name, clause, *rest = line.split("; ")
-        cases.append((name, clause, tuple(Remedy(*remedy.split(" = ", 1)) for remedy in rest)))
-    return tuple(cases)
+    cases = (line.split("; ") for line in _part("cases", forum, is_held_out))
+    return tuple((name, clause, tuple(Remedy(*each.split(" = ", 1)) for each in rest)) for name, clause, *rest in cases)
 
 
 @cache
 def _debates(forum: str, is_held_out: bool) -> tuple[tuple[Claim, Claim], ...]:
-    debates = []
-    for line in _part("debates", forum, is_held_out):
-        claim, opposite, reasons, others = line.split(" :: ")
-        debates.append((Claim(claim, opposite, tuple(reasons.split("; "))), Claim(opposite, claim, tuple(others.split("; ")))))
-    return tuple(debates)
+    debates = (line.split(" :: ") for line in _part("debates", forum, is_held_out))
+    return tuple(
+        (Claim(claim, opposite, tuple(reasons.split("; "))), Claim(opposite, claim, tuple(others.split("; "))))
+        for claim, opposite, reasons, others in debates
+    )
 
 
 def _part(name: str, forum: str, is_held_out: bool) -> list[str]:
     """Return the topics that one half of the worlds uses: those of the forum, and for a town the general ones too."""
-    known = sections_of(name)
+    known = sections(name)
     return half([*known[forum], *(known["general"] if forum == "town" else [])], is_held_out)

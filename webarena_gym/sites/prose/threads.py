@@ -233,22 +233,16 @@ def _comment(speaker: Speaker, facts: Comment, is_held_out: bool) -> list[str]:
             section = "thanks helped" if facts.has_helped else "thanks failed"
             return [speaker.say(section, done=facts.remedy.doing, remedy=facts.remedy.name, user=facts.user)]
         case Stand():
-            said = [
-                speaker.say(
-                    facts.kind, claim=facts.side.text, opposite=facts.side.opposite, user=facts.user, reason=facts.reason
-                )
-            ]
+            side = {"claim": facts.side.text, "opposite": facts.side.opposite}
+            said = [speaker.say(facts.kind, **side, user=facts.user, reason=facts.reason)]
             if facts.reason and facts.kind in {"agree", "disagree"}:
                 said.append(speaker.say("reason", reason=facts.reason))
             return [*said, *_ground(speaker, facts.experience, "")]
         case Impression():
             voice = "heard" if facts.heard_from else "own"
             return [_impression(speaker, facts.thing, facts.aspect, facts.is_good, voice, facts.heard_from, is_held_out)]
-        case Detail(lasting=None):
-            return [speaker.say("detail")]
-        case Detail(lasting=lasting):
-            assert lasting is not None
-            return [speaker.say("detail reply", span=counted(*lasting))]
+        case Detail():
+            return [speaker.say("detail reply", span=counted(*facts.lasting)) if facts.lasting else speaker.say("detail")]
         case Chatter():
             return [speaker.say("chatter")]
 
@@ -288,20 +282,16 @@ def draw_discussion(
 
     `works` are names of books, games and the like that it may be about, `places` names of towns where its author may live.
     """
-    thread = _drawn(dice, forum, users, count, works, is_held_out)
+    author, chance = dice.pick(users), dice.below(100)
+    if works and forum in WORKS and chance < 35:
+        thread = _about_a_work(dice, author, forum, dice.pick(works), users, count)
+    elif chance < 70 and has_problems(forum):
+        thread = _about_a_problem(dice, author, forum, users, count, is_held_out)
+    else:
+        thread = _about_a_claim(dice, author, forum, users, count, is_held_out)
     if not places or dice.chance(50):
         return thread
     return replace(thread, post=replace(thread.post, place=dice.pick(places)))
-
-
-def _drawn(dice: Dice, forum: str, users: Sequence[str], count: int, works: Sequence[str], is_held_out: bool) -> Discussion:
-    author = dice.pick(users)
-    chance = dice.below(100)
-    if works and forum in WORKS and chance < 35:
-        return _about_a_work(dice, author, forum, dice.pick(works), users, count)
-    if chance < 70 and has_problems(forum):
-        return _about_a_problem(dice, author, forum, users, count, is_held_out)
-    return _about_a_claim(dice, author, forum, users, count, is_held_out)
 
 
 def _register(dice: Dice) -> Register:
@@ -332,31 +322,23 @@ def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], 
         ]
         right = [proposal for proposal in proposals if proposal[2].remedy == solution]
         wrong = [proposal for proposal in proposals if proposal[2].remedy in open_ones and proposal[2].remedy != solution]
+        reported = [said.facts.remedy.name for said in comments if isinstance(said.facts, Thanks)]
         chance = dice.below(100)
         if right and not is_solved and chance < 25:
             place, user, answer = dice.pick(right)
-            facts = Thanks(remedy=answer.remedy, user=user, register=_register(dice))
-            comments.append(Said(author, place, facts))
+            comments.append(Said(author, place, Thanks(remedy=answer.remedy, user=user, register=_register(dice))))
             is_solved = True
-        elif wrong and not is_solved and chance < 32 and _is_new(comments, wrong[-1][2].remedy.name):
+        elif wrong and not is_solved and chance < 32 and wrong[-1][2].remedy.name not in reported:
             place, user, answer = wrong[-1]
-            comments.append(
-                Said(author, place, Thanks(remedy=answer.remedy, user=user, has_helped=False, register=_register(dice)))
-            )
+            facts = Thanks(remedy=answer.remedy, user=user, has_helped=False, register=_register(dice))
+            comments.append(Said(author, place, facts))
         else:
             comments.append(_help(dice, author, users, comments, post))
     return Discussion(author, post, tuple(comments))
 
 
-def _is_new(comments: list[Said], name: str) -> bool:
-    """Tell whether the asker has not yet reported on a remedy."""
-    return all(said.facts.remedy.name != name for said in comments if isinstance(said.facts, Thanks))
-
-
 def _help(dice: Dice, author: str, users: Sequence[str], comments: list[Said], post: Question) -> Said:
     """Draw an answer, a question for details or its reply, or chatter."""
-    asked = [place for place, said in enumerate(comments) if isinstance(said.facts, Detail) and said.facts.lasting is None]
-    replied = [said.parent for said in comments if isinstance(said.facts, Detail)]
     chance = dice.below(100)
     register = _register(dice)
     helper = _other(dice, users, {author, *(said.author for said in comments if isinstance(said.facts, Answer))})
@@ -367,6 +349,8 @@ def _help(dice: Dice, author: str, users: Sequence[str], comments: list[Said], p
         return Said(helper, _parent(dice, comments, 25), Answer(remedy=remedy, kind=kind, heard_from=heard, register=register))
     if chance < 72:
         is_solved = any(isinstance(said.facts, Thanks) and said.facts.has_helped for said in comments)
+        asked = [place for place, said in enumerate(comments) if isinstance(said.facts, Detail) and not said.facts.lasting]
+        replied = [said.parent for said in comments if isinstance(said.facts, Detail)]
         open_questions = [] if is_solved else [place for place in asked if place not in replied]
         if open_questions and post.lasting and dice.chance(60):
             return Said(author, open_questions[0], Detail(lasting=post.lasting, register=register))
@@ -405,12 +389,12 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
         against = [(place, name) for place, name in stands if held[name] != own and name != user]
         if own is not None and against and user not in turned and dice.chance(18):
             place, name = dice.pick(against)
-            reason = _reason_of(comments[place], dice, pair[held[name]].reasons)
+            given = comments[place].facts
+            reason = (given.reason if isinstance(given, Stand) else "") or dice.pick(pair[held[name]].reasons)
             held[user] = 1 - own
             turned.add(user)
-            comments.append(
-                Said(user, place, Stand(side=pair[held[user]], kind="changed", reason=reason, user=name, register=register))
-            )
+            facts = Stand(side=pair[held[user]], kind="changed", reason=reason, user=name, register=register)
+            comments.append(Said(user, place, facts))
             continue
         is_new = own is None
         if own is None:
@@ -419,25 +403,17 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
         if stands and dice.chance(45):
             place, name = dice.pick(stands)
             if name != user:
-                kind: str = "agree" if held[name] == own else "disagree"
-                comments.append(
-                    Said(user, place, Stand(side=side, kind="agree" if kind == "agree" else "disagree", user=name,
-                                            reason=dice.pick(side.reasons) if dice.chance(60) else "", register=register))
-                )  # fmt: skip
+                reason = dice.pick(side.reasons) if dice.chance(60) else ""
+                kind: StandKind = "agree" if held[name] == own else "disagree"
+                comments.append(Said(user, place, Stand(side=side, kind=kind, user=name, reason=reason, register=register)))
                 continue
         if not is_new:  # nobody says the same again to nobody in particular
             user = _other(dice, users, set(held))
             side = pair[held.setdefault(user, dice.below(2))]
-        comments.append(
-            Said(user, None, Stand(side=side, kind="side", reason=dice.pick(side.reasons), register=register,
-                                   experience=dice.pick(SPANS[6:]) if has_problems(forum) and dice.chance(20) else None))
-        )  # fmt: skip
+        reason = dice.pick(side.reasons)
+        seen = dice.pick(SPANS[6:]) if has_problems(forum) and dice.chance(20) else None
+        comments.append(Said(user, None, Stand(side=side, kind="side", reason=reason, register=register, experience=seen)))
     return Discussion(author, post, tuple(comments))
-
-
-def _reason_of(said: Said, dice: Dice, reasons: Sequence[str]) -> str:
-    """Return the reason that a comment gave, or one of its side."""
-    return said.facts.reason if isinstance(said.facts, Stand) and said.facts.reason else dice.pick(reasons)
 
 
 def _about_a_work(dice: Dice, author: str, forum: str, work: str, users: Sequence[str], count: int) -> Discussion:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, is_held_out, moment
@@ -19,35 +20,32 @@ from webarena_gym.sites.reddit.world_posts import (
     SIZES,
     Authors,
     Comment,
+    Desk,
+    Draft,
     Forum,
     Sizes,
     Submission,
     Tone,
     User,
     Voice,
-    capitalised,
     draw_comments,
     draw_forums,
     draw_people,
     draw_submissions,
     later,
     moments,
+    numbered,
     pool,
     slug,
-)
-
-_TRIAL = timedelta(
-    days=2
-)  # of a remedy, before it is called a success or a failure; half of the time there is, where that is less
-_TRIES = 8  # of a thread, before its title is told apart from the one that has it
-_AGAIN = (
-    "again", "part two", "revisited", "my turn", "the long version", "once more", "my story", "a long post", "my two cents",
+    wanted_comments,
 )  # fmt: skip
-"""Suffixes of a title that somebody else has used already."""
+
+_TRIAL = timedelta(days=2)  # of a remedy, before it is called a success or a failure, or half of the time that is left
+_TRIES = 8  # of a thread, before its title is told apart from the one that has it
 
 
 class Threads(NamedTuple):
-    """All that is said, the oldest first, and the facts of the texts by the ids of posts and comments."""
+    """All that is said, the oldest first, and in large worlds the facts of the texts by the ids of posts and comments."""
 
     submissions: list[Submission]
     comments: list[Comment]
@@ -55,12 +53,9 @@ class Threads(NamedTuple):
     remarks: dict[int, threads_prose.Comment]
 
 
-def draw_threads(seed: int, now: datetime, forums: list[Forum], users: list[User], scale: Scale) -> Threads:
-    """Return the threads of a world. No two posts have the same title."""
-    return _Drawer(seed, now, forums, users, scale).draw()
-
-
 class _Drawer:
+    """Draws the threads of a large world. No two posts have the same title."""
+
     def __init__(self, seed: int, now: datetime, forums: list[Forum], users: list[User], scale: Scale) -> None:
         self.dice = Dice(f"forum/threads/{seed}")
         self.now, self.forums, self.users, self.sizes = now, forums, users, SIZES[scale]
@@ -69,57 +64,43 @@ class _Drawer:
         self.by_name = {user.username: user for user in users}
         self.towns = [town.name for town in country(seed, scale).towns]
         self.titles: set[str] = set()
-        self.sticky: set[str] = set()
 
     def draw(self) -> Threads:
-        dice, sizes = self.dice, self.sizes
+        dice, sizes, desk = self.dice, self.sizes, Desk(self.dice)
         mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
         own_forums = dice.some([forum for forum in self.forums if not forum.image_percent], OWN_SUBMISSIONS)
         answered = dice.some(range(sizes.submissions // 3, sizes.submissions), 2 * OWN_COMMENTS)
         submissions, posts = [], {}
-        drafts: list[tuple[datetime, int, int | None, threads_prose.Said, str]] = []
+        drafts, facts = list[Draft](), list[threads_prose.Comment]()
         own_comments = 0
         for index, posted in enumerate(moments(dice, self.now, sizes)):
-            is_mine = index in mine
+            is_mine, number = index in mine, index + 1
             forum = own_forums[mine.index(index)] if is_mine else dice.pick(self.forums)
             if not is_mine and index < sizes.dealt:
                 forum = self.forums[index % len(self.forums)]
-            thread, title, body = self._thread(forum, self._wanted(posted))
+            thread, title, body = self._thread(forum, wanted_comments(dice, sizes, self.now - posted))
             others = [said.author for said in thread.comments if said.author != thread.author]
             if is_mine:
                 thread = self._as_mine(thread, thread.author)
             elif index in answered and others and own_comments < OWN_COMMENTS:
                 thread = self._as_mine(thread, others[0])
                 own_comments += 1
-            number = index + 1
-            submissions.append(self._submission(number, forum, thread, title, body, posted, is_mine=is_mine))
+            author = partial(self.by_name.__getitem__, thread.author)
+            submissions.append(desk.submit(number, forum, title, posted, is_mine=is_mine, author=author, body=body))
             posts[number] = thread.post
             first = len(drafts)
-            last: dict[str, list[datetime]] = {}  # when each last wrote: nobody takes back what he has not said yet
+            last: dict[str, datetime] = {}  # when each last wrote: nobody takes back what he has not said yet
             for said in thread.comments:
                 parent = None if said.parent is None else first + said.parent
-                since = max([posted, *([] if parent is None else [drafts[parent][0]]), *last.get(said.author, [])])
+                since = max(posted, posted if parent is None else drafts[parent].moment, last.get(said.author, posted))
                 if isinstance(said.facts, threads_prose.Thanks):
                     since += min(_TRIAL, (self.now - since) / 2)
-                text = threads_prose.compose_comment(said.facts, dice, is_held_out=self.is_held_out)
-                drafts.append((later(dice, since, self.now), number, parent, said, text))
-                last[said.author] = [drafts[-1][0]]
-        order = sorted(range(len(drafts)), key=lambda place: (drafts[place][0], place))
-        ids = {place: comment_id for comment_id, place in enumerate(order, 1)}
-        comments, remarks = [], {}
-        for place in order:
-            posted, number, parent, said, text = drafts[place]
-            parent_id = None if parent is None else ids[parent]
-            user = self.by_name[said.author]
-            comments.append(Comment(ids[place], number, parent_id, user, text, _tone(said.facts), posted))
-            remarks[ids[place]] = said.facts
-        return Threads(submissions, comments, posts, remarks)
-
-    def _wanted(self, moment: datetime) -> int:
-        """Return how many comments a thread gets; one that is new has few."""
-        lengths, weights = zip(*self.sizes.comments, strict=True)
-        wanted = self.dice.between(*self.dice.weigh(lengths, weights))
-        return wanted // 3 if (self.now - moment).total_seconds() < 3 * 3600 else wanted
+                remark = threads_prose.compose_comment(said.facts, dice, is_held_out=self.is_held_out)
+                last[said.author] = moment = later(dice, since, self.now)
+                drafts.append(Draft(moment, number, parent, self.by_name[said.author], remark, _tone(said.facts)))
+                facts.append(said.facts)
+        comments, ids = numbered(drafts)
+        return Threads(submissions, comments, posts, {ids[place]: facts[place] for place in sorted(ids, key=ids.__getitem__)})
 
     def _thread(self, forum: Forum, count: int) -> tuple[Discussion, str, str]:
         """Return a thread whose title nobody has used, and the title and the text of its post."""
@@ -136,7 +117,7 @@ class _Drawer:
             )
             tries += 1
             if tries > _TRIES:
-                title = f"{title.rstrip('.?!')}: {dice.pick(_AGAIN)}"
+                title = f"{title.rstrip('.?!')}: {dice.pick(pool()['again'])}"
             if len(title) <= LONGEST_TITLE and title not in self.titles:
                 self.titles.add(title)
                 return thread, title, body
@@ -144,43 +125,13 @@ class _Drawer:
     def _as_mine(self, thread: Discussion, name: str) -> Discussion:
         """Return a thread in which somebody is me."""
         me = self.users[ME - 1].username
-        comments = tuple(
-            replace(said, author=me if said.author == name else said.author, facts=_addressed(said.facts, name, me))
-            for said in thread.comments
-        )
-        return replace(thread, author=me if thread.author == name else thread.author, comments=comments)
-
-    def _submission(
-        self, number: int, forum: Forum, thread: Discussion, title: str, body: str, moment: datetime, *, is_mine: bool
-    ) -> Submission:
-        dice = self.dice
-        is_image = not is_mine and dice.chance(forum.image_percent)
-        is_link = not (is_image or is_mine) and dice.chance(30)
-        is_sticky = not is_mine and forum.name not in self.sticky and dice.chance(3)
-        if is_sticky:
-            self.sticky.add(forum.name)
-        return Submission(
-            submission_id=number,
-            forum=forum,
-            user=self.by_name[thread.author],
-            title=title,
-            url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
-            image=f"{capitalised(dice.pick(forum.things))}, {dice.pick(pool()['views'])}" if is_image else "",
-            body=body,
-            created_at=moment,
-            is_locked=not is_mine and dice.chance(2),
-            is_sticky=is_sticky,
-            is_removed=not is_mine and not is_sticky and dice.chance(1),
-        )
-
-
-def _addressed(facts: threads_prose.Comment, name: str, me: str) -> threads_prose.Comment:
-    """Return facts in which who was addressed by a name is addressed by mine."""
-    return (
-        replace(facts, user=me)
-        if isinstance(facts, threads_prose.Thanks | threads_prose.Stand) and facts.user == name
-        else facts
-    )
+        comments = []
+        for said in thread.comments:
+            facts = said.facts
+            if isinstance(facts, threads_prose.Thanks | threads_prose.Stand) and facts.user == name:
+                facts = replace(facts, user=me)  # who was addressed by that name is addressed by mine
+            comments.append(replace(said, author=me if said.author == name else said.author, facts=facts))
+        return replace(thread, author=me if thread.author == name else thread.author, comments=tuple(comments))
 
 
 def _tone(facts: threads_prose.Comment) -> Tone:
@@ -258,23 +209,32 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     users = draw_people(seed, now, scale)
     places = draw_forums(seed, now, scale)
     if scale == "large":
-        said = draw_threads(seed, now, places, users, scale)
-        submissions, comments = said.submissions, said.comments
+        said = _Drawer(seed, now, places, users, scale).draw()
         _insert_facts(db, said)
     else:
         submissions = draw_submissions(seed, now, places, users)
-        comments = draw_comments(seed, now, submissions, users)
-
+        said = Threads(submissions, draw_comments(seed, now, submissions, users), {}, {})
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     voice, sizes = Voice(seed, dice, scale), SIZES[scale]
     _insert_users(db, voice, users, places)
     _insert_forums(db, dice, users, places, sizes)
-    _insert_posts(db, submissions, comments)
-    _insert_votes(db, dice, now, users, submissions, comments, sizes)
-    _insert_own(db, voice, now, users, places, submissions, sizes)
+    _insert_posts(db, said)
+    _insert_votes(db, dice, now, users, said, sizes)
+    _insert_own(db, voice, now, users, places, said, sizes)
     fill_words(db)
     sign_in(db, site="reddit", user_id=ME)
     db.commit()
+
+
+def _insert_facts(db: sqlite3.Connection, said: Threads) -> None:
+    insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in said.posts.items()])
+    points = [
+        (number, position, *point)
+        for number, facts in said.posts.items()
+        for position, point in enumerate(post_points(facts), 1)
+    ]
+    insert(db, "submission_point", points)
+    insert(db, "comment_fact", [(number, *remark_row(facts)) for number, facts in said.remarks.items()])
 
 
 def _insert_users(db: sqlite3.Connection, voice: Voice, users: list[User], places: list[Forum]) -> None:
@@ -308,55 +268,29 @@ def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places
     insert(db, "subscription", sorted(subscriptions))
 
 
-def _insert_posts(db: sqlite3.Connection, submissions: list[Submission], comments: list[Comment]) -> None:
+def _insert_posts(db: sqlite3.Connection, said: Threads) -> None:
+    submissions, comments = said.submissions, said.comments
     images = [submission for submission in submissions if submission.image]
     number = {submission.submission_id: image_id for image_id, submission in enumerate(images, 1)}
     insert(db, "image", [(number[submission.submission_id], submission.image) for submission in images])
-    insert(
-        db,
-        "submission",
-        [
-            (
-                s.submission_id, s.forum.forum_id, s.user.user_id, s.title, slug(s.title), s.url or None,
-                number.get(s.submission_id), s.body, s.created_at, "removed" if s.is_removed else "visible",
-                int(s.is_locked), int(s.is_sticky),
-            )
-            for s in submissions
-        ],
-        "(submission_id, forum_id, user_id, title, slug, url, image_id, body, created_at, state, is_locked, is_sticky)",
-    )  # fmt: skip
-    insert(
-        db,
-        "comment",
-        [(c.comment_id, c.submission_id, c.parent_id, c.user.user_id, c.body, c.created_at) for c in comments],
-        "(comment_id, submission_id, parent_id, user_id, body, created_at)",
-    )
+    rows = [
+        (
+            s.submission_id, s.forum.forum_id, s.user.user_id, s.title, slug(s.title), s.url or None,
+            number.get(s.submission_id), s.body, s.created_at, "removed" if s.is_removed else "visible",
+            int(s.is_locked), int(s.is_sticky),
+        )
+        for s in submissions
+    ]  # fmt: skip
+    columns = "(submission_id, forum_id, user_id, title, slug, url, image_id, body, created_at, state, is_locked, is_sticky)"
+    insert(db, "submission", rows, columns)
+    rows = [(c.comment_id, c.submission_id, c.parent_id, c.user.user_id, c.body, c.created_at) for c in comments]
+    insert(db, "comment", rows, "(comment_id, submission_id, parent_id, user_id, body, created_at)")
 
 
-def _insert_facts(db: sqlite3.Connection, said: Threads) -> None:
-    """Write what the texts say."""
-    insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in said.posts.items()])
-    points = [
-        (number, position, *point)
-        for number, facts in said.posts.items()
-        for position, point in enumerate(post_points(facts), 1)
-    ]
-    insert(db, "submission_point", points)
-    insert(db, "comment_fact", [(number, *remark_row(facts)) for number, facts in said.remarks.items()])
-
-
-def _insert_votes(
-    db: sqlite3.Connection,
-    dice: Dice,
-    now: datetime,
-    users: list[User],
-    submissions: list[Submission],
-    comments: list[Comment],
-    sizes: Sizes,
-) -> None:
+def _insert_votes(db: sqlite3.Connection, dice: Dice, now: datetime, users: list[User], said: Threads, sizes: Sizes) -> None:
     """Write who voted for what. Everybody is for what they wrote; I vote now and then."""
     for_submissions = []
-    for submission in submissions:
+    for submission in said.submissions:
         age_days = (now - submission.created_at).total_seconds() / 86400
         reach = (4 + dice.below(70) * dice.below(100) / 100) * min(1.0, 0.2 + age_days / 2)
         liking = dice.weigh((96, 85, 65, 40), (6, 5, 3, 1))
@@ -367,7 +301,7 @@ def _insert_votes(
                 for_submissions.append((submission.submission_id, user.user_id, 1 if dice.chance(liking) else -1))
     insert(db, "submission_vote", for_submissions)
     for_comments = []
-    for comment in comments:
+    for comment in said.comments:
         reach = dice.pick((0, 1, 1, 2, 4, 7))
         for user in _voters(dice, users, comment.user, sizes.comment_voters):
             if user is comment.user:
@@ -387,20 +321,14 @@ def _voters(dice: Dice, users: list[User], author: User, count: int) -> list[Use
 
 
 def _insert_own(
-    db: sqlite3.Connection,
-    voice: Voice,
-    now: datetime,
-    users: list[User],
-    places: list[Forum],
-    submissions: list[Submission],
-    sizes: Sizes,
+    db: sqlite3.Connection, voice: Voice, now: datetime, users: list[User], places: list[Forum], said: Threads, sizes: Sizes
 ) -> None:
     """Write whom I have blocked, what I have hidden, and the messages that I got and sent."""
     dice = voice.dice
     # Only people who write nothing are blocked, so that what others see is what I see.
     blocked = dice.some(users[sizes.writers :], 3)
     insert(db, "user_block", sorted((ME, user.user_id, now - timedelta(days=dice.between(2, 300))) for user in blocked))
-    others = [s for s in submissions if s.user.user_id != ME and not s.is_removed]
+    others = [s for s in said.submissions if s.user.user_id != ME and not s.is_removed]
     insert(db, "hidden_submission", sorted((ME, submission.submission_id) for submission in dice.some(others, 3)))
     threads: list[tuple[datetime, int, int, list[tuple[int, str]]]] = []
     for place, other in enumerate(dice.some(users[1 : sizes.writers], CORRESPONDENTS)):

@@ -2,10 +2,10 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, Literal
@@ -68,14 +68,6 @@ SIZES: Mapping[Scale, Sizes] = {
     ),
 }  # fmt: skip
 
-TWISTS = (
-    "again", "a year later", "revisited", "an update", "part two", "the long version", "for beginners", "on a budget", "in winter",
-    "in summer", "with pictures", "what I learned", "need advice", "the truth", "first impressions", "a second opinion", "solved",
-    "please help", "my turn", "a warning", "after six months", "the short answer", "before and after", "for the curious",
-)  # fmt: skip
-"""Suffixes of a title that somebody else has used already."""
-
-
 ME = 1  # the id of the user whom tasks speak of as "me"
 
 
@@ -122,16 +114,10 @@ def _username(dice: Dice, person: Person, seed: int) -> str:
     """Return a name made of a person's. What leaves out a part of theirs has a number, which training never shares."""
     first, last = person
     number = dice.pick(share(range(10, 100), seed))
-    return dice.pick(
-        (
-            f"{first}_{last}",
-            f"{first}{last}",
-            f"{first[0]}{last}{number}".lower(),
-            f"{last}-{first}".lower(),
-            f"{first}{last[0]}{number}",
-            f"The{last}{number}",
-        )
-    )
+    return dice.pick((
+        f"{first}_{last}", f"{first}{last}", f"{first[0]}{last}{number}".lower(), f"{last}-{first}".lower(),
+        f"{first}{last[0]}{number}", f"The{last}{number}",
+    ))  # fmt: skip
 
 
 LONGEST_TITLE = 60  # characters; labels of buttons hold the whole title
@@ -283,51 +269,66 @@ class Comment:
     created_at: datetime
 
 
-def draw_submissions(
-    seed: int, now: datetime, forums: list[Forum], users: list[User], scale: Scale = "standard"
-) -> list[Submission]:
+@dataclass
+class Desk:
+    """Draws what all submissions have, whoever writes their texts. At most one of a forum is sticky."""
+
+    dice: Dice
+    sticky: set[str] = field(default_factory=set)
+
+    def submit(
+        self,
+        number: int,
+        forum: Forum,
+        title: str,
+        moment: datetime,
+        *,
+        is_mine: bool,
+        thing: str = "",
+        author: Callable[[], User],
+        body: str | Callable[[bool], str],
+    ) -> Submission:
+        """Return a submission. A `body` that is to be written is told whether there is a link or a picture, of the `thing` or of any."""
+        dice = self.dice
+        is_image = not is_mine and dice.chance(forum.image_percent)
+        is_link = not (is_image or is_mine) and dice.chance(30)
+        is_sticky = not is_mine and forum.name not in self.sticky and dice.chance(3)
+        if is_sticky:
+            self.sticky.add(forum.name)
+        return Submission(
+            submission_id=number,
+            forum=forum,
+            user=author(),
+            title=title,
+            url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
+            image=f"{capitalised(thing or dice.pick(forum.things))}, {dice.pick(pool()['views'])}" if is_image else "",
+            body=body if isinstance(body, str) else body(is_image or is_link),
+            created_at=moment,
+            is_locked=not is_mine and dice.chance(2),
+            is_sticky=is_sticky,
+            is_removed=not is_mine and not is_sticky and dice.chance(1),
+        )
+
+
+def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[User]) -> list[Submission]:
     """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
-    dice = Dice(f"forum/submissions/{seed}")
-    voice, sizes = Voice(seed, dice, scale), SIZES[scale]
+    dice, sizes, titles = Dice(f"forum/submissions/{seed}"), SIZES["standard"], set[str]()
+    voice, desk, authors = Voice(seed, dice), Desk(dice), Authors(users)
     times = moments(dice, now, sizes)
-    authors = Authors(users)
     mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
     own_forums = dice.some([forum for forum in forums if not forum.image_percent], OWN_SUBMISSIONS)
-    titles: set[str] = set()
-    sticky: set[str] = set()
     submissions = []
     for index, moment in enumerate(times):
         is_mine = index in mine
-        forum = (
-            own_forums[mine.index(index)]
-            if is_mine
-            else forums[index % len(forums)]
-            if index < sizes.dealt
-            else dice.pick(forums)
-        )
+        if is_mine:
+            forum = own_forums[mine.index(index)]
+        else:
+            forum = forums[index % len(forums)] if index < sizes.dealt else dice.pick(forums)
         thing = dice.pick(forum.things)
         title = _title(voice, forum, thing, titles)
-        is_image = not is_mine and dice.chance(forum.image_percent)
-        is_link = not (is_image or is_mine) and dice.chance(30)
-        is_sticky = not is_mine and forum.name not in sticky and dice.chance(3)
-        if is_sticky:
-            sticky.add(forum.name)
-        user = users[ME - 1] if is_mine else authors.draw(dice)
-        submissions.append(
-            Submission(
-                submission_id=index + 1,
-                forum=forum,
-                user=user,
-                title=title,
-                url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
-                image=f"{capitalised(thing)}, {dice.pick(pool()['views'])}" if is_image else "",
-                body=_body(voice, forum, is_short=is_image or is_link),
-                created_at=moment,
-                is_locked=not is_mine and dice.chance(2),
-                is_sticky=is_sticky,
-                is_removed=not is_mine and not is_sticky and dice.chance(1),
-            )
-        )
+        author = partial(users.__getitem__, ME - 1) if is_mine else partial(authors.draw, dice)
+        body = partial(_body, voice, forum)
+        submissions.append(desk.submit(index + 1, forum, title, moment, is_mine=is_mine, thing=thing, author=author, body=body))
     return submissions
 
 
@@ -344,7 +345,7 @@ def _title(voice: Voice, forum: Forum, thing: str, taken: set[str]) -> str:
     for tries in count():
         title = capitalised(voice.fill(voice.dice.pick(forum.titles), forum, thing))
         if tries > _TRIES:
-            title = f"{title.rstrip('.?!')}: {voice.dice.pick(TWISTS)}"
+            title = f"{title.rstrip('.?!')}: {voice.dice.pick(pool()['twists'])}"
         if len(title) <= LONGEST_TITLE and title not in taken:
             taken.add(title)
             return title
@@ -363,7 +364,7 @@ class Authors:
         return self._writers[bisect_right(self._ends, dice.below(self._ends[-1]))]
 
 
-def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
+def _body(voice: Voice, forum: Forum, is_short: bool) -> str:
     """Return the body of a submission; a short one has a link or a picture besides."""
     dice = voice.dice
     if is_short:
@@ -375,41 +376,57 @@ def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
     return "\n\n".join(" ".join(part) for part in ([*first, *lines], last) if part)
 
 
-def draw_comments(
-    seed: int, now: datetime, submissions: list[Submission], users: list[User], scale: Scale = "standard"
-) -> list[Comment]:
+@dataclass
+class Draft:
+    """A comment that has no number yet; `parent` is the place of what it answers among the drafts."""
+
+    moment: datetime
+    submission_id: int
+    parent: int | None
+    user: User
+    body: str
+    tone: Tone
+
+
+def numbered(drafts: list[Draft]) -> tuple[list[Comment], dict[int, int]]:
+    """Return the comments, the oldest first, and their numbers by the places of their drafts."""
+    order = sorted(range(len(drafts)), key=lambda place: (drafts[place].moment, place))
+    ids = {place: comment_id for comment_id, place in enumerate(order, 1)}
+    comments = []
+    for place in order:
+        draft = drafts[place]
+        parent = None if draft.parent is None else ids[draft.parent]
+        comments.append(Comment(ids[place], draft.submission_id, parent, draft.user, draft.body, draft.tone, draft.moment))
+    return comments, ids
+
+
+def wanted_comments(dice: Dice, sizes: Sizes, age: timedelta) -> int:
+    """Return how many comments a thread gets; one that is new has few."""
+    lengths, weights = zip(*sizes.comments, strict=True)
+    wanted = dice.between(*dice.weigh(lengths, weights))
+    return wanted // 3 if age < timedelta(hours=3) else wanted
+
+
+def draw_comments(seed: int, now: datetime, submissions: list[Submission], users: list[User]) -> list[Comment]:
     """Return the comments, the oldest first; a comment is younger than what it answers."""
     dice = Dice(f"forum/comments/{seed}")
-    voice, authors = Voice(seed, dice, scale), Authors(users)
-    lengths, weights = zip(*SIZES[scale].comments, strict=True)
-    drafts: list[tuple[datetime, int, int | None, User, str, Tone]] = []
+    voice, authors, drafts = Voice(seed, dice), Authors(users), list[Draft]()
     for submission in submissions:
-        wanted = dice.between(*dice.weigh(lengths, weights))
-        if (now - submission.created_at).total_seconds() < 3 * 3600:
-            wanted //= 3
         first = len(drafts)
-        for _ in range(wanted):
+        for _ in range(wanted_comments(dice, SIZES["standard"], now - submission.created_at)):
             parent = dice.between(first, len(drafts) - 1) if len(drafts) > first and dice.chance(55) else None
             user = authors.draw(dice)
-            tone = _tone(dice, user)
-            since = submission.created_at if parent is None else drafts[parent][0]
-            body = _remark(voice, submission.forum, tone)
-            drafts.append((later(dice, since, now), submission.submission_id, parent, user, body, tone))
+            tone: Tone = dice.weigh(("good", "neutral", "bad"), (20, 25, 55) if user.is_grumpy else (45, 45, 10))
+            since = submission.created_at if parent is None else drafts[parent].moment
+            parts = [voice.say(tone, submission.forum), voice.say("reasons", submission.forum)]
+            parts += [
+                voice.say(kind, submission.forum) for kind, percent in (("reasons", 30), ("tails", 35)) if dice.chance(percent)
+            ]
+            body = " ".join(dict.fromkeys(parts))
+            drafts.append(Draft(later(dice, since, now), submission.submission_id, parent, user, body, tone))
     for index in dice.some(range(len(drafts) // 3, len(drafts)), OWN_COMMENTS):
-        moment, submission_id, parent, _, body, _ = drafts[index]
-        drafts[index] = (moment, submission_id, parent, users[ME - 1], body, dice.pick(("good", "neutral")))
-    order = sorted(range(len(drafts)), key=lambda index: (drafts[index][0], index))
-    number = {index: place for place, index in enumerate(order, 1)}
-    comments = []
-    for index in order:
-        moment, submission_id, parent, user, body, tone = drafts[index]
-        parent_id = None if parent is None else number[parent]
-        comments.append(Comment(number[index], submission_id, parent_id, user, body, tone, moment))
-    return comments
-
-
-def _tone(dice: Dice, user: User) -> Tone:
-    return dice.weigh(("good", "neutral", "bad"), (20, 25, 55) if user.is_grumpy else (45, 45, 10))
+        drafts[index].user, drafts[index].tone = users[ME - 1], dice.pick(("good", "neutral"))
+    return numbered(drafts)[0]
 
 
 def later(dice: Dice, since: datetime, now: datetime) -> datetime:
@@ -417,13 +434,3 @@ def later(dice: Dice, since: datetime, now: datetime) -> datetime:
     room = max(0.0, min((now - since).total_seconds() - 60, 3 * 86400))
     share = (dice.below(10_000) + 1) / 10_000
     return since + timedelta(seconds=int(room * share**2) + 1)
-
-
-def _remark(voice: Voice, forum: Forum, tone: Tone) -> str:
-    dice = voice.dice
-    parts = [voice.say(tone, forum), voice.say("reasons", forum)]
-    if dice.chance(30):
-        parts.append(voice.say("reasons", forum))
-    if dice.chance(35):
-        parts.append(voice.say("tails", forum))
-    return " ".join(dict.fromkeys(parts))
