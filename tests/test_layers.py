@@ -168,10 +168,9 @@ SHARED = {
     "layout": {"country"},
     "kit": {"country", "layout"},
     "catalogue": set(),
-    "sources": set(),
     "changes": {"catalogue"},
     "planting": {"catalogue"},
-    "world": {"catalogue", "changes", "planting", "sources", "country", "kit", "layout"},
+    "world": {"catalogue", "changes", "planting", "country", "kit", "layout"},
 }
 """What each shared part of `sites` may import of the others. A site may import the first four."""
 

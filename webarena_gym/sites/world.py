@@ -5,8 +5,10 @@ memory, and in a large world on what it writes over the files (`Databases`), so 
 by the generators' sources (`sources`), so a new generator never meets an old world.
 """
 
+import ast
 import hashlib
 import os
+import re
 import sqlite3
 import sys
 import tempfile
@@ -24,7 +26,6 @@ from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
 from webarena_gym.pages.page import Network, WSGIApplication
 from webarena_gym.progress import Progress
-from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes, overlay_changes
 from webarena_gym.sites.country.dice import Scale
@@ -201,8 +202,9 @@ class Databases(Mapping[str, Database]):
 def load_site(name: str) -> Site:
     """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light."""
     site: Site = import_module(f"webarena_gym.sites.{name}.site").site
-    for file in sorted(Path(__file__).parent.glob(f"{name}/views/[a-z]*.py")):
-        import_module(f"webarena_gym.sites.{name}.views.{file.stem}")
+    folder = Path(__file__).parent
+    for file in sorted([*folder.glob(f"{name}/views.py"), *folder.glob(f"{name}/views/[a-z]*.py")]):
+        import_module(".".join(("webarena_gym", "sites", *file.relative_to(folder).with_suffix("").parts)))
     return site
 
 
@@ -253,10 +255,71 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "webarena_gym"
 
 
+_PACKAGE = Path(__file__).parent.parent
+_FILE_NAME = re.compile(r"[\w-]+\.\w+")
+
+
+def digest(database: str, package: Path = _PACKAGE) -> str:
+    """Return 16 hexadecimal digits that tell the sources of a database's generator from those of other versions."""
+    digested = hashlib.sha256()
+    for file in sources(database, package):
+        content = file.read_bytes()
+        digested.update(f"{file.relative_to(package).as_posix()} {len(content)}\n".encode() + content)
+    return digested.hexdigest()[:16]
+
+
+def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
+    """Return the files that decide what is in a database, in a fixed order: schema, generator, what it imports, and its data.
+
+    Views and templates are none of them, so that a change to a page leaves the worlds as they are.
+
+    Imports are followed from the module `world` of a site through all modules of this package. A folder's `__init__` is followed
+    where something is imported from it, and not where a module beside it is. Data are those files that stand beside a module
+    and are named in it, and the text files of a folder that is named so.
+    """
+    site = package / "sites" / database
+    found = {file for file in (site / "schema.sql", site / "schema_large.sql") if file.is_file()}
+    new = {site / "world.py"}
+    while new:
+        file = new.pop()
+        found.add(file)
+        if file.suffix == ".py":
+            new |= references(file, package) - found
+    return sorted(found)
+
+
 @cache
-def _version(name: str) -> str:
-    """Return what tells the generator of a database from those of other versions."""
-    return sources.digest(name)
+def references(file: Path, package: Path) -> frozenset[Path]:
+    """Return the files of the package that a module imports or names."""
+    return frozenset(_references(file, package))
+
+
+def _references(file: Path, package: Path) -> Iterator[Path]:
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                yield from _module(f"{node.module}.{alias.name}", package) or _module(node.module, package)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _module(alias.name, package)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE_NAME.fullmatch(node.value):
+            data = file.parent / node.value
+            if data.is_file():
+                yield data
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            yield from sorted((file.parent / node.value).glob("*.txt"))
+
+
+def _module(name: str, package: Path) -> list[Path]:
+    """Return the file of a module of the package; none for what is no module, or another package's."""
+    top, *parts = name.split(".")
+    if top != package.name:
+        return []
+    place = package.joinpath(*parts)
+    return [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
+
+
+_version = cache(digest)
 
 
 def generators() -> str:

@@ -3,17 +3,22 @@
 Every site is written once, in the plain layout. Any other layout is drawn from a seed and re-shapes the finished pages, for
 all sites alike, so that a world can be met in a form in which no agent has seen it. Whatever it changes, forms send what they
 sent before, and the second of two elements of one name stays the second: a way through the plain sites, with its labels
-translated, is a way through these.
+translated, is a way through these. Re-shaping adds nothing that can be used, and takes nothing away; parts change places only
+where that leaves elements of one name in their order.
 """
 
+import hashlib
 import json
 import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser, builder, tostring
 
 from webarena_gym.sites.country.dice import Dice, is_held_out, share
-from webarena_gym.sites.layout.shapes import Shape
 
 _TABLE = Path(__file__).parent / "wording.json"
 _DEEPEST = 4  # labels in each other; ours go two deep, what people write may go on and on
@@ -55,6 +60,368 @@ class Wording:
             if found := pattern.fullmatch(text):
                 return self.label(found.group(1), deep - 1).join(wording)
         return text
+
+
+_FONTS = (
+    "Georgia, 'Times New Roman', serif", "Verdana, Geneva, sans-serif", "'Trebuchet MS', 'Gill Sans', sans-serif",
+    "'Courier New', Courier, monospace", "Tahoma, 'Segoe UI', sans-serif", "Cambria, Palatino, serif",
+)  # fmt: skip
+_FONT_SIZES = (14, 16, 17, 15, 18, 13)  # pixels
+_CORNERS = (0, 3, 14, 8, 20, 1)  # pixels
+_BRANDS = ("--brand", "--link")
+
+
+def style_sheet(seed: int) -> str:
+    """Return the rules that a layout adds to every page."""
+    dice = Dice(f"layout/{seed}/looks")
+    hue, turn = dice.below(360), dice.between(90, 270)
+    font, size, corner = (dice.pick(share(values, seed)) for values in (_FONTS, _FONT_SIZES, _CORNERS))
+    colours = "".join(f"{name}:hsl({hue} 60% 27%);" for name in _BRANDS)
+    colours += f"--brand-dark:hsl({hue} 60% 20%);--accent:hsl({(hue + turn) % 360} 60% 27%);--menu:hsl({hue} 45% 15%);"
+    colours += f"--ground:hsl({hue} 30% 96%);--line:hsl({hue} 20% 85%)"
+    return f"""
+:root:not(.night-on, .night-auto) {{ {colours} }}
+@media (prefers-color-scheme: light) {{ .night-auto {{ {colours} }} }}
+body {{ font-family: {font}; font-size: {size}px }}
+button, .button, input, select, textarea, .card, fieldset, table {{ border-radius: {corner}px }}
+.as-is {{ display: contents; list-style: none }}
+.records {{ display: grid; grid-template-columns: minmax(0, 1fr); gap: .6rem; margin: .6rem 0; padding: 0; list-style: none }}
+.records > * {{ padding: .6rem .9rem; border: 1px solid var(--line); border-radius: {corner}px; background: var(--paper, #fff) }}
+.record {{ margin: 0 }}
+dl.record {{ display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: .2rem 1rem }}
+.record dd {{ margin: 0; overflow-wrap: anywhere }}
+.record .number {{ text-align: left }}
+.heads {{ display: flex; flex-wrap: wrap; gap: .3rem 1rem }}
+"""
+
+
+_NAMED = ("a", "button", "summary", "label", "input", "select", "textarea")
+
+
+def names(part: HtmlElement) -> dict[str, None]:
+    """Return every text by which something usable in a part of a page might be called, in order."""
+    found: dict[str, None] = {}
+    for element in part.iter(*_NAMED):
+        attributes = element.attrib
+        if attributes.get("type") == "hidden":
+            continue
+        if "aria-label" in attributes:
+            found[attributes["aria-label"]] = None
+            continue
+        texts = [element.text_content()] if element.tag not in ("select", "textarea") else []
+        texts += [attributes.get(name, "") for name in ("placeholder", "title", "name", "value")]
+        found |= dict.fromkeys(" ".join(text.split()) for text in texts if text.strip())
+    return found
+
+
+def are_apart(*parts: HtmlElement) -> bool:
+    """Say whether parts of a page have no name in common, so that they may change places."""
+    found = [names(part) for part in parts]
+    return len(set().union(*found)) == sum(map(len, found))
+
+
+def has_text_behind(part: HtmlElement) -> bool:
+    """Say whether a text follows a part directly, which belongs there."""
+    return bool((part.tail or "").strip())
+
+
+def move_behind(part: HtmlElement, place: HtmlElement) -> bool:
+    """Move a part behind a later sibling, if nothing that it passes has a name in common with it; say whether it moved."""
+    passed = []
+    for following in part.itersiblings():
+        passed.append(following)
+        if following is place:
+            break
+    taken = set().union(*map(names, passed))
+    if place not in passed or has_text_behind(part) or has_text_behind(place) or not taken.isdisjoint(names(part)):
+        return False
+    place.addnext(part)
+    return True
+
+
+def replace_by(part: HtmlElement, others: Sequence[HtmlElement]) -> None:
+    """Put other parts where one stands."""
+    for other in others:
+        part.addprevious(other)
+    if others:
+        others[-1].tail = part.tail
+        part.tail = None
+        part.getparent().remove(part)
+    else:
+        part.drop_tree()
+
+
+def enclose(parts: Sequence[HtmlElement], wrapper: HtmlElement) -> None:
+    """Put a wrapper around neighbouring parts, and the texts behind them."""
+    if parts:
+        parts[0].addprevious(wrapper)
+        wrapper.extend(parts)
+
+
+_BLOCKS = ("p", "div", "ul", "ol", "form", "table", "dl", "pre", "section", "article", "blockquote")
+_ARROWS = " ↑↓"
+
+
+def table_as_records(table: HtmlElement, form: str) -> None:
+    """Replace a table by records that say each cell's column: a "list" of definitions, "cards", or "lines".
+
+    A table with merged cells, or with tables in it, stays as it is, and so does one with headings on two sides.
+    """
+    rows = list(table.iter("tr"))
+    cells = [cell for row in rows for cell in row]
+    if not rows or next(table.iterdescendants("table"), None) is not None or any(_is_merged(cell) for cell in cells):
+        return
+    head = rows[0]
+    if head.getparent().tag != "thead":
+        if all([cell.tag for cell in row] == ["th", "td"] for row in rows):
+            replace_by(table, [_record([(row[0], row[1]) for row in rows], form)])
+        return
+    if any(len(row) != len(head) for row in rows):
+        return
+    titles = [" ".join(cell.text_content().split()).rstrip(_ARROWS) for cell in head]
+    items = [
+        (builder.ARTICLE if form == "cards" else builder.LI)(
+            _record([(builder.SPAN(title), cell) for title, cell in zip(titles, row, strict=True)], form)
+        )
+        for row in rows[1:]
+    ]
+    records = (builder.DIV if form == "cards" else builder.UL)({"class": "records"}, *items)
+    controls = [_moved(cell, builder.SPAN()) for cell in head if next(cell.iter("a", "button", "input"), None) is not None]
+    replace_by(table, [*([builder.DIV({"class": "heads"}, *controls)] if controls else []), *([records] if items else [])])
+
+
+def definitions_as_table(definitions: HtmlElement) -> None:
+    """Replace a list of definitions, where one term has one meaning, by a table of two columns."""
+    children = list(definitions)
+    if not children or [child.tag for child in children] != ["dt", "dd"] * (len(children) // 2):
+        return
+    rows = [
+        builder.TR(_moved(term, builder.TH({"scope": "row"})), _moved(meaning, builder.TD()))
+        for term, meaning in zip(children[::2], children[1::2], strict=True)
+    ]
+    table = builder.TABLE(*rows)
+    table.attrib.update(definitions.attrib)
+    replace_by(definitions, [table])
+
+
+def _is_merged(cell: HtmlElement) -> bool:
+    return "colspan" in cell.attrib or "rowspan" in cell.attrib
+
+
+def _record(pairs: Sequence[tuple[HtmlElement, HtmlElement]], form: str) -> HtmlElement:
+    """Return titles and cells as one record."""
+    if form == "lines" and not any(next(cell.iter(*_BLOCKS), None) is not None for _, cell in pairs):
+        parts = [part for pair in pairs for part in _as_line(*pair, end="; ")]
+        parts[-1].tail = None
+        return builder.P({"class": "record"}, *parts)
+    if form == "cards":
+        return builder.DIV({"class": "record"}, *[builder.DIV(*_as_line(*pair)) for pair in pairs])
+    parts = [part for title, cell in pairs for part in (_moved(title, builder.DT()), _moved(cell, builder.DD()))]
+    return builder.DL({"class": "record"}, *parts)
+
+
+def _as_line(title: HtmlElement, cell: HtmlElement, end: str = "") -> list[HtmlElement]:
+    """Return a title, if there is any, and a cell as they stand in one line."""
+    named = _moved(title, builder.B())
+    meaning = _moved(cell, builder.DIV() if next(cell.iter(*_BLOCKS), None) is not None else builder.SPAN())
+    meaning.tail = end
+    if not named.text_content().strip():
+        return [meaning]
+    named.tail = ": "
+    return [named, meaning]
+
+
+def _moved(source: HtmlElement, target: HtmlElement) -> HtmlElement:
+    """Move all that is in one element into another."""
+    target.text = source.text
+    target.extend(list(source))
+    if "class" in source.attrib:
+        target.set("class", source.get("class"))
+    return target
+
+
+_LABELLED = tuple("title h1 h2 h3 h4 h5 h6 a button summary label legend th dt caption option".split())  # noqa: SIM905
+_ATTRIBUTES = ("aria-label", "placeholder", "title")
+_BUTTON_TYPES = ("submit", "button", "reset")
+_NO_LABEL = frozenset({"select", "textarea", "script", "style", "svg", "template", "noscript"})
+
+
+class _Text(NamedTuple):
+    """A text of a page: that which an element begins with, or the one behind it."""
+
+    element: HtmlElement
+    is_tail: bool
+
+    @property
+    def value(self) -> str:
+        return (self.element.tail if self.is_tail else self.element.text) or ""
+
+    def write(self, value: str) -> None:
+        if self.is_tail:
+            self.element.tail = value
+        else:
+            self.element.text = value
+
+
+def reword(root: HtmlElement, label: Callable[[str], str]) -> None:
+    """Translate every label of a page: texts of links, buttons, headings and the like, and attributes that name an element."""
+    done: set[_Text] = set()
+    for element in root.iter(*_LABELLED):
+        if element.tag == "option" and "value" not in element.attrib:
+            element.set("value", " ".join((element.text or "").split()))  # an option without a value sends its text
+        texts = [text for text in _texts(element) if text.value.strip()]
+        if done.intersection(texts) or any(image.get("alt") for image in element.iter("img")):
+            continue
+        plain = " ".join("".join(text.value for text in texts).split())
+        wording = label(plain)
+        if wording != plain:
+            done.update(texts)
+            _replace(texts, wording)
+    for element in root.iter("*"):
+        for name in _ATTRIBUTES:
+            if name in element.attrib:
+                element.set(name, label(element.attrib[name]))
+    for button in root.iter("input"):
+        if button.get("type") in _BUTTON_TYPES and "value" in button.attrib and "name" not in button.attrib:
+            button.set("value", label(button.get("value")))
+
+
+def _replace(texts: list[_Text], wording: str) -> None:
+    """Put a label where the first of its texts stands, with the space that was around the whole."""
+    first, last = texts[0].value, texts[-1].value
+    before, after = first[: len(first) - len(first.lstrip())], last[len(last.rstrip()) :]
+    for text in texts[1:]:
+        text.write("")
+    texts[0].write(before + wording + after)
+
+
+def _texts(element: HtmlElement) -> Iterator[_Text]:
+    """Yield the texts that a person reads in an element, in order, without those of fields."""
+    if element.tag in _NO_LABEL or "hidden" in element.attrib or element.get("aria-hidden") == "true":
+        return
+    yield _Text(element, is_tail=False)
+    for child in element:
+        if isinstance(child.tag, str):
+            yield from _texts(child)
+        yield _Text(child, is_tail=True)
+
+
+_PARSER = HTMLParser(encoding="utf-8", huge_tree=True)
+_IN_FIXED_ORDER = re.compile("crumb|pages|pagination|contents|letters", re.IGNORECASE)
+
+
+class Shape:
+    """Changes that one layout makes to pages. `label` translates labels."""
+
+    def __init__(self, seed: int, label: Callable[[str], str]) -> None:
+        dice = Dice(f"layout/{seed}/shape")
+        self._seed = seed
+        self._label = label
+        self._theme = f"theme-{self._rank('theme')[:6]}"
+        self._style = style_sheet(seed)
+        self._records = dice.pick(("", *share(("list", "cards", "lines"), seed)))
+        self._has_definition_tables = dice.chance(50)
+        self._has_lists_of_links = dice.chance(50)
+        self._has_menu_last = dice.chance(40)
+        self._has_side_last = dice.chance(50)
+        self._has_sections = dice.chance(50)
+        self._message_place = dice.pick(share(("above all", "below the heading", "below all"), seed))
+        self._depth = dice.below(3)
+
+    def rebuild(self, html: str) -> str:
+        """Return a plain page re-shaped; a page of this shape as it is."""
+        root = _parse(html)
+        body = None if root is None else root.find("body")
+        if root is None or body is None or self._theme in body.get("class", "").split():
+            return html
+        body.set("class", f"{body.get('class', '')} {self._theme}".strip())
+        for head in root.iterchildren("head"):
+            head.append(builder.STYLE(self._style))
+        reword(root, self._label)
+        self._order(body)
+        if self._has_definition_tables:
+            for definitions in list(body.iter("dl")):
+                definitions_as_table(definitions)
+        if self._records:
+            for table in list(body.iter("table")):
+                table_as_records(table, self._records)
+        for main in body.iterchildren("main"):
+            self._place(body, main)
+            self._wrap(main)
+        page: str = tostring(root, encoding="unicode", doctype="<!doctype html>")
+        return page
+
+    def _order(self, body: HtmlElement) -> None:
+        """Put menus and bars into the order of this layout."""
+        for navigation in list(body.iter("nav")):
+            if not _IN_FIXED_ORDER.search(f"{navigation.get('class')} {navigation.get('aria-label')}"):
+                for links in [navigation, *navigation.iter("ul")]:
+                    self._shuffle(links)
+                if self._has_lists_of_links:
+                    _list_links(navigation)
+        for bar in body.iterchildren("header", "footer"):
+            self._shuffle(bar)
+
+    def _shuffle(self, parent: HtmlElement) -> None:
+        """Sort the children of an element by their names, in a way that is the same on every page."""
+        children = list(parent)
+        if all(names(child) and not has_text_behind(child) for child in children) and are_apart(*children):
+            parent[:] = sorted(children, key=lambda child: self._rank(next(iter(names(child)))))
+
+    def _rank(self, name: str) -> str:
+        return hashlib.sha256(f"layout/{self._seed}/{name}".encode()).hexdigest()
+
+    def _place(self, body: HtmlElement, main: HtmlElement) -> None:
+        """Change the places of menus, side bars and messages."""
+        if self._has_menu_last:
+            for navigation in list(body.iterchildren("nav")):
+                move_behind(navigation, main)
+        if self._has_side_last:
+            for side in [*main.iter("aside"), *main.xpath(".//nav[@class = 'side']")]:
+                following = side.getnext()
+                if following is not None and move_behind(side, following):
+                    side.set("style", "order: -1")  # the columns of the style sheet stay as wide as they were
+        messages = [part for part in main if part.get("role") in ("status", "alert") and not names(part)]
+        heading = next((part for part in main if next(part.iter("h1"), None) is not None), None)
+        for message in messages:
+            if self._message_place == "below all":
+                main.append(message)
+            elif self._message_place == "below the heading" and heading is not None:
+                heading.addnext(message)
+
+    def _wrap(self, main: HtmlElement) -> None:
+        """Put what is in the main part into sections, one for each heading, and into wrappers."""
+        if self._has_sections:
+            for section in list(_sections(main)):
+                enclose(section, builder.SECTION({"class": "as-is"}))
+        for _ in range(self._depth):
+            enclose(list(main), builder.DIV({"class": "as-is"}))
+
+
+def _parse(html: str) -> HtmlElement | None:
+    try:
+        return etree.fromstring(html.encode(), _PARSER)
+    except etree.XMLSyntaxError:
+        return None
+
+
+def _list_links(navigation: HtmlElement) -> None:
+    """Make a list of the links that stand side by side in a menu."""
+    links = list(navigation)
+    if links and all(link.tag == "a" and not has_text_behind(link) for link in links) and not (navigation.text or "").strip():
+        navigation[:] = [builder.UL({"class": "as-is"}, *[builder.LI({"class": "as-is"}, link) for link in links])]
+
+
+def _sections(main: HtmlElement) -> Iterator[Sequence[HtmlElement]]:
+    """Yield each second heading of the main part with what follows it, up to the next."""
+    section: list[HtmlElement] = []
+    for child in main:
+        if child.tag == "h2":
+            yield section
+            section = []
+        if section or child.tag == "h2":
+            section.append(child)
+    yield section
 
 
 Variation = Literal["content", "layout"]
@@ -110,6 +477,4 @@ def layout_of(world_seed: int, variation: Variation) -> Layout:
     return _drawn(world_seed) if variation == "layout" else PLAIN
 
 
-@cache
-def _drawn(seed: int) -> Layout:
-    return Layout(seed)
+_drawn = cache(Layout)

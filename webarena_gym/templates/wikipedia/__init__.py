@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from webarena_gym.sites.wikipedia.markup import path
-from webarena_gym.sites.wikipedia.views.articles import MEMBERS_PER_PAGE
+from webarena_gym.sites.wikipedia.views import MEMBERS_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import turn_pages

@@ -1,1 +1,0 @@
-"""The map's pages, one module for each noun; importing them registers their routes."""

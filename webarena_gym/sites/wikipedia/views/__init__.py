@@ -1,1 +1,0 @@
-"""The encyclopedia's pages, one module for each noun; importing them registers their routes."""
