@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.gitlab.world_projects import licenses
-from webarena_gym.sites.kit.database import first, insert, one
+from webarena_gym.sites.kit.database import first, insert, one, update
 
 LONGEST_FILE = 100_000  # characters
 _BRANCH_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9_-])?")
@@ -42,16 +42,17 @@ def branch_and_path(db: sqlite3.Connection, project: sqlite3.Row, address: str) 
     raise NotFound
 
 
+_FILES = "SELECT f.path, f.content, c.* FROM file f JOIN git_commit c USING (commit_id) WHERE branch_id = ?"
+
+
 def files(db: sqlite3.Connection, branch_id: int) -> list[sqlite3.Row]:
     """Return the files of a branch with their last commits, by path."""
-    query = "SELECT f.path, f.content, c.* FROM file f JOIN git_commit c USING (commit_id) WHERE branch_id = ? ORDER BY path"
-    return db.execute(query, (branch_id,)).fetchall()
+    return db.execute(f"{_FILES} ORDER BY path", (branch_id,)).fetchall()
 
 
 def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
     """Return a file of a branch with its last commit. Raises NotFound."""
-    query = "SELECT f.path, f.content, c.* FROM file f JOIN git_commit c USING (commit_id) WHERE branch_id = ? AND path = ?"
-    return one(db, query, (branch_id, path))
+    return one(db, f"{_FILES} AND path = ?", (branch_id, path))
 
 
 def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[Entry]:
@@ -77,11 +78,10 @@ def branch_complaint(db: sqlite3.Connection, project_id: int, name: str) -> str:
         return f"The branch name {name[:100]} is not valid. Use letters, digits, dashes, dots and single slashes."
     if find_branch(db, project_id, name):
         return f"A branch called {name} already exists."
-    rows = db.execute("SELECT name FROM branch WHERE project_id = ? ORDER BY name", (project_id,))
-    clash = next(
-        (row["name"] for row in rows if f"{row['name']}/".startswith(f"{name}/") or name.startswith(f"{row['name']}/")), ""
-    )
-    return f"The branch name {name} is in the way of the branch {clash}." if clash else ""
+    for (other,) in db.execute("SELECT name FROM branch WHERE project_id = ? ORDER BY name", (project_id,)):
+        if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
+            return f"The branch name {name} is in the way of the branch {other}."
+    return ""
 
 
 def path_complaint(db: sqlite3.Connection, branch_id: int | None, path: str) -> str:
@@ -104,14 +104,12 @@ def path_complaint(db: sqlite3.Connection, branch_id: int | None, path: str) -> 
 def create_branch(db: sqlite3.Connection, project_id: int, name: str, source: sqlite3.Row | None) -> sqlite3.Row:
     """Add a branch with everything that another one has, or an empty one, and return it."""
     head_id = source["head_id"] if source else None
-    db.execute("INSERT INTO branch (project_id, name, head_id) VALUES (?, ?, ?)", (project_id, name, head_id))
-    branch = find_branch(db, project_id, name)
-    assert branch is not None
+    branch_id = insert(db, "branch", project_id=project_id, name=name, head_id=head_id)
     if source:
-        values = (branch["branch_id"], source["branch_id"])
+        values = (branch_id, source["branch_id"])
         db.execute("INSERT INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?", values)
         db.execute("INSERT INTO file SELECT ?, path, content, commit_id FROM file WHERE branch_id = ?", values)
-    return branch
+    return one(db, "SELECT * FROM branch WHERE branch_id = ?", (branch_id,))
 
 
 def delete_branch(db: sqlite3.Connection, branch_id: int) -> None:
@@ -125,38 +123,30 @@ def commit(
     changes: Mapping[str, str | None], now: str,
 ) -> str:  # fmt: skip
     """Add a commit to a branch and return its name. `changes` has the new text of each file, None for one that goes."""
-    project_id, title = branch["project_id"], message.partition("\n")[0][:255]
-    head = db.execute("SELECT head_id FROM branch WHERE branch_id = ?", (branch["branch_id"],)).fetchone()["head_id"]
-    (last,) = db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'").fetchone()
+    branch_id, project_id = branch["branch_id"], branch["project_id"]
+    (head,) = one(db, "SELECT head_id FROM branch WHERE branch_id = ?", (branch_id,))
+    (last,) = one(db, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'")
     sha = hashlib.sha1(f"{project_id}/{head}/{last}/{now}/{message}".encode(), usedforsecurity=False).hexdigest()
-    commit_id = db.execute(
-        """
-        INSERT INTO git_commit (project_id, sha, parent_id, author_id, author_name, author_email, title, message, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            *(project_id, sha, head, author["user_id"], author["name"], author["email"]),
-            *(title, message.partition("\n")[2].strip(), now),
-        ),
-    ).lastrowid
+    title, _, text = message.partition("\n")
+    commit_id = insert(
+        db, "git_commit", project_id=project_id, sha=sha, parent_id=head, author_id=author["user_id"], author_name=author["name"],
+        author_email=author["email"], title=title[:255], message=text.strip(), created_at=now,
+    )  # fmt: skip
     for path, after in sorted(changes.items()):
-        key = (branch["branch_id"], path)
-        row = db.execute("SELECT content FROM file WHERE branch_id = ? AND path = ?", key).fetchone()
+        row = first(db, "SELECT content FROM file WHERE branch_id = ? AND path = ?", (branch_id, path))
         kind = "deleted" if after is None else "modified" if row else "added"
         values = (commit_id, path, kind, row["content"] if row else "", after or "")
         db.execute("INSERT INTO file_change VALUES (?, ?, ?, ?, ?)", values)
         if after is None:
-            db.execute("DELETE FROM file WHERE branch_id = ? AND path = ?", key)
+            db.execute("DELETE FROM file WHERE branch_id = ? AND path = ?", (branch_id, path))
         else:
-            db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?)", (*key, after, commit_id))
-    db.execute("INSERT INTO commit_branch VALUES (?, ?)", (branch["branch_id"], commit_id))
-    db.execute("UPDATE branch SET head_id = ? WHERE branch_id = ?", (commit_id, branch["branch_id"]))
-    db.execute("UPDATE project SET last_activity_at = ? WHERE project_id = ?", (now, project_id))
+            db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?)", (branch_id, path, after, commit_id))
+    insert(db, "commit_branch", branch_id=branch_id, commit_id=commit_id)
+    update(db, "branch", "branch_id", branch_id, head_id=commit_id)
+    update(db, "project", "project_id", project_id, last_activity_at=now)
     if "LICENSE" in changes:
-        db.execute(
-            "UPDATE project SET license = ? WHERE project_id = ? AND default_branch = ?",
-            (license_of(changes["LICENSE"]), project_id, branch["name"]),
-        )
+        query = "UPDATE project SET license = ? WHERE project_id = ? AND default_branch = ?"
+        db.execute(query, (license_of(changes["LICENSE"]), project_id, branch["name"]))
     return sha
 
 
@@ -178,50 +168,19 @@ def copy_repository(db: sqlite3.Connection, source: sqlite3.Row, project_id: int
     if trunk is None:
         return
     new_id: dict[int | None, int | None] = {None: None}
-    rows = db.execute(
-        "SELECT c.* FROM git_commit c JOIN commit_branch USING (commit_id) WHERE branch_id = ? ORDER BY commit_id",
-        (trunk["branch_id"],),
-    ).fetchall()
+    query = "SELECT c.* FROM git_commit c JOIN commit_branch USING (commit_id) WHERE branch_id = ? ORDER BY commit_id"
+    rows = db.execute(query, (trunk["branch_id"],)).fetchall()
     for row in rows:
-        values = (project_id, row["sha"], new_id.get(row["parent_id"]), *tuple(row)[4:])
-        new_id[row["commit_id"]] = db.execute(
-            """
-            INSERT INTO git_commit (project_id, sha, parent_id, author_id, author_name, author_email, title, message, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            values,
-        ).lastrowid
-        db.execute(
-            "INSERT INTO file_change SELECT ?, path, kind, before, after FROM file_change WHERE commit_id = ?",
-            (new_id[row["commit_id"]], row["commit_id"]),
-        )
-    branch_id = insert(
-        db, "branch", project_id=project_id, name=trunk["name"], head_id=new_id[trunk["head_id"]], is_protected=1
-    )
+        copied = dict(row) | {"project_id": project_id, "parent_id": new_id.get(row["parent_id"])}
+        old = copied.pop("commit_id")
+        new_id[old] = insert(db, "git_commit", **copied)
+        query = "INSERT INTO file_change SELECT ?, path, kind, before, after FROM file_change WHERE commit_id = ?"
+        db.execute(query, (new_id[old], old))
+    head_id = new_id[trunk["head_id"]]
+    branch_id = insert(db, "branch", project_id=project_id, name=trunk["name"], head_id=head_id, is_protected=1)
     db.executemany("INSERT INTO commit_branch VALUES (?, ?)", [(branch_id, new_id[row["commit_id"]]) for row in rows])
     for row in db.execute("SELECT path, content, commit_id FROM file WHERE branch_id = ?", (trunk["branch_id"],)).fetchall():
         db.execute("INSERT INTO file VALUES (?, ?, ?, ?)", (branch_id, row["path"], row["content"], new_id[row["commit_id"]]))
-
-
-def merge(db: sqlite3.Connection, source: sqlite3.Row, target: sqlite3.Row, author: sqlite3.Row, message: str, now: str) -> str:
-    """Bring a branch's commits and the files that they changed into another by one merge commit, and return its name."""
-    changed = db.execute(
-        """
-        SELECT DISTINCT path FROM file_change
-        WHERE commit_id IN (SELECT commit_id FROM commit_branch WHERE branch_id = ?)
-            AND commit_id NOT IN (SELECT commit_id FROM commit_branch WHERE branch_id = ?)
-        ORDER BY path
-        """,
-        (source["branch_id"], target["branch_id"]),
-    ).fetchall()
-    there = {row["path"]: row["content"] for row in files(db, source["branch_id"])}
-    present = {row["path"]: row["content"] for row in files(db, target["branch_id"])}
-    changes = {row["path"]: there.get(row["path"]) for row in changed if there.get(row["path"]) != present.get(row["path"])}
-    db.execute(
-        "INSERT OR IGNORE INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?",
-        (target["branch_id"], source["branch_id"]),
-    )
-    return commit(db, target, author, message, changes, now)
 
 
 CONTEXT = 3  # unchanged lines around a change
@@ -238,58 +197,42 @@ class Change(NamedTuple):
 
 
 def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Row], list[Change]]:
-    """Return the commits of a merge request, the newest first, and what they do to files all together."""
-    if item["state"] == "merged":
-        commits = merged_commit(db, item)
-    else:
+    """Return the commits of a merge request, the newest first, and what they do to files all together, by path.
+
+    Those of one that was merged are the commit that merged it, or none when there is no record of it.
+    """
+    if item["state"] != "merged":
         commits = commits_between(db, item["project_id"], item["source_branch"], item["target_branch"])
-    return commits, net_changes(db, commits)
+    else:
+        commits = db.execute(
+            f"{_COMMITS} WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1",
+            (item["project_id"], merge_title(item), item["merged_at"]),
+        ).fetchall()
+    first: dict[str, sqlite3.Row] = {}
+    last: dict[str, sqlite3.Row] = {}
+    for commit in reversed(commits):
+        for row in db.execute("SELECT * FROM file_change WHERE commit_id = ? ORDER BY path", (commit["commit_id"],)):
+            first.setdefault(row["path"], row)
+            last[row["path"]] = row
+    changes = []
+    for path in sorted(first):
+        before, after = first[path], last[path]
+        existed, exists = before["kind"] != "added", after["kind"] != "deleted"
+        if (existed or exists) and (before["before"], existed) != (after["after"], exists):
+            kind = "deleted" if not exists else "modified" if existed else "added"
+            changes.append(Change(path, kind, before["before"], after["after"]))
+    return commits, changes
+
+
+_COMMITS = "SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id"
 
 
 def commits_between(db: sqlite3.Connection, project_id: int, source: str, target: str) -> list[sqlite3.Row]:
     """Return the commits of the source branch that the target branch has not, the newest first."""
-    return db.execute(
-        """
-        SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
-        WHERE c.commit_id IN (
-            SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name = :source
-        ) AND c.commit_id NOT IN (
-            SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name = :target
-        ) ORDER BY c.created_at DESC, c.commit_id DESC
-        """,
-        {"id": project_id, "source": source, "target": target},
-    ).fetchall()
-
-
-def net_changes(db: sqlite3.Connection, commits: list[sqlite3.Row]) -> list[Change]:
-    """Return what commits, the newest first, do to files all together, by path."""
-    first: dict[str, str] = {}
-    last: dict[str, str] = {}
-    existed: dict[str, bool] = {}
-    exists: dict[str, bool] = {}
-    for commit in reversed(commits):
-        rows = db.execute("SELECT * FROM file_change WHERE commit_id = ? ORDER BY path", (commit["commit_id"],))
-        for row in rows:
-            first.setdefault(row["path"], row["before"])
-            existed.setdefault(row["path"], row["kind"] != "added")
-            last[row["path"]], exists[row["path"]] = row["after"], row["kind"] != "deleted"
-    kinds = {(False, True): "added", (True, True): "modified", (True, False): "deleted"}
-    return [
-        Change(path, kinds[existed[path], exists[path]], first[path], last[path])
-        for path in sorted(first)
-        if (existed[path] or exists[path]) and (first[path], existed[path]) != (last[path], exists[path])
-    ]
-
-
-def merged_commit(db: sqlite3.Connection, item: sqlite3.Row) -> list[sqlite3.Row]:
-    """Return the commit that merged a request, in a list that is empty when there is no record of it."""
-    return db.execute(
-        """
-        SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
-        WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1
-        """,
-        (item["project_id"], merge_title(item), item["merged_at"]),
-    ).fetchall()
+    of_branch = "SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name ="
+    query = f"{_COMMITS} WHERE c.commit_id IN ({of_branch} :source) AND c.commit_id NOT IN ({of_branch} :target)"
+    bound = {"id": project_id, "source": source, "target": target}
+    return db.execute(f"{query} ORDER BY c.created_at DESC, c.commit_id DESC", bound).fetchall()
 
 
 def merge_title(item: sqlite3.Row) -> str:
@@ -310,12 +253,26 @@ def conflict(db: sqlite3.Connection, item: sqlite3.Row, changes: list[Change]) -
     return f"Both branches changed {clash}. Resolve the conflict before you merge." if clash else ""
 
 
-def merge_item(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str) -> None:
-    """Bring the source into the target branch, which must not conflict, by a commit of the user's."""
+def merge(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str) -> None:
+    """Bring the commits of the source and the files that they changed into the target branch, which must not conflict.
+
+    That is one commit of the user's.
+    """
     source, target = (find_branch(db, item["project_id"], item[f"{role}_branch"]) for role in ("source", "target"))
     assert source is not None
     assert target is not None
-    merge(db, source, target, user, f"{merge_title(item)}\n\n{item['title']}\n\nSee merge request !{item['iid']}", now)
+    of_branch = "SELECT commit_id FROM commit_branch WHERE branch_id = ?"
+    changed = db.execute(
+        f"SELECT DISTINCT path FROM file_change WHERE commit_id IN ({of_branch}) AND commit_id NOT IN ({of_branch}) ORDER BY path",
+        (source["branch_id"], target["branch_id"]),
+    ).fetchall()
+    there, present = ({row["path"]: row["content"] for row in files(db, branch["branch_id"])} for branch in (source, target))
+    changes = {path: there.get(path) for (path,) in changed if there.get(path) != present.get(path)}
+    db.execute(
+        "INSERT OR IGNORE INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?",
+        (target["branch_id"], source["branch_id"]),
+    )
+    commit(db, target, user, f"{merge_title(item)}\n\n{item['title']}\n\nSee merge request !{item['iid']}", changes, now)
 
 
 def diff_lines(change: Change) -> list[tuple[str, str]]:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from werkzeug.datastructures import MultiDict
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import Forbidden
 
 from webarena_gym.sites.country.texts import folded, long_date
 from webarena_gym.sites.gitlab.git import Change, conflict
 from webarena_gym.sites.gitlab.queries import VISIBLE
-from webarena_gym.sites.gitlab.site import Field, can, find_project, members_only, my_id, require_role, site
-from webarena_gym.sites.kit.database import first, one
+from webarena_gym.sites.gitlab.site import Field, can, in_project, members_only, my_id, site
+from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import clean, complaints, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -271,42 +271,28 @@ def item_numbered(db: sqlite3.Connection, kind: Kind, project_id: int, iid: int,
 
 def plan_of(db: sqlite3.Connection, kind: Kind, item: sqlite3.Row) -> Plan:
     """Return the plan that an item follows now."""
-    milestone = db.execute(
-        "SELECT milestone_id, title FROM milestone WHERE milestone_id = ?", (item["milestone_id"],)
-    ).fetchone()
-    plan = {
-        "title": item["title"],
-        "description": item["description"],
-        "milestone": Named(*milestone) if milestone else None,
-        "labels": labels_of(db, kind, item[kind.key]),
-        "assignees": people_of(db, kind, item[kind.key], "assignee"),
-    }
+    item_id = item[kind.key]
+    milestone = first(db, "SELECT milestone_id, title FROM milestone WHERE milestone_id = ?", (item["milestone_id"],))
+    labels = f"SELECT label_id, name FROM {kind.table}_label JOIN label USING (label_id) WHERE {kind.key} = ? ORDER BY name"
+    plan = Plan(
+        item["title"],
+        item["description"],
+        milestone=Named(*milestone) if milestone else None,
+        labels=tuple(Named(*row) for row in db.execute(labels, (item_id,))),
+        assignees=people_of(db, kind, item_id, "assignee"),
+    )
     if kind is ISSUE:
-        return Plan(**plan, due_on=item["due_on"] or "", is_confidential=bool(item["is_confidential"]))
-    return Plan(
-        **plan,
-        reviewers=people_of(db, kind, item[kind.key], "reviewer"),
-        is_draft=bool(item["is_draft"]),
-        target_branch=item["target_branch"],
-    )
-
-
-def labels_of(db: sqlite3.Connection, kind: Kind, item_id: int) -> tuple[Named, ...]:
-    """Return the labels of an item by name."""
-    rows = db.execute(
-        f"SELECT label_id, name FROM {kind.table}_label JOIN label USING (label_id) WHERE {kind.key} = ? ORDER BY name",
-        (item_id,),
-    )
-    return tuple(Named(*row) for row in rows)
+        return replace(plan, due_on=item["due_on"] or "", is_confidential=bool(item["is_confidential"]))
+    reviewers = people_of(db, kind, item_id, "reviewer")
+    return replace(plan, reviewers=reviewers, is_draft=bool(item["is_draft"]), target_branch=item["target_branch"])
 
 
 def people_of(db: sqlite3.Connection, kind: Kind, item_id: int, role: str) -> tuple[Named, ...]:
     """Return the assignees or reviewers of an item by user name."""
-    rows = db.execute(
-        f"SELECT user_id, username FROM {kind.table}_{role} JOIN user USING (user_id) WHERE {kind.key} = ? ORDER BY username",
-        (item_id,),
+    query = (
+        f"SELECT user_id, username FROM {kind.table}_{role} JOIN user USING (user_id) WHERE {kind.key} = ? ORDER BY username"
     )
-    return tuple(Named(*row) for row in rows)
+    return tuple(Named(*row) for row in db.execute(query, (item_id,)))
 
 
 def user_ids(db: sqlite3.Connection, usernames: Iterable[str]) -> list[int]:
@@ -320,15 +306,6 @@ def can_see(db: sqlite3.Connection, kind: Kind, item_id: int, user_id: int) -> b
     query = f"""SELECT 1 FROM {kind.table} t JOIN project p USING (project_id)
         WHERE t.{kind.key} = :item_id AND {VISIBLE} AND {VISIBLE_ITEM[kind]}"""
     return db.execute(query, {"item_id": item_id, "me": user_id}).fetchone() is not None
-
-
-def find_item(request: Request, kind: Kind, namespace: str, path: str, iid: int) -> tuple[sqlite3.Row, sqlite3.Row]:
-    """Return the project and the item of a URL. Raises NotFound, also when they may not be seen."""
-    project = find_project(request, namespace, path)
-    item = item_numbered(request.db, kind, project["project_id"], iid, my_id(request))
-    if item is None:
-        raise NotFound
-    return project, item
 
 
 def may_plan(request: Request, kind: Kind, project: sqlite3.Row) -> bool:
@@ -346,12 +323,6 @@ def require_edit(request: Request, kind: Kind, project: sqlite3.Row, item: sqlit
     """Raise Forbidden unless the visitor may change the item."""
     if not may_edit(request, kind, project, item):
         raise Forbidden(f"You cannot change this {kind.noun}: it is not yours, and your role in the project is too low.")
-
-
-def require_open(project: sqlite3.Row) -> None:
-    """Raise Forbidden when the project is archived."""
-    if project["is_archived"]:
-        raise Forbidden("This project is archived. It can only be read.")
 
 
 def merge_obstacle(request: Request, project: sqlite3.Row, item: sqlite3.Row, changes: list[Change]) -> str:
@@ -384,20 +355,14 @@ class Ledger:
 
     def create(self, kind: Kind, project: sqlite3.Row, plan: Plan, source_branch: str = "") -> int:
         """Store a new item and return its number in the project."""
-        (iid,) = self._db.execute(
-            f"SELECT coalesce(max(iid), 0) + 1 FROM {kind.table} WHERE project_id = ?", (project["project_id"],)
-        ).fetchone()
-        values = {"project_id": project["project_id"], "iid": iid, "title": plan.title, "author_id": self._user["user_id"]}
-        values |= {"created_at": self._now, "updated_at": self._now}
+        query = f"SELECT coalesce(max(iid), 0) + 1 FROM {kind.table} WHERE project_id = ?"
+        (iid,) = self._db.execute(query, (project["project_id"],)).fetchone()
+        values = {"iid": iid, "title": plan.title, "author_id": self._user["user_id"], "created_at": self._now}
         if kind is MERGE_REQUEST:
             values |= {"source_branch": source_branch, "target_branch": plan.target_branch}
-        item_id = self._db.execute(
-            f"INSERT INTO {kind.table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
-        ).lastrowid
-        assert item_id is not None
+        item_id = insert(self._db, kind.table, project_id=project["project_id"], updated_at=self._now, **values)
         self._write(kind, item_id, plan)
-        start = Plan(plan.title, target_branch=plan.target_branch)
-        self._notify(kind, item_id, start, plan)
+        self._notify(kind, item_id, Plan(plan.title, target_branch=plan.target_branch), plan)
         return int(iid)
 
     def change(self, kind: Kind, item: sqlite3.Row, before: Plan, after: Plan) -> bool:
@@ -423,7 +388,7 @@ class Ledger:
         values: dict[str, Any] = {"state": state, "closed_at": self._now if state == "closed" else None}
         if state == "merged":
             values["merged_at"] = self._now
-        self._update(kind, item[kind.key], values)
+        update(self._db, kind.table, kind.key, item[kind.key], **values)
         self._insert_note(kind, item[kind.key], "reopened" if state == "opened" else state, is_system=True)
         self._touch(kind, item)
 
@@ -442,13 +407,9 @@ class Ledger:
         else:
             values |= {"is_draft": int(plan.is_draft), "target_branch": plan.target_branch}
             self._relate(kind, item_id, "reviewer", "user_id", plan.reviewers)
-        self._update(kind, item_id, values)
+        update(self._db, kind.table, kind.key, item_id, **values)
         self._relate(kind, item_id, "assignee", "user_id", plan.assignees)
         self._relate(kind, item_id, "label", "label_id", plan.labels)
-
-    def _update(self, kind: Kind, item_id: int, values: dict[str, Any]) -> None:
-        assignments = ", ".join(f"{column} = ?" for column in values)
-        self._db.execute(f"UPDATE {kind.table} SET {assignments} WHERE {kind.key} = ?", (*values.values(), item_id))
 
     def _relate(self, kind: Kind, item_id: int, what: str, column: str, rows: Sequence[Named]) -> None:
         self._db.execute(f"DELETE FROM {kind.table}_{what} WHERE {kind.key} = ?", (item_id,))
@@ -484,15 +445,11 @@ class Ledger:
         )
 
     def _insert_note(self, kind: Kind, item_id: int, body: str, *, is_system: bool) -> int:
-        note_id = self._db.execute(
-            f"INSERT INTO note ({kind.key}, author_id, body, is_system, created_at) VALUES (?, ?, ?, ?, ?)",
-            (item_id, self._user["user_id"], body, int(is_system), self._now),
-        ).lastrowid
-        assert note_id is not None
-        return note_id
+        values = {"author_id": self._user["user_id"], "body": body, "is_system": int(is_system), "created_at": self._now}
+        return insert(self._db, "note", **{kind.key: item_id}, **values)
 
     def _touch(self, kind: Kind, item: sqlite3.Row) -> None:
-        self._update(kind, item[kind.key], {"updated_at": self._now})
+        update(self._db, kind.table, kind.key, item[kind.key], updated_at=self._now)
 
 
 Values = dict[str, str]
@@ -525,57 +482,49 @@ class Part:
 
     def register(self) -> None:
         """Register the views that create, change and delete one, for reporters of the project."""
-        place = f"/<namespace>/<path>/-/{self.noun}s"
-        for decorate, rule, view in (
-            (site.get, f"{place}/new", self._new),
-            (site.post, place, self._create),
-            (site.get, f"{place}/<int:number>/edit", self._edit),
-            (site.post, f"{place}/<int:number>/edit", self._save),
-            (site.post, f"{place}/<int:number>/delete", self._delete),
-        ):
-            decorate(rule)(members_only(view))
+        place, guards = f"/<namespace>/<path>/-/{self.noun}s", (members_only, in_project("Reporter"))
+        site.get(f"{place}/new", *guards)(self._show)
+        site.post(place, *guards)(self._save)
+        site.get(f"{place}/<int:number>/edit", *guards)(self._show)
+        site.post(f"{place}/<int:number>/edit", *guards)(self._save)
+        site.post(f"{place}/<int:number>/delete", *guards)(self._delete)
 
-    def _new(self, request: Request, _: sqlite3.Row, namespace: str, path: str) -> str:
-        """Show the form for a new one."""
-        return self._form(request, planned_project(request, namespace, path), self.blank)
+    def _show(self, request: Request, _: sqlite3.Row, project: sqlite3.Row, number: int | None = None) -> str:
+        """Show the form of one, or of a new one."""
+        values = self.blank if number is None else dict(self.find(request, project, number))
+        return self._form(request, project, {name: value or "" for name, value in values.items()})
 
-    def _create(self, request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
-        """Store a new one."""
-        project = planned_project(request, namespace, path)
-        values, errors = self._read(request, project)
+    def _save(self, request: Request, _: sqlite3.Row, project: sqlite3.Row, number: int | None = None) -> str | Response:
+        """Change one, or store a new one."""
+        own = 0 if number is None else self.find(request, project, number)[f"{self.noun}_id"]
+        values = read(request, self.fields)
+        values[self.named_by] = " ".join(values[self.named_by].split())
+        errors = complaints(values, self.fields)
+        self.check(values, errors)
+        query = f"SELECT 1 FROM {self.noun} WHERE project_id = ? AND {self.named_by} = ? AND {self.noun}_id <> ?"
+        if request.db.execute(query, (project["project_id"], values[self.named_by], own)).fetchone():
+            errors.append(self.taken)
         if errors:
-            return self._form(request, project, values, errors)
-        row = {"project_id": project["project_id"], **self._stored(values)}
-        if self.key == "iid":
-            query = f"""
-                SELECT max(last_{self.noun}, coalesce((SELECT max(iid) FROM {self.noun} WHERE project_id = :id), 0)) + 1
-                FROM project WHERE project_id = :id
-            """
-            (row["iid"],) = request.db.execute(query, {"id": project["project_id"]}).fetchone()
-        request.db.execute(f"INSERT INTO {self.noun} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", (*row.values(),))
-        return self._done(request, project, row, "created")
+            return self._form(request, project, {**values, self.key: number or ""}, errors)
+        row: dict[str, Any] = {name: None if name in self.nullable and not value else value for name, value in values.items()}
+        if number is not None:
+            update(request.db, self.noun, f"{self.noun}_id", own, **row)
+        else:
+            if self.key == "iid":
+                query = f"""
+                    SELECT max(last_{self.noun}, coalesce((SELECT max(iid) FROM {self.noun} WHERE project_id = :id), 0)) + 1
+                    FROM project WHERE project_id = :id
+                """
+                (number,) = request.db.execute(query, {"id": project["project_id"]}).fetchone()
+                row["iid"] = number
+            insert(request.db, self.noun, project_id=project["project_id"], **row)
+        place = f"/{project['full_path']}/-/{self.noun}s"
+        if self.has_page:
+            return redirect(f"{place}/{number}")
+        return request.redirect(place, f"The {self.noun} {row[self.named_by]} was {'saved' if own else 'created'}.")
 
-    def _edit(self, request: Request, _: sqlite3.Row, namespace: str, path: str, number: int) -> str:
-        """Show the form of one."""
-        project = planned_project(request, namespace, path)
-        row = self.find(request, project, number)
-        return self._form(request, project, {name: value or "" for name, value in dict(row).items()})
-
-    def _save(self, request: Request, _: sqlite3.Row, namespace: str, path: str, number: int) -> str | Response:
-        """Change one."""
-        project = planned_project(request, namespace, path)
-        own = self.find(request, project, number)[f"{self.noun}_id"]
-        values, errors = self._read(request, project, own)
-        if errors:
-            return self._form(request, project, {**values, self.key: number}, errors)
-        row = self._stored(values)
-        columns = ", ".join(f"{column} = ?" for column in row)
-        request.db.execute(f"UPDATE {self.noun} SET {columns} WHERE {self.noun}_id = ?", (*row.values(), own))
-        return self._done(request, project, {**row, self.key: number}, "saved")
-
-    def _delete(self, request: Request, _: sqlite3.Row, namespace: str, path: str, number: int) -> Response:
+    def _delete(self, request: Request, _: sqlite3.Row, project: sqlite3.Row, number: int) -> Response:
         """Delete one, and take it off everything."""
-        project = planned_project(request, namespace, path)
         row = self.find(request, project, number)
         if self.key == "iid":
             query = f"UPDATE project SET last_{self.noun} = max(last_{self.noun}, ?) WHERE project_id = ?"
@@ -584,32 +533,5 @@ class Part:
             request.db.execute(statement, (row[f"{self.noun}_id"],))
         return request.redirect(f"/{project['full_path']}/-/{self.noun}s", f"The {self.noun} {row[self.named_by]} was deleted.")
 
-    def _read(self, request: Request, project: sqlite3.Row, own: int = 0) -> tuple[Values, list[str]]:
-        """Return what was posted, and what is wrong with it; `own` is the id of the one that is changed."""
-        values = read(request, self.fields)
-        values[self.named_by] = " ".join(values[self.named_by].split())
-        errors = complaints(values, self.fields)
-        self.check(values, errors)
-        query = f"SELECT 1 FROM {self.noun} WHERE project_id = ? AND {self.named_by} = ? AND {self.noun}_id <> ?"
-        if request.db.execute(query, (project["project_id"], values[self.named_by], own)).fetchone():
-            errors.append(self.taken)
-        return values, errors
-
-    def _stored(self, values: Values) -> dict[str, object]:
-        return {name: None if name in self.nullable and not value else value for name, value in values.items()}
-
     def _form(self, request: Request, project: sqlite3.Row, values: Mapping[str, object], errors: Sequence[str] = ()) -> str:
         return request.render(f"{self.noun}_form.html", project=project, values={self.key: "", **values}, errors=errors)
-
-    def _done(self, request: Request, project: sqlite3.Row, row: Mapping[str, object], done: str) -> Response:
-        place = f"/{project['full_path']}/-/{self.noun}s"
-        if self.has_page:
-            return redirect(f"{place}/{row[self.key]}")
-        return request.redirect(place, f"The {self.noun} {row[self.named_by]} was {done}.")
-
-
-def planned_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
-    """Return the project of a URL, in which the visitor must be a reporter. Raises NotFound or Forbidden."""
-    project = find_project(request, namespace, path)
-    require_role(request, project, "Reporter")
-    return project

@@ -2,9 +2,9 @@
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from functools import cache
+from functools import cache, wraps
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -22,8 +22,8 @@ from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import here, members_of, visitor
 from webarena_gym.sites.kit.forms import clean
-from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.kit.requests import Request, Response
+from webarena_gym.sites.kit.site import Site, View
 
 
 class Field(forms.Field):
@@ -99,15 +99,6 @@ members_only = members_of(current_user, site.sign_in, "You need to sign in befor
 """Give the view the signed-in person's row; send everybody else to the sign-in page and back afterwards."""
 
 
-def find_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
-    """Return the project at a full path, with `queries.PROJECT_COLUMNS`. Raises NotFound, also when it may not be seen."""
-    project = queries.project(request.db, namespace, path, my_id(request))
-    if project is None:
-        raise NotFound
-    request.shows(namespace=project["namespace"], path=project["path"])
-    return project
-
-
 def role_in(request: Request, project: sqlite3.Row) -> str:
     """Return the visitor's role in a project, "" without any."""
     return project_role(request.db, project["project_id"], my_id(request))
@@ -123,12 +114,29 @@ def manages(request: Request, project: sqlite3.Row) -> bool:
     return rank(role_in(request, project)) >= rank("Maintainer")
 
 
-def require_role(request: Request, project: sqlite3.Row, role: str, *, even_archived: bool = False) -> None:
-    """Raise Forbidden unless the visitor has that role in a project or a higher one, and the project is not archived."""
-    if rank(role_in(request, project)) < rank(role):
-        raise Forbidden(f"You need the role {role} or a higher one in this project.")
-    if project["is_archived"] and not even_archived:
-        raise Forbidden("This project is archived. It can only be read.")
+def in_project(role: str | None = None, *, even_archived: bool = False) -> Callable[[View], View]:
+    """Give the view the project of the URL, with `queries.PROJECT_COLUMNS`, in place of its namespace and path.
+
+    Raises NotFound, also when it may not be seen; and unless `role` is None Forbidden, when the visitor has neither that role nor
+    a higher one in it, or it is archived.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Request, *user: object, namespace: str, path: str, **arguments: object) -> str | Response:
+            project = queries.project(request.db, namespace, path, my_id(request))
+            if project is None:
+                raise NotFound
+            request.shows(namespace=project["namespace"], path=project["path"])
+            if role is not None and rank(role_in(request, project)) < rank(role):
+                raise Forbidden(f"You need the role {role} or a higher one in this project.")
+            if role is not None and project["is_archived"] and not even_archived:
+                raise Forbidden("This project is archived. It can only be read.")
+            return view(request, *user, project, **arguments)
+
+        return guarded
+
+    return decorate
 
 
 def ago(value: str, now: datetime) -> str:

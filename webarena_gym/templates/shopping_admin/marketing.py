@@ -4,7 +4,7 @@ from typing import Any
 
 from webarena_gym.sites.country.texts import long_date, money
 from webarena_gym.sites.shopping_admin.grids import written_cents
-from webarena_gym.sites.shopping_admin.views.marketing import APPLY
+from webarena_gym.sites.shopping_admin.views.customers import APPLY
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step

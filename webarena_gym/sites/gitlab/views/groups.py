@@ -1,7 +1,9 @@
 """Groups, and the members of groups and projects."""
 
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 from werkzeug.exceptions import Forbidden, NotFound
@@ -9,183 +11,13 @@ from werkzeug.exceptions import Forbidden, NotFound
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE_GROUP, group_role, is_slug, project_role, slug
-from webarena_gym.sites.gitlab.site import RESERVED, Field, find_project, members_only, my_id, require_role, site
+from webarena_gym.sites.gitlab.site import RESERVED, Field, in_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.views.projects import list_projects
 from webarena_gym.sites.gitlab.world_projects import ROLES, rank
+from webarena_gym.sites.kit.database import first, insert, update
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, day, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-
-MOST_INVITED = 50
-
-
-@dataclass(frozen=True)
-class Place:
-    """A project or group, as far as its members are concerned."""
-
-    table: str  # project_member or group_member
-    column: str
-    row_id: int
-    url: str  # of the page of its members
-
-    def rows(self, db: sqlite3.Connection) -> list[sqlite3.Row]:
-        """Return those who were invited to it and whose place has not expired, by name."""
-        return db.execute(
-            f"""
-            SELECT m.*, u.username, u.name FROM {self.table} m JOIN user u USING (user_id)
-            WHERE m.{self.column} = ? AND (expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now'))
-            ORDER BY u.name, u.user_id
-            """,
-            (self.row_id,),
-        ).fetchall()
-
-    def my_rank(self, request: Request) -> int:
-        """Return how much the visitor may do here."""
-        find = project_role if self.table == "project_member" else group_role
-        return rank(find(request.db, self.row_id, my_id(request)))
-
-
-def of_project(project: sqlite3.Row) -> Place:
-    """Return a project's place for members."""
-    return Place("project_member", "project_id", project["project_id"], f"/{project['full_path']}/-/project_members")
-
-
-def of_group(group: sqlite3.Row) -> Place:
-    """Return a group's place for members."""
-    return Place("group_member", "group_id", group["group_id"], f"/groups/{group['path']}/-/group_members")
-
-
-def require_manager(request: Request, place: Place) -> int:
-    """Return the visitor's rank. Raises Forbidden unless the visitor may manage members: maintainers, in groups only owners."""
-    needed = "Maintainer" if place.table == "project_member" else "Owner"
-    if place.my_rank(request) < rank(needed):
-        raise Forbidden(f"You need the role {needed} or a higher one to manage members.")
-    return place.my_rank(request)
-
-
-def grantable(limit: int) -> list[str]:
-    """Return the roles that somebody of that rank may give."""
-    return [role for role in ROLES if rank(role) <= limit]
-
-
-@dataclass
-class Invitation:
-    """Form of an invitation: names, a role, a last day; and the people that the names may mean."""
-
-    names: str
-    role: str
-    expires: str
-    found: list[sqlite3.Row]  # certainly meant
-    unsure: list[sqlite3.Row]  # perhaps meant: to be chosen from
-    errors: list[str]
-
-
-def find_people(db: sqlite3.Connection, wanted: str) -> list[sqlite3.Row]:
-    """Return the people whose username, name or email is `wanted`, or else contains it, by name, twenty at most."""
-    text = wanted.lstrip("@").lower()
-    exact = db.execute(
-        "SELECT * FROM user WHERE lower(username) = :text OR lower(name) = :text OR lower(email) = :text ORDER BY name, user_id",
-        {"text": text},
-    ).fetchall()
-    return (
-        exact
-        or db.execute(
-            """SELECT * FROM user WHERE instr(lower(username), :text) OR instr(lower(name), :text) OR instr(lower(email), :text)
-        ORDER BY name, user_id LIMIT 20""",
-            {"text": text},
-        ).fetchall()
-    )
-
-
-def read_expiry(request: Request, errors: list[str]) -> str | None:
-    """Return the last day that was posted; add to `errors` what is wrong with it."""
-    typed = clean(request.form.get("expires_on", ""))
-    expires = day(typed)
-    if typed and expires is None:
-        errors.append("The access expiration date must be written as YYYY-MM-DD.")
-    elif expires is not None and expires <= str(request.now.date()):
-        errors.append("The access expiration date must be in the future.")
-    return expires
-
-
-def read_invitation(request: Request, limit: int) -> Invitation:
-    """Return what was typed into the form that invites people; `limit` is the rank of who invites."""
-    names, role = clean(request.form.get("names", ""))[:2000], request.form.get("role", "")
-    invitation = Invitation(names, role, clean(request.form.get("expires_on", ""))[:20], [], [], [])
-    people: dict[int, sqlite3.Row] = {}
-    for ticked in request.form.getlist("user_id")[:MOST_INVITED]:
-        row = request.db.execute("SELECT * FROM user WHERE user_id = ?", (ticked[:9],)).fetchone()
-        if row:
-            people[row["user_id"]] = row
-    for name in [part.strip() for part in names.split(",") if part.strip()][:MOST_INVITED]:
-        matching = find_people(request.db, name)
-        if len(matching) == 1 and not people.get(matching[0]["user_id"]):
-            people[matching[0]["user_id"]] = matching[0]
-        elif len(matching) > 1 and not any(row["user_id"] in people for row in matching):
-            invitation.unsure += [row for row in matching if row not in invitation.unsure]
-        elif not matching:
-            invitation.errors.append(f"Nobody is called {name[:100]}.")
-    invitation.found = list(people.values())
-    if not people and not invitation.unsure and not invitation.errors:
-        invitation.errors.append("Say whom to invite.")
-    if invitation.unsure:
-        invitation.errors.append("Several people match. Tick those whom you mean.")
-    if role not in grantable(limit):
-        invitation.errors.append("Select a role that you may give.")
-    read_expiry(request, invitation.errors)
-    return invitation
-
-
-def invite(request: Request, place: Place, invitation: Invitation) -> None:
-    """Give the people of a checked invitation their role; the role of those who are members already changes.
-
-    Raises Forbidden for an owner's role, when the visitor is no owner.
-    """
-    for person in invitation.found:
-        set_role(request, place, person["user_id"], invitation.role, day(invitation.expires), is_new=True)
-
-
-def set_role(request: Request, place: Place, user_id: int, role: str, expires: str | None, *, is_new: bool = False) -> None:
-    """Give somebody a role until a day. Raises NotFound for somebody who is no member, Forbidden for what must not be."""
-    current = _current_role(request.db, place, user_id)
-    if not current and not is_new:
-        raise NotFound
-    if max(rank(current), rank(role)) > place.my_rank(request):
-        raise Forbidden("You cannot change or give a role above your own.")
-    if current == "Owner" and (role != "Owner" or expires) and _owners(request.db, place) < 2:
-        raise Forbidden("The last owner must stay one.")
-    request.db.execute(
-        f"""INSERT INTO {place.table} ({place.column}, user_id, role, expires_on, created_at) VALUES (?, ?, ?, ?, ?)
-        ON CONFLICT DO UPDATE SET role = excluded.role, expires_on = excluded.expires_on""",
-        (place.row_id, user_id, role, expires, request.stamp),
-    )
-
-
-def remove_member(request: Request, place: Place, user_id: int) -> None:
-    """Take somebody's place away. Raises NotFound, Forbidden."""
-    current = _current_role(request.db, place, user_id)
-    if not current:
-        raise NotFound
-    if user_id != my_id(request) and rank(current) > require_manager(request, place):
-        raise Forbidden("You cannot remove somebody with a role above your own.")
-    if current == "Owner" and _owners(request.db, place) < 2:
-        raise Forbidden("The last owner cannot leave.")
-    request.db.execute(f"DELETE FROM {place.table} WHERE {place.column} = ? AND user_id = ?", (place.row_id, user_id))
-
-
-def may_leave(request: Request, place: Place) -> bool:
-    """Say whether the visitor has a place of their own to give up; the last owner has none."""
-    user_id = my_id(request)
-    role = _current_role(request.db, place, user_id) if user_id else ""
-    return bool(role) and (role != "Owner" or _owners(request.db, place) > 1)
-
-
-def _current_role(db: sqlite3.Connection, place: Place, user_id: int) -> str:
-    return next((str(row["role"]) for row in place.rows(db) if row["user_id"] == user_id), "")
-
-
-def _owners(db: sqlite3.Connection, place: Place) -> int:
-    return sum(row["role"] == "Owner" for row in place.rows(db))
-
+from webarena_gym.sites.kit.site import View
 
 FIELDS = {
     "name": Field("Group name"),
@@ -195,16 +27,21 @@ FIELDS = {
 }
 
 
-def find_group(request: Request, path: str) -> sqlite3.Row:
-    """Return a group by its path. Raises NotFound, also when the visitor may not see it."""
-    group = queries.group(request.db, path)
-    if group is None:
-        raise NotFound
-    request.shows(path=group["path"])
-    query = f"SELECT 1 FROM user_group g WHERE g.group_id = :group AND {VISIBLE_GROUP}"
-    if request.db.execute(query, {"group": group["group_id"], "me": my_id(request)}).fetchone() is None:
-        raise NotFound
-    return group
+def in_group(view: View) -> View:
+    """Give the view the group of the URL in place of its path. Raises NotFound, also when the visitor may not see it."""
+
+    @wraps(view)
+    def guarded(request: Request, *user: object, path: str) -> str | Response:
+        query = f"SELECT g.*, {VISIBLE_GROUP} AS is_visible FROM user_group g WHERE path = :path COLLATE NOCASE"
+        group = first(request.db, query, {"path": path, "me": my_id(request)})
+        if group is None:
+            raise NotFound
+        request.shows(path=group["path"])
+        if not group["is_visible"]:
+            raise NotFound
+        return view(request, *user, group)
+
+    return guarded
 
 
 def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str, str, bool]]) -> str:
@@ -235,21 +72,15 @@ def yours(request: Request, _: sqlite3.Row) -> str:
     return render_groups(request, "Groups", where, tabs)
 
 
-@site.get("/groups/<path>")
-def show_group(request: Request, path: str) -> str:
+@site.get("/groups/<path>", in_group)
+def show_group(request: Request, group: sqlite3.Row) -> str:
     """Show a group and its projects."""
-    group = find_group(request, path)
     request.stands_at(f"/groups/{group['path']}")
     listing = list_projects(request, "p.group_id = :group", group=group["group_id"])
-    members = request.db.execute(
-        "SELECT count(*) FROM current_group_member WHERE group_id = ?", (group["group_id"],)
-    ).fetchone()[0]
+    query = "SELECT count(*) FROM current_group_member WHERE group_id = ?"
+    (members,) = request.db.execute(query, (group["group_id"],)).fetchone()
     role = group_role(request.db, group["group_id"], my_id(request))
     return request.render("group.html", group=group, listing=listing, members=members, rank=rank(role), role=role)
-
-
-def _form(request: Request, values: dict[str, str], errors: list[str], group: sqlite3.Row | None = None) -> str:
-    return request.render("group_form.html", values=values, errors=errors, group=group)
 
 
 def _read(request: Request, group: sqlite3.Row | None) -> tuple[dict[str, str], list[str]]:
@@ -261,189 +92,285 @@ def _read(request: Request, group: sqlite3.Row | None) -> tuple[dict[str, str], 
         errors.append("Select a visibility level.")
     if not is_slug(values["path"]) or values["path"].lower() in RESERVED:
         errors.append("Group URL can contain only letters, digits, '_', '-' and '.', and must not be a word of the site's own.")
-    elif group is None or values["path"].lower() != group["path"].lower():
-        taken = queries.group(request.db, values["path"]) or queries.user_named(request.db, values["path"])
-        if taken:
-            errors.append(f"The path {values['path']} has already been taken.")
+    elif (group is None or values["path"].lower() != group["path"].lower()) and (
+        queries.group(request.db, values["path"]) or queries.user_named(request.db, values["path"])
+    ):
+        errors.append(f"The path {values['path']} has already been taken.")
     return values, errors
 
 
 @site.form("/groups/new", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
     """Make a group; who makes it owns it."""
-    if request.method != "POST":
-        return _form(request, dict.fromkeys(FIELDS, "") | {"visibility": "private"}, [])
-    values, errors = _read(request, None)
-    if errors:
-        return _form(request, values, errors)
-    now = request.stamp
-    group_id = request.db.execute(
-        "INSERT INTO user_group (path, name, description, visibility, created_at) VALUES (?, ?, ?, ?, ?)",
-        (values["path"], values["name"], values["description"], values["visibility"], now),
-    ).lastrowid
-    request.db.execute("INSERT INTO group_member VALUES (?, ?, 'Owner', NULL, ?)", (group_id, user["user_id"], now))
-    return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully created.")
+    values, errors = dict.fromkeys(FIELDS, "") | {"visibility": "private"}, list[str]()
+    if request.method == "POST":
+        values, errors = _read(request, None)
+        if not errors:
+            now = request.stamp
+            group_id = insert(request.db, "user_group", created_at=now, **values)
+            insert(request.db, "group_member", group_id=group_id, user_id=user["user_id"], role="Owner", created_at=now)
+            return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully created.")
+    return request.render("group_form.html", values=values, errors=errors, group=None)
 
 
-def _owned(request: Request, path: str) -> sqlite3.Row:
-    """Return a group that the visitor owns. Raises NotFound, Forbidden."""
-    group = find_group(request, path)
+@site.form("/groups/<path>/-/edit", members_only, in_group)
+def edit(request: Request, _: sqlite3.Row, group: sqlite3.Row) -> str | Response:
+    """Change a group's data; its projects move with its path. Raises Forbidden for who does not own it."""
     if rank(group_role(request.db, group["group_id"], my_id(request))) < rank("Owner"):
         raise Forbidden("You need the role Owner in this group.")
-    return group
+    values, errors = {name: group[name] for name in FIELDS}, list[str]()
+    if request.method == "POST":
+        values, errors = _read(request, group)
+        if not errors:
+            update(request.db, "user_group", "group_id", group["group_id"], **values)
+            update(request.db, "project", "group_id", group["group_id"], namespace=values["path"])
+            return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully updated.")
+    return request.render("group_form.html", values=values, errors=errors, group=group)
 
 
-@site.form("/groups/<path>/-/edit", members_only)
-def edit(request: Request, _: sqlite3.Row, path: str) -> str | Response:
-    """Change a group's data; its projects move with its path."""
-    group = _owned(request, path)
-    if request.method != "POST":
-        return _form(request, {name: group[name] for name in FIELDS}, [], group)
-    values, errors = _read(request, group)
-    if errors:
-        return _form(request, values, errors, group)
-    request.db.execute(
-        "UPDATE user_group SET path = ?, name = ?, description = ?, visibility = ? WHERE group_id = ?",
-        (*(values[name] for name in ("path", "name", "description", "visibility")), group["group_id"]),
-    )
-    request.db.execute("UPDATE project SET namespace = ? WHERE group_id = ?", (values["path"], group["group_id"]))
-    return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully updated.")
+MOST_INVITED = 50
 
 
-_NO_INVITATION = Invitation("", "Guest", "", [], [], [])
+@dataclass(frozen=True)
+class Place:
+    """A project or a group, as far as its members are concerned."""
+
+    noun: str
+    row: sqlite3.Row
+
+    @property
+    def row_id(self) -> int:
+        """Its id."""
+        return int(self.row[f"{self.noun}_id"])
+
+    @property
+    def url(self) -> str:
+        """Address of the page of its members."""
+        base = f"/{self.row['full_path']}" if self.noun == "project" else f"/groups/{self.row['path']}"
+        return f"{base}/-/{self.noun}_members"
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """Values that the templates of its pages share."""
+        return {"project": None, "group": None, self.noun: self.row, "place": self}
+
+    def rows(self, db: sqlite3.Connection) -> list[sqlite3.Row]:
+        """Return those who were invited to it and whose place has not expired, by name."""
+        return db.execute(
+            f"""
+            SELECT m.*, u.username, u.name FROM {self.noun}_member m JOIN user u USING (user_id) WHERE m.{self.noun}_id = ?
+                AND (expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now'))
+            ORDER BY u.name, u.user_id
+            """,
+            (self.row_id,),
+        ).fetchall()
+
+    @property
+    def manager(self) -> str:
+        """The lowest role that manages members."""
+        return "Maintainer" if self.noun == "project" else "Owner"
+
+    def my_rank(self, request: Request) -> int:
+        """Return how much the visitor may do here."""
+        find = project_role if self.noun == "project" else group_role
+        return rank(find(request.db, self.row_id, my_id(request)))
+
+    def require_manager(self, request: Request) -> int:
+        """Return the visitor's rank. Raises Forbidden unless the visitor may manage members."""
+        if self.my_rank(request) < rank(self.manager):
+            raise Forbidden(f"You need the role {self.manager} or a higher one to manage members.")
+        return self.my_rank(request)
+
+    def role_of(self, db: sqlite3.Connection, user_id: int | None) -> str:
+        """Return the role that somebody was given here, "" without one."""
+        return next((str(row["role"]) for row in self.rows(db) if row["user_id"] == user_id), "")
+
+    def is_last_owner(self, db: sqlite3.Connection, role: str) -> bool:
+        """Say whether nobody else is an owner beside somebody of that role."""
+        return role == "Owner" and sum(row["role"] == "Owner" for row in self.rows(db)) < 2
+
+    def set_role(self, request: Request, user_id: int, role: str, expires: str | None, *, is_new: bool = False) -> None:
+        """Give somebody a role until a day. Raises NotFound for somebody who is no member, Forbidden for what must not be."""
+        current = self.role_of(request.db, user_id)
+        if not current and not is_new:
+            raise NotFound
+        if max(rank(current), rank(role)) > self.my_rank(request):
+            raise Forbidden("You cannot change or give a role above your own.")
+        if (role != "Owner" or expires) and self.is_last_owner(request.db, current):
+            raise Forbidden("The last owner must stay one.")
+        request.db.execute(
+            f"""INSERT INTO {self.noun}_member ({self.noun}_id, user_id, role, expires_on, created_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET role = excluded.role, expires_on = excluded.expires_on""",
+            (self.row_id, user_id, role, expires, request.stamp),
+        )
+
+    def remove(self, request: Request, user_id: int) -> None:
+        """Take somebody's place away. Raises NotFound, Forbidden."""
+        current = self.role_of(request.db, user_id)
+        if not current:
+            raise NotFound
+        if user_id != my_id(request) and rank(current) > self.require_manager(request):
+            raise Forbidden("You cannot remove somebody with a role above your own.")
+        if self.is_last_owner(request.db, current):
+            raise Forbidden("The last owner cannot leave.")
+        query = f"DELETE FROM {self.noun}_member WHERE {self.noun}_id = ? AND user_id = ?"
+        request.db.execute(query, (self.row_id, user_id))
 
 
-@site.get("/<namespace>/<path>/-/project_members")
-def of_a_project(request: Request, namespace: str, path: str) -> str:
-    """Show who belongs to a project."""
-    project = find_project(request, namespace, path)
-    group = request.db.execute("SELECT * FROM user_group WHERE group_id IS ?", (project["group_id"],)).fetchone()
-    inherited = of_group(group).rows(request.db) if group else []
-    return _list(request, of_project(project), project=project, group=group, inherited=inherited)
+def of_members(
+    register: Callable[..., Callable[[View], View]], suffix: str = "", *guards: Callable[[View], View], role: str | None = None
+) -> Callable[[View], View]:
+    """Register a view of a place's members for projects, in which the visitor must have that role, if any, and for groups."""
+
+    def decorate(view: View) -> View:
+        def of(noun: str) -> View:
+            @wraps(view)
+            def placed(request: Request, *given: Any) -> str | Response:
+                return view(request, *given[:-1], Place(noun, given[-1]))
+
+            return placed
+
+        register(f"/<namespace>/<path>/-/project_members{suffix}", *guards, in_project(role))(of("project"))
+        register(f"/groups/<path>/-/group_members{suffix}", *guards, in_group)(of("group"))
+        return view
+
+    return decorate
 
 
-@site.get("/groups/<path>/-/group_members")
-def of_a_group(request: Request, path: str) -> str:
-    """Show who belongs to a group."""
-    group = find_group(request, path)
-    return _list(request, of_group(group), project=None, group=group, inherited=[])
+def grantable(limit: int) -> list[str]:
+    """Return the roles that somebody of that rank may give."""
+    return [role for role in ROLES if rank(role) <= limit]
 
 
-def _list(
-    request: Request, place: Place, *, project: sqlite3.Row | None, group: sqlite3.Row | None, inherited: list[sqlite3.Row],
-) -> str:  # fmt: skip
+@of_members(site.get)
+def show_members(request: Request, place: Place) -> str:
+    """Show who belongs to a project, also by its group, or to a group."""
     search = clean(request.args.get("search", ""))[:100]
     request.shows({"search": folded(search)})
-    needed = "Maintainer" if project else "Owner"
-    mine = place.my_rank(request) if not (project and project["is_archived"]) else 0
+    mine, me, page = place.my_rank(request), my_id(request), place.page
+    inherited: list[sqlite3.Row] = []
+    if place.noun == "project":
+        mine = 0 if place.row["is_archived"] else mine
+        group = first(request.db, "SELECT * FROM user_group WHERE group_id IS ?", (place.row["group_id"],))
+        page |= {"group": group}
+        inherited = Place("group", group).rows(request.db) if group else []
 
     def matching(rows: list[sqlite3.Row]) -> list[sqlite3.Row]:
         return [row for row in rows if search.lower() in f"{row['name']} {row['username']}".lower()]
 
+    role = place.role_of(request.db, me)
     return request.render(
         "members.html",
-        project=project,
-        group=group,
-        place=place,
+        **page,
         rows=matching(place.rows(request.db)),
         inherited=matching(inherited),
-        may_leave=may_leave(request, place),
-        roles=grantable(mine) if mine >= rank(needed) else [],
+        may_leave=bool(role) and not place.is_last_owner(request.db, role),
+        roles=grantable(mine) if mine >= rank(place.manager) else [],
         my_rank=mine,
-        me=my_id(request),
+        me=me,
         rank=rank,
         search=search,
     )
 
 
-def _project_place(request: Request, namespace: str, path: str) -> tuple[sqlite3.Row, Place]:
-    project = find_project(request, namespace, path)
-    require_role(request, project, "Maintainer")
-    return project, of_project(project)
+@dataclass
+class Invitation:
+    """Form of an invitation: names, a role, a last day; and the people that the names may mean."""
+
+    names: str = ""
+    role: str = "Guest"
+    expires: str = ""
+    found: list[sqlite3.Row] = field(default_factory=list)  # certainly meant
+    unsure: list[sqlite3.Row] = field(default_factory=list)  # perhaps meant: to be chosen from
+    errors: list[str] = field(default_factory=list)
 
 
-def _invite_form(
-    request: Request, place: Place, invitation: Invitation, *, project: sqlite3.Row | None, group: sqlite3.Row | None
-) -> str:
-    limit = require_manager(request, place)
-    return request.render(
-        "invite.html", project=project, group=group, place=place, invitation=invitation, roles=grantable(limit)
-    )
+def find_people(db: sqlite3.Connection, wanted: str) -> list[sqlite3.Row]:
+    """Return the people whose username, name or email is `wanted`, or else contains it, by name, twenty at most."""
+    text = wanted.lstrip("@").lower()
+    for condition in ("lower({}) = :text", "instr(lower({}), :text)"):
+        fits = " OR ".join(condition.format(column) for column in ("username", "name", "email"))
+        limit = "LIMIT 20" if "instr" in condition else ""
+        rows = db.execute(f"SELECT * FROM user WHERE {fits} ORDER BY name, user_id {limit}", {"text": text}).fetchall()
+        if rows:
+            break
+    return rows
 
 
-def _invite(
-    request: Request, place: Place, *, project: sqlite3.Row | None = None, group: sqlite3.Row | None = None
-) -> str | Response:
-    invitation = read_invitation(request, require_manager(request, place))
-    if invitation.errors:
-        return _invite_form(request, place, invitation, project=project, group=group)
-    invite(request, place, invitation)
-    names = ", ".join(person["name"] for person in invitation.found)
-    return request.redirect(place.url, f"Members were successfully added: {names}.")
+def read_expiry(request: Request, errors: list[str]) -> str | None:
+    """Return the last day that was posted; add to `errors` what is wrong with it."""
+    typed = clean(request.form.get("expires_on", ""))
+    expires = day(typed)
+    if typed and expires is None:
+        errors.append("The access expiration date must be written as YYYY-MM-DD.")
+    elif expires is not None and expires <= str(request.now.date()):
+        errors.append("The access expiration date must be in the future.")
+    return expires
 
 
-@site.form("/<namespace>/<path>/-/project_members/invite", members_only)
-def invite_to_project(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
-    """Invite people to a project."""
-    project, place = _project_place(request, namespace, path)
-    if request.method != "POST":
-        return _invite_form(request, place, _NO_INVITATION, project=project, group=None)
-    return _invite(request, place, project=project)
+def read_invitation(request: Request, limit: int) -> Invitation:
+    """Return what was typed into the form that invites people; `limit` is the rank of who invites."""
+    names, role = clean(request.form.get("names", ""))[:2000], request.form.get("role", "")
+    invitation = Invitation(names, role, clean(request.form.get("expires_on", ""))[:20])
+    people: dict[int, sqlite3.Row] = {}
+    for ticked in request.form.getlist("user_id")[:MOST_INVITED]:
+        row = first(request.db, "SELECT * FROM user WHERE user_id = ?", (ticked[:9],))
+        if row:
+            people[row["user_id"]] = row
+    for name in [part.strip() for part in names.split(",") if part.strip()][:MOST_INVITED]:
+        matching = find_people(request.db, name)
+        if len(matching) == 1:
+            people.setdefault(matching[0]["user_id"], matching[0])
+        elif len(matching) > 1 and not any(row["user_id"] in people for row in matching):
+            invitation.unsure += [row for row in matching if row not in invitation.unsure]
+        elif not matching:
+            invitation.errors.append(f"Nobody is called {name[:100]}.")
+    invitation.found = list(people.values())
+    if not people and not invitation.unsure and not invitation.errors:
+        invitation.errors.append("Say whom to invite.")
+    if invitation.unsure:
+        invitation.errors.append("Several people match. Tick those whom you mean.")
+    if role not in grantable(limit):
+        invitation.errors.append("Select a role that you may give.")
+    read_expiry(request, invitation.errors)
+    return invitation
 
 
-@site.form("/groups/<path>/-/group_members/invite", members_only)
-def invite_to_group(request: Request, _: sqlite3.Row, path: str) -> str | Response:
-    """Invite people to a group."""
-    group = find_group(request, path)
-    if request.method != "POST":
-        return _invite_form(request, of_group(group), _NO_INVITATION, project=None, group=group)
-    return _invite(request, of_group(group), group=group)
+@of_members(site.form, "/invite", members_only, role="Maintainer")
+def invite(request: Request, _: sqlite3.Row, place: Place) -> str | Response:
+    """Invite people; the role of those who are members already changes."""
+    limit, invitation = place.require_manager(request), Invitation()
+    if request.method == "POST":
+        invitation = read_invitation(request, limit)
+        if not invitation.errors:
+            for person in invitation.found:
+                place.set_role(request, person["user_id"], invitation.role, day(invitation.expires), is_new=True)
+            names = ", ".join(person["name"] for person in invitation.found)
+            return request.redirect(place.url, f"Members were successfully added: {names}.")
+    return request.render("invite.html", **place.page, invitation=invitation, roles=grantable(limit))
 
 
-def _change(request: Request, place: Place) -> Response:
+@of_members(site.post, "", members_only, role="Maintainer")
+def change_member(request: Request, _: sqlite3.Row, place: Place) -> Response:
     """Change or remove the member that was posted, as the button says."""
     user_id = whole_number(request.form.get("user_id"), 1, 10**9 - 1) or 0
     if request.form.get("action") == "remove":
-        remove_member(request, place, user_id)
+        place.remove(request, user_id)
         return request.redirect(place.url, "The member was removed.")
-    limit = require_manager(request, place)
     errors: list[str] = []
-    expires = read_expiry(request, errors)
-    role = request.form.get("role", "")
+    limit, expires, role = place.require_manager(request), read_expiry(request, errors), request.form.get("role", "")
     if role not in grantable(limit):
         errors.append("Select a role that you may give.")
     for error in errors:
         request.flash(error, "error")
     if not errors:
-        set_role(request, place, user_id, role, expires)
+        place.set_role(request, user_id, role, expires)
         request.flash("The member was updated.")
     return redirect(place.url)
 
 
-@site.post("/<namespace>/<path>/-/project_members", members_only)
-def change_in_project(request: Request, _: sqlite3.Row, namespace: str, path: str) -> Response:
-    """Change or remove a member of a project."""
-    _, place = _project_place(request, namespace, path)
-    return _change(request, place)
-
-
-@site.post("/groups/<path>/-/group_members", members_only)
-def change_in_group(request: Request, _: sqlite3.Row, path: str) -> Response:
-    """Change or remove a member of a group."""
-    return _change(request, of_group(find_group(request, path)))
-
-
-@site.post("/<namespace>/<path>/-/project_members/leave", members_only)
-def leave_project(request: Request, user: sqlite3.Row, namespace: str, path: str) -> Response:
-    """Give up the own place in a project."""
-    project = find_project(request, namespace, path)
-    remove_member(request, of_project(project), user["user_id"])
-    return request.redirect("/dashboard/projects", f"You left the project {project['name']}.")
-
-
-@site.post("/groups/<path>/-/group_members/leave", members_only)
-def leave_group(request: Request, user: sqlite3.Row, path: str) -> Response:
-    """Give up the own place in a group."""
-    group = find_group(request, path)
-    remove_member(request, of_group(group), user["user_id"])
-    return request.redirect("/dashboard/groups", f"You left the group {group['name']}.")
+@of_members(site.post, "/leave", members_only)
+def leave(request: Request, user: sqlite3.Row, place: Place) -> Response:
+    """Give up the own place in a project or a group."""
+    place.remove(request, user["user_id"])
+    return request.redirect(f"/dashboard/{place.noun}s", f"You left the {place.noun} {place.row['name']}.")

@@ -5,10 +5,11 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
-from werkzeug.exceptions import Conflict, Forbidden
+from werkzeug.exceptions import Conflict, Forbidden, NotFound
 
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.git import contents
@@ -25,19 +26,18 @@ from webarena_gym.sites.gitlab.planning import (
     Plan,
     Values,
     address,
-    find_item,
+    item_numbered,
     may_edit,
     may_plan,
     merge_obstacle,
     plan_of,
-    planned_project,
     require_edit,
-    require_open,
 )
 from webarena_gym.sites.gitlab.queries import VISIBLE
-from webarena_gym.sites.gitlab.site import Field, can, find_project, members_only, my_id, site
+from webarena_gym.sites.gitlab.site import Field, can, in_project, members_only, my_id, site
 from webarena_gym.sites.kit.forms import Pager, checked, complaints, day, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.site import View
 
 NOTES_PER_PAGE = 50
 KINDS = {kind.segment: kind for kind in (ISSUE, MERGE_REQUEST)}
@@ -45,14 +45,22 @@ ITEM = "/<namespace>/<path>/-/<any(issues, merge_requests):segment>/<int:iid>"
 NOTE_FIELDS = {"body": Field("Comment", limit=20_000)}
 
 
-def find_any_item(request: Request, segment: str, namespace: str, path: str, iid: int) -> tuple[Kind, sqlite3.Row, sqlite3.Row]:
-    """Return the kind, the project and the item of a URL. Raises NotFound as `find_item` does."""
-    kind = KINDS[segment]
-    return kind, *find_item(request, kind, namespace, path, iid)
+def of_item(view: View) -> View:
+    """Give the view the kind and the item of the URL behind its project. Raises NotFound, also when the item may not be seen."""
+
+    @wraps(view)
+    def guarded(request: Request, *given: Any, segment: str, iid: int, **more: object) -> str | Response:
+        kind, project = KINDS[segment], given[-1]
+        item = item_numbered(request.db, kind, project["project_id"], iid, my_id(request))
+        if item is None:
+            raise NotFound
+        return view(request, *given, kind, item, **more)
+
+    return guarded
 
 
 def show_item(
-    request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row, *, body: str = "", errors: tuple[str, ...] = ()
+    request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, *, body: str = "", errors: tuple[str, ...] = ()
 ) -> str:
     """Show an item with all that was planned and said; `body` is a comment that was refused because of `errors`."""
     (total,) = request.db.execute(f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],)).fetchone()
@@ -107,15 +115,13 @@ def _is_to_do(request: Request, kind: Kind, item: sqlite3.Row) -> bool:
     return request.db.execute(query, (my_id(request), item[kind.key])).fetchone() is not None
 
 
-@site.post(f"{ITEM}/notes", members_only)
-def write_note(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> str | Response:
+@site.post(f"{ITEM}/notes", members_only, in_project(""), of_item)
+def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
     """Add a comment, and close the item when the button said so."""
-    kind, project, item = find_any_item(request, segment, namespace, path, iid)
-    require_open(project)
     values = read(request, NOTE_FIELDS)
     errors = tuple(complaints(values, NOTE_FIELDS))
     if errors:
-        return show_item(request, kind, project, item, body=values["body"], errors=errors)
+        return show_item(request, project, kind, item, body=values["body"], errors=errors)
     wanted = request.form.get("state", "")
     if wanted:
         _require_move(request, kind, project, item, wanted)
@@ -126,17 +132,16 @@ def write_note(request: Request, user: sqlite3.Row, namespace: str, path: str, s
     (total,) = request.db.execute(f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],)).fetchone()
     pages = Pager.of(request, total, NOTES_PER_PAGE, "page").pages
     query = f"?page={pages}" if pages > 1 else ""
-    return redirect(f"{address(kind, project, iid)}{query}#note_{note_id}")
+    return redirect(f"{address(kind, project, item['iid'])}{query}#note_{note_id}")
 
 
-@site.post(f"{ITEM}/state", members_only)
-def change_state(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> Response:
+@site.post(f"{ITEM}/state", members_only, in_project(), of_item)
+def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
     """Close an item or open it again."""
-    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     wanted = request.form.get("state", "")
     _require_move(request, kind, project, item, wanted)
     _move(request, Ledger(request.db, user, request.now), kind, item, wanted)
-    return redirect(address(kind, project, iid))
+    return redirect(address(kind, project, item["iid"]))
 
 
 def _require_move(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row, state: str) -> None:
@@ -155,33 +160,30 @@ def _done(state: str) -> str:
     return "closed" if state == "closed" else "reopened"
 
 
-@site.post(f"{ITEM}/assign_to_me", members_only)
-def assign_to_me(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> Response:
+@site.post(f"{ITEM}/assign_to_me", members_only, in_project(), of_item)
+def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
     """Make the visitor the assignee of an item, beside those it has."""
-    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
     before = plan_of(request.db, kind, item)
     after = before.assigned_to(Named(user["user_id"], user["username"]))
     if Ledger(request.db, user, request.now).change(kind, item, before, after):
         request.flash(f"The {kind.noun} is assigned to you.")
-    return redirect(address(kind, project, iid))
+    return redirect(address(kind, project, item["iid"]))
 
 
-@site.post(f"{ITEM}/todo", members_only)
-def add_to_do(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> Response:
+@site.post(f"{ITEM}/todo", members_only, in_project(), of_item)
+def add_to_do(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
     """Put an item on the visitor's to-do list."""
-    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     if not _is_to_do(request, kind, item):
         Ledger(request.db, user, request.now).mark_to_do(kind, item)
-    return request.redirect(address(kind, project, iid), f"The {kind.noun} is on your to-do list.")
+    return request.redirect(address(kind, project, item["iid"]), f"The {kind.noun} is on your to-do list.")
 
 
-@site.get("/<namespace>/<path>/-/issues/<int:iid>")
-def issue(request: Request, namespace: str, path: str, iid: int) -> str:
-    """Show an issue with all that was said about it."""
-    project, item = find_item(request, ISSUE, namespace, path, iid)
-    return show_item(request, ISSUE, project, item)
+@site.get(ITEM, in_project(), of_item)
+def show_one(request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str:
+    """Show an item with all that was said about it."""
+    return show_item(request, project, kind, item)
 
 
 PER_PAGE = 20
@@ -196,45 +198,27 @@ COLUMNS = """t.*, p.namespace || '/' || p.path AS full_path, author.name AS auth
     )) AS assignees"""
 
 
-@site.get("/<namespace>/<path>/-/issues")
-def project_issues(request: Request, namespace: str, path: str) -> str:
-    """Show a project's issues."""
-    return _project_list(request, ISSUE, find_project(request, namespace, path))
-
-
-@site.get("/<namespace>/<path>/-/merge_requests")
-def project_merge_requests(request: Request, namespace: str, path: str) -> str:
-    """Show a project's merge requests."""
-    return _project_list(request, MERGE_REQUEST, find_project(request, namespace, path))
-
-
-@site.get("/dashboard/issues", members_only)
-def my_issues(request: Request, user: sqlite3.Row) -> str:
-    """Show issues of all projects, which links narrow down to the visitor's own."""
-    return _dashboard(request, ISSUE, user)
-
-
-@site.get("/dashboard/merge_requests", members_only)
-def my_merge_requests(request: Request, user: sqlite3.Row) -> str:
-    """Show merge requests of all projects, which links narrow down to the visitor's own."""
-    return _dashboard(request, MERGE_REQUEST, user)
-
-
-def _project_list(request: Request, kind: Kind, project: sqlite3.Row) -> str:
+@site.get("/<namespace>/<path>/-/<any(issues, merge_requests):segment>", in_project())
+def project_items(request: Request, project: sqlite3.Row, segment: str) -> str:
+    """Show a project's issues or merge requests."""
+    kind = KINDS[segment]
     values = _listing(request, kind, "t.project_id = :project_id", project_id=project["project_id"])
     may_create = can(request, project, "Developer") if kind is MERGE_REQUEST else not project["is_archived"]
     choices = _choices(request.db, kind, project["project_id"])
     return request.render("item_list.html", project=project, may_create=may_create, choices=choices, **values)
 
 
-def _dashboard(request: Request, kind: Kind, user: sqlite3.Row) -> str:
+@site.get("/dashboard/<any(issues, merge_requests):segment>", members_only)
+def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
+    """Show issues or merge requests of all projects, which links narrow down to the visitor's own."""
+    kind, path = KINDS[segment], f"/dashboard/{segment}"
     values = _listing(request, kind, "1")
-    roles = {"assignee": "Assigned to me", "author": "Created by me", "reviewer": "Review requests for me"}
-    path, people = f"/dashboard/{kind.segment}", values["filters"].people
+    people = values["filters"].people
+    roles = {"assignee": "Assigned to me", "author": "Created by me"}
+    roles |= {"reviewer": "Review requests for me"} if kind is MERGE_REQUEST else {}
     scopes = [
         (f"{path}?{urlencode({f'{role}_username': user['username']})}", label, people == {role: user["username"]})
         for role, label in roles.items()
-        if kind is MERGE_REQUEST or role != "reviewer"
     ]
     return request.render("item_list.html", scopes=[*scopes, (path, f"All {kind.noun}s", not people)], choices=[], **values)
 
@@ -392,18 +376,17 @@ def show_form(
     )
 
 
-@site.get("/<namespace>/<path>/-/issues/new", members_only)
-def new_issue(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str:
+@site.get("/<namespace>/<path>/-/issues/new", members_only, in_project(""))
+def new_issue(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str:
     """Show the form for a new issue; title and description may stand in the URL."""
-    project, plan = _open_project(request, namespace, path), Plan(request.args.get("title", "")[:255])
+    plan = Plan(request.args.get("title", "")[:255])
     request.shows({"title": plan.title})
     return show_form(request, ISSUE, project, plan, Choices(request.db, project, plan))
 
 
-@site.post("/<namespace>/<path>/-/issues", members_only)
-def create_issue(request: Request, user: sqlite3.Row, namespace: str, path: str) -> str | Response:
+@site.post("/<namespace>/<path>/-/issues", members_only, in_project(""))
+def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Open an issue."""
-    project = _open_project(request, namespace, path)
     choices = Choices(request.db, project, Plan(""))
     is_planning = may_plan(request, ISSUE, project)
     plan, errors = read_plan(request, ISSUE, choices, Plan(""), user=user, is_planning=is_planning)
@@ -413,28 +396,19 @@ def create_issue(request: Request, user: sqlite3.Row, namespace: str, path: str)
     return redirect(address(ISSUE, project, iid))
 
 
-@site.form(f"{ITEM}/edit", members_only)
-def save_item(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> str | Response:
+@site.form(f"{ITEM}/edit", members_only, in_project(), of_item)
+def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
     """Change an item."""
-    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     require_edit(request, kind, project, item)
-    if request.method != "POST":
-        plan = plan_of(request.db, kind, item)
-        return show_form(request, kind, project, plan, Choices(request.db, project, plan), item=item)
     before = plan_of(request.db, kind, item)
     choices = Choices(request.db, project, before)
+    if request.method != "POST":
+        return show_form(request, kind, project, before, choices, item=item)
     after, errors = read_plan(request, kind, choices, before, user=user, is_planning=may_plan(request, kind, project))
     if errors:
         return show_form(request, kind, project, after, choices, item=item, errors=errors)
     Ledger(request.db, user, request.now).change(kind, item, before, after)
-    return redirect(address(kind, project, iid))
-
-
-def _open_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
-    """Return the project of a URL, which must not be archived."""
-    project = find_project(request, namespace, path)
-    require_open(project)
-    return project
+    return redirect(address(kind, project, item["iid"]))
 
 
 LABELS_PER_PAGE = 50
@@ -447,10 +421,9 @@ _COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 DEFAULT_COLOR = "#3d6b8f"
 
 
-@site.get("/<namespace>/<path>/-/labels")
-def labels(request: Request, namespace: str, path: str) -> str:
+@site.get("/<namespace>/<path>/-/labels", in_project())
+def labels(request: Request, project: sqlite3.Row) -> str:
     """Show a project's labels, with how many open issues and merge requests have them."""
-    project = find_project(request, namespace, path)
     bound = {"project_id": project["project_id"], "me": my_id(request)}
     (total,) = request.db.execute("SELECT count(*) FROM label WHERE project_id = :project_id", bound).fetchone()
     pager = Pager.of(request, total, LABELS_PER_PAGE, "page")
@@ -503,10 +476,9 @@ MILESTONE_COLUMNS = f"""m.*, p.namespace || '/' || p.path AS full_path,
     (SELECT count(*) FROM merge_request t WHERE t.milestone_id = m.milestone_id) AS merge_requests"""
 
 
-@site.get(PLACE)
-def project_milestones(request: Request, namespace: str, path: str) -> str:
+@site.get(PLACE, in_project())
+def project_milestones(request: Request, project: sqlite3.Row) -> str:
     """Show a project's milestones."""
-    project = find_project(request, namespace, path)
     return _list(request, "m.project_id = :project_id", project)
 
 
@@ -534,10 +506,9 @@ def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
     return request.render("milestones.html", project=project, milestones=rows, tabs=tabs, pager=pager)
 
 
-@site.get(f"{PLACE}/<int:iid>")
-def milestone(request: Request, namespace: str, path: str, iid: int) -> str:
+@site.get(f"{PLACE}/<int:iid>", in_project())
+def milestone(request: Request, project: sqlite3.Row, iid: int) -> str:
     """Show a milestone with what belongs to it."""
-    project = find_project(request, namespace, path)
     row = MILESTONE.find(request, project, iid)
     bound = {"milestone_id": row["milestone_id"], "me": my_id(request)}
     items = {
@@ -553,10 +524,9 @@ def milestone(request: Request, namespace: str, path: str, iid: int) -> str:
     )
 
 
-@site.post(f"{PLACE}/<int:iid>/state", members_only)
-def move_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str, iid: int) -> Response:
+@site.post(f"{PLACE}/<int:iid>/state", members_only, in_project("Reporter"))
+def move_milestone(request: Request, _: sqlite3.Row, project: sqlite3.Row, iid: int) -> Response:
     """Close a milestone or open it again."""
-    project = planned_project(request, namespace, path)
     row = MILESTONE.find(request, project, iid)
     state = "closed" if request.form.get("state") == "closed" else "active"
     request.db.execute("UPDATE milestone SET state = ? WHERE milestone_id = ?", (state, row["milestone_id"]))

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ from webarena_gym.sites.gitlab.views.groups import render_groups
 from webarena_gym.sites.gitlab.views.items import COLUMNS
 from webarena_gym.sites.gitlab.views.projects import list_projects
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, read, tidy
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -41,14 +41,16 @@ def explore_groups(request: Request) -> str:
     return render_groups(request, "Explore groups", "1", tabs)
 
 
-_TABS = {
-    "Yours": ("/dashboard/projects", "p.project_id IN (SELECT project_id FROM membership WHERE user_id = :me)"),
-    "Personal": ("/dashboard/projects/personal", "p.owner_id = :me"),
-    "Contributed": (
-        "/dashboard/projects/contributed",
-        "p.project_id IN (SELECT project_id FROM git_commit WHERE author_id = :me)",
-    ),
-    "Starred": ("/dashboard/projects/starred", "p.project_id IN (SELECT project_id FROM star WHERE user_id = :me)"),
+PROJECTS = {
+    "contributed": "p.project_id IN (SELECT project_id FROM git_commit WHERE author_id = :whose)",
+    "projects": "p.owner_id = :whose",
+    "starred": "p.project_id IN (SELECT project_id FROM star WHERE user_id = :whose)",
+}
+OWN_TABS = {
+    "": ("Yours", "p.project_id IN (SELECT project_id FROM membership WHERE user_id = :whose)"),
+    "personal": ("Personal", PROJECTS["projects"]),
+    "contributed": ("Contributed", PROJECTS["contributed"]),
+    "starred": ("Starred", PROJECTS["starred"]),
 }
 
 
@@ -56,40 +58,19 @@ _TABS = {
 def home(request: Request) -> str | Response:
     """Show my projects, or to strangers all public ones."""
     user = current_user(request)
-    return explore(request) if user is None else yours(request, user)
-
-
-def _page(request: Request, chosen: str) -> str:
-    address, where = _TABS[chosen]
-    tabs = [(path, label, label == chosen) for label, (path, _) in _TABS.items()]
-    title = "Projects" if chosen == "Yours" else f"{chosen} projects"
-    return request.render(
-        "projects.html", title=title, tabs=tabs, listing=list_projects(request, where), address=address, group=None
-    )
+    return explore(request) if user is None else own_projects(request, user)
 
 
 @site.get("/dashboard/projects", members_only)
-def yours(request: Request, _: sqlite3.Row) -> str:
-    """Show the projects that I am a member of."""
-    return _page(request, "Yours")
-
-
-@site.get("/dashboard/projects/personal", members_only)
-def personal(request: Request, _: sqlite3.Row) -> str:
-    """Show the projects in my own namespace."""
-    return _page(request, "Personal")
-
-
-@site.get("/dashboard/projects/contributed", members_only)
-def contributed(request: Request, _: sqlite3.Row) -> str:
-    """Show the projects that I have made commits to."""
-    return _page(request, "Contributed")
-
-
-@site.get("/dashboard/projects/starred", members_only)
-def starred(request: Request, _: sqlite3.Row) -> str:
-    """Show the projects that I have starred."""
-    return _page(request, "Starred")
+@site.get("/dashboard/projects/<any(personal, contributed, starred):tab>", members_only)
+def own_projects(request: Request, user: sqlite3.Row, tab: str = "") -> str:
+    """Show the projects that I am a member of, that are in my own namespace, that I made commits to, or have starred."""
+    label, where = OWN_TABS[tab]
+    addresses = {name: f"/dashboard/projects/{name}".rstrip("/") for name in OWN_TABS}
+    tabs = [(addresses[name], shown, name == tab) for name, (shown, _) in OWN_TABS.items()]
+    listing = list_projects(request, where, whose=user["user_id"])
+    title = f"{label} projects" if tab else "Projects"
+    return request.render("projects.html", title=title, tabs=tabs, listing=listing, address=addresses[tab], group=None)
 
 
 SNIPPETS_PER_PAGE = 20
@@ -99,8 +80,9 @@ FIELDS = {
     "file_name": Field("File name", required=False),
     "content": Field("Content", limit=20_000),
 }
-VISIBLE_SNIPPET = "(s.visibility = 'public' OR s.visibility = 'internal' AND :me IS NOT NULL OR s.author_id = :me)"
-"""Holds for a snippet s that the person :me may see."""
+SNIPPETS = """FROM snippet s JOIN user u ON u.user_id = s.author_id
+    WHERE (s.visibility = 'public' OR s.visibility = 'internal' AND :me IS NOT NULL OR s.author_id = :me)"""
+"""The snippets s that the person :me may see, with their authors u."""
 
 
 @site.get("/explore/snippets")
@@ -117,7 +99,7 @@ def own_snippets(request: Request) -> str | Response:
 
 def _list(request: Request, title: str, where: str) -> str:
     bound = {"me": my_id(request)}
-    found = f"FROM snippet s JOIN user u ON u.user_id = s.author_id WHERE {VISIBLE_SNIPPET} AND {where}"
+    found = f"{SNIPPETS} AND {where}"
     (total,) = request.db.execute(f"SELECT count(*) {found}", bound).fetchone()
     pager = Pager.of(request, total, SNIPPETS_PER_PAGE, "page")
     rows = request.db.execute(
@@ -130,22 +112,32 @@ def _list(request: Request, title: str, where: str) -> str:
 @site.get("/-/snippets/new", members_only)
 def new_snippet(request: Request, _: sqlite3.Row) -> str:
     """Show the form for a new snippet."""
-    return _form(request, dict.fromkeys(FIELDS, "") | {"visibility": "private"})
+    return request.render(
+        "snippet_form.html", values=dict.fromkeys([*FIELDS, "snippet_id"], "") | {"visibility": "private"}, errors=()
+    )
 
 
 @site.post("/-/snippets", members_only)
-def create_snippet(request: Request, user: sqlite3.Row) -> str | Response:
-    """Store a new snippet."""
-    values, errors = _read(request)
+@site.form("/-/snippets/<int:snippet_id>/edit", members_only)
+def save_snippet(request: Request, user: sqlite3.Row, snippet_id: int | None = None) -> str | Response:
+    """Store a new snippet, or change one; the content keeps the blanks around it."""
+    stored = {} if snippet_id is None else dict(_own(request, snippet_id))
+    if request.method != "POST":
+        return request.render("snippet_form.html", values=stored, errors=())
+    values = read(request, FIELDS) | {"visibility": request.form.get("visibility", "")}
+    errors = complaints(values, FIELDS)
+    if values["visibility"] not in VISIBILITIES:
+        errors.append("Choose a visibility level.")
+    values["content"] = tidy(request.form.get("content", ""))
     if errors:
-        return _form(request, values, errors)
-    snippet_id = request.db.execute(
-        """
-        INSERT INTO snippet (author_id, title, description, file_name, content, visibility, created_at, updated_at)
-        VALUES (:author_id, :title, :description, :file_name, :content, :visibility, :now, :now)
-        """,
-        {**values, "author_id": user["user_id"], "now": request.stamp},
-    ).lastrowid
+        return request.render("snippet_form.html", values={**values, "snippet_id": snippet_id or ""}, errors=errors)
+    if snippet_id is None:
+        author_id = user["user_id"]
+        snippet_id = insert(
+            request.db, "snippet", author_id=author_id, created_at=request.stamp, updated_at=request.stamp, **values
+        )
+    else:
+        update(request.db, "snippet", "snippet_id", snippet_id, updated_at=request.stamp, **values)
     return redirect(f"/-/snippets/{snippet_id}")
 
 
@@ -156,25 +148,6 @@ def show_snippet(request: Request, snippet_id: int) -> str:
     return request.render("snippet.html", snippet=snippet, is_mine=snippet["author_id"] == my_id(request))
 
 
-@site.form("/-/snippets/<int:snippet_id>/edit", members_only)
-def save_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> str | Response:
-    """Change a snippet."""
-    if request.method != "POST":
-        return _form(request, dict(_own(request, snippet_id)))
-    _own(request, snippet_id)
-    values, errors = _read(request)
-    if errors:
-        return _form(request, {**values, "snippet_id": str(snippet_id)}, errors)
-    request.db.execute(
-        """
-        UPDATE snippet SET title = :title, description = :description, file_name = :file_name, content = :content,
-            visibility = :visibility, updated_at = :now WHERE snippet_id = :snippet_id
-        """,
-        {**values, "snippet_id": snippet_id, "now": request.stamp},
-    )
-    return redirect(f"/-/snippets/{snippet_id}")
-
-
 @site.post("/-/snippets/<int:snippet_id>/delete", members_only)
 def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Response:
     """Delete a snippet."""
@@ -183,24 +156,10 @@ def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Respons
     return request.redirect("/-/snippets", f"The snippet {snippet['title']} was deleted.")
 
 
-def _read(request: Request) -> tuple[dict[str, str], list[str]]:
-    """Return what was posted and what is wrong with it; the content keeps the blanks around it."""
-    values = read(request, FIELDS)
-    values["visibility"] = request.form.get("visibility", "")
-    errors = complaints(values, FIELDS)
-    if values["visibility"] not in VISIBILITIES:
-        errors.append("Choose a visibility level.")
-    return values | {"content": tidy(request.form.get("content", ""))}, errors
-
-
 def _find(request: Request, snippet_id: int) -> sqlite3.Row:
     """Return a snippet with its author. Raises NotFound, also when it may not be seen."""
-    return one(
-        request.db,
-        f"""SELECT s.*, u.name, u.username FROM snippet s JOIN user u ON u.user_id = s.author_id
-        WHERE snippet_id = :snippet_id AND {VISIBLE_SNIPPET}""",
-        {"snippet_id": snippet_id, "me": my_id(request)},
-    )
+    query = f"{SNIPPETS} AND snippet_id = :snippet_id"
+    return one(request.db, f"SELECT s.*, u.name, u.username {query}", {"snippet_id": snippet_id, "me": my_id(request)})
 
 
 def _own(request: Request, snippet_id: int) -> sqlite3.Row:
@@ -211,20 +170,11 @@ def _own(request: Request, snippet_id: int) -> sqlite3.Row:
     return snippet
 
 
-def _form(request: Request, values: Mapping[str, object], errors: Sequence[str] = ()) -> str:
-    return request.render("snippet_form.html", values={"snippet_id": "", **values}, errors=errors)
-
-
 USERS_PER_PAGE = 20
 TABS = {
     "activity": "Activity", "contributed": "Contributed projects", "projects": "Personal projects",
     "starred": "Starred projects", "snippets": "Snippets", "followers": "Followers", "following": "Following",
 }  # fmt: skip
-PROJECTS = {
-    "contributed": "p.project_id IN (SELECT project_id FROM git_commit WHERE author_id = :whose)",
-    "projects": "p.owner_id = :whose",
-    "starred": "p.project_id IN (SELECT project_id FROM star WHERE user_id = :whose)",
-}
 PEOPLE = {
     "followers": "SELECT follower_id FROM follow WHERE followed_id = :whose",
     "following": "SELECT followed_id FROM follow WHERE follower_id = :whose",
@@ -258,14 +208,11 @@ EVENTS = f"""
 
 def user_page(request: Request, user: sqlite3.Row) -> str:
     """Show a person's profile."""
-    bound = {"whose": user["user_id"], "me": my_id(request)}
     shown: dict[str, Any] = {"projects": [], "events": []}
     if not _is_closed(request, user):
-        recent = "p.last_activity_at DESC, p.project_id LIMIT 5"
-        shown["projects"] = queries.find_projects(
-            request.db, my_id(request), where=PROJECTS["projects"], order=recent, whose=user["user_id"]
-        )
-        shown["events"] = request.db.execute(f"{EVENTS} LIMIT 8", bound).fetchall()
+        me, whose, recent = my_id(request), user["user_id"], "p.last_activity_at DESC, p.project_id LIMIT 5"
+        shown["projects"] = queries.find_projects(request.db, me, where=PROJECTS["projects"], order=recent, whose=whose)
+        shown["events"] = request.db.execute(f"{EVENTS} LIMIT 8", {"whose": whose, "me": me}).fetchall()
     return _render(request, "user.html", user, "", **shown)
 
 
@@ -274,7 +221,7 @@ def namespace(request: Request, name: str) -> str | Response:
     """Show the person or the group of that name. Raises NotFound."""
     user = queries.user_named(request.db, name)
     if user is None:
-        return groups.show_group(request, name)
+        return groups.in_group(groups.show_group)(request, path=name)
     request.shows(name=user["username"])
     return user_page(request, user)
 
@@ -288,29 +235,23 @@ def user_by_name(request: Request, username: str) -> Response:
 @site.get(f"/users/<username>/<any({', '.join(TABS)}):tab>")
 def user_tab(request: Request, username: str, tab: str) -> str:
     """Show one list of a profile."""
-    user = _find_user(request, username)
+    db, user = request.db, _find_user(request, username)
     bound = {"whose": user["user_id"], "me": my_id(request)}
     if _is_closed(request, user):
         raise NotFound
     if tab in PROJECTS:
-        rows = queries.find_projects(
-            request.db, bound["me"], where=PROJECTS[tab], order="p.name, p.project_id", whose=bound["whose"]
-        )
-    elif tab in PEOPLE:
-        rows = request.db.execute(
-            f"SELECT * FROM user WHERE user_id IN ({PEOPLE[tab]}) ORDER BY name, user_id", bound
-        ).fetchall()
-    elif tab == "snippets":
-        rows = request.db.execute(
-            f"SELECT s.*, u.name, u.username FROM snippet s JOIN user u ON u.user_id = s.author_id"
-            f" WHERE author_id = :whose AND {VISIBLE_SNIPPET} ORDER BY s.created_at DESC, snippet_id DESC",
-            bound,
-        ).fetchall()
+        order = "p.name, p.project_id"
+        rows = queries.find_projects(db, bound["me"], where=PROJECTS[tab], order=order, whose=bound["whose"])
     else:
-        rows = request.db.execute(EVENTS, bound).fetchall()
+        query = EVENTS
+        if tab in PEOPLE:
+            query = f"SELECT * FROM user WHERE user_id IN ({PEOPLE[tab]}) ORDER BY name, user_id"
+        elif tab == "snippets":
+            own = f"SELECT s.*, u.name, u.username {SNIPPETS} AND author_id = :whose"
+            query = f"{own} ORDER BY s.created_at DESC, snippet_id DESC"
+        rows = db.execute(query, bound).fetchall()
     pager = Pager.of(request, len(rows), USERS_PER_PAGE, "page")
-    rows = pager.cut(rows)
-    return _render(request, "user_tab.html", user, tab, rows=rows, pager=pager)
+    return _render(request, "user_tab.html", user, tab, rows=pager.cut(rows), pager=pager)
 
 
 @site.post("/users/<username>/<any(follow, unfollow):action>", members_only)
@@ -319,13 +260,11 @@ def follow(request: Request, visitor: sqlite3.Row, username: str, action: str) -
     user = _find_user(request, username)
     if user["user_id"] == visitor["user_id"]:
         raise BadRequest("You cannot follow yourself.")
-    query = "INSERT OR IGNORE INTO follow VALUES (?, ?)"
+    query, done = "INSERT OR IGNORE INTO follow VALUES (?, ?)", "now follow"
     if action == "unfollow":
-        query = "DELETE FROM follow WHERE follower_id = ? AND followed_id = ?"
+        query, done = "DELETE FROM follow WHERE follower_id = ? AND followed_id = ?", "no longer follow"
     request.db.execute(query, (visitor["user_id"], user["user_id"]))
-    return request.redirect(
-        f"/{user['username']}", f"You {'now follow' if action == 'follow' else 'no longer follow'} {user['name']}."
-    )
+    return request.redirect(f"/{user['username']}", f"You {done} {user['name']}.")
 
 
 def _find_user(request: Request, username: str) -> sqlite3.Row:
@@ -342,21 +281,16 @@ def _is_closed(request: Request, user: sqlite3.Row) -> bool:
 
 
 def _render(request: Request, template: str, user: sqlite3.Row, tab: str, **values: Any) -> str:
-    counts = {
-        name: request.db.execute(f"SELECT count(*) FROM ({query})", {"whose": user["user_id"]}).fetchone()[0]
-        for name, query in PEOPLE.items()
-    }
-    is_followed = request.db.execute(
-        "SELECT 1 FROM follow WHERE follower_id = ? AND followed_id = ?", (my_id(request), user["user_id"])
-    ).fetchone()
+    bound = {"whose": user["user_id"], "me": my_id(request)}
+    count, follows = "SELECT count(*) FROM ({})", "SELECT 1 FROM follow WHERE follower_id = :me AND followed_id = :whose"
     return request.render(
         template,
         user=user,
         tab=tab,
         tabs=[("", "Overview"), *TABS.items()],
-        counts=counts,
-        is_followed=is_followed is not None,
-        is_me=user["user_id"] == my_id(request),
+        counts={name: one(request.db, count.format(query), bound)[0] for name, query in PEOPLE.items()},
+        is_followed=first(request.db, follows, bound) is not None,
+        is_me=bound["whose"] == bound["me"],
         is_closed=_is_closed(request, user),
         **values,
     )

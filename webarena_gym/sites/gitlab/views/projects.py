@@ -13,9 +13,10 @@ from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.git import delete_project
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, is_slug, slug
-from webarena_gym.sites.gitlab.site import Field, find_project, members_only, my_id, require_role, role_in, site
+from webarena_gym.sites.gitlab.site import Field, in_project, members_only, my_id, role_in, site
 from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit.accounts import return_url
+from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import Pager, checked, clean, complaints, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -94,21 +95,12 @@ def add_project(request: Request, user: sqlite3.Row, values: Mapping[str, Any]) 
     """Add a project without a repository; who makes it in the own namespace owns it. Return its id."""
     db, now = request.db, request.stamp
     group = queries.group(db, values["namespace"])
-    project_id = db.execute(
-        """
-        INSERT INTO project (namespace, owner_id, group_id, path, name, description, topics, visibility, default_branch,
-            forked_from_id, license, created_at, last_activity_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            *(values["namespace"], None if group else user["user_id"], group["group_id"] if group else None, values["path"]),
-            *(values["name"], values["description"], values.get("topics", ""), values["visibility"]),
-            *(values.get("default_branch", "main"), values.get("forked_from_id"), values.get("license", ""), now, now),
-        ),
-    ).lastrowid
-    assert project_id is not None
+    owner = {"group_id": group["group_id"]} if group else {"owner_id": user["user_id"]}
+    names = ("namespace", "path", "name", "description", "topics", "visibility", "default_branch", "license", "forked_from_id")
+    given = {"topics": "", "default_branch": "main", "license": ""} | {name: values[name] for name in names if name in values}
+    project_id = insert(db, "project", created_at=now, last_activity_at=now, **owner, **given)
     if not group:
-        db.execute("INSERT INTO project_member VALUES (?, ?, 'Owner', NULL, ?)", (project_id, user["user_id"], now))
+        insert(db, "project_member", project_id=project_id, user_id=user["user_id"], role="Owner", created_at=now)
     return project_id
 
 
@@ -124,91 +116,68 @@ def choose_template(request: Request, _: sqlite3.Row) -> str:
     return request.render("project_templates.html", templates=project_templates())
 
 
-def _form(request: Request, user: sqlite3.Row, values: dict[str, str], *, readme: bool, errors: list[str]) -> str:
-    template = values["template"] if values["template"] in project_templates() else ""
-    return request.render(
-        "new_blank.html",
-        values=values | {"template": template},
-        readme=readme,
-        errors=errors,
-        namespaces=namespaces(request.db, user),
-    )
-
-
 @site.form("/projects/new/blank", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
-    """Make a project."""
+    """Make a project, with the files of its template, or with a README if wanted."""
+    errors, readme, spaces = [], True, namespaces(request.db, user)
     if request.method != "POST":
         values = dict.fromkeys(NEW_PROJECT_FIELDS, "") | {"visibility": "private", "namespace": user["username"]}
         for name in ("template", "namespace"):
             values[name] = clean(request.args.get(name, values[name]))
         request.shows({"template": values["template"], "namespace": values["namespace"]})
-        return _form(request, user, values, readme=True, errors=[])
-    values, readme = read(request, NEW_PROJECT_FIELDS), request.form.get("readme") == "1"
-    values["path"] = values["path"] or slug(values["name"])
-    errors = complaints(values, NEW_PROJECT_FIELDS)
-    if values["namespace"] not in namespaces(request.db, user):
-        errors.append("Select a namespace where you may create projects.")
-    if values["visibility"] not in VISIBILITIES:
-        errors.append("Select a visibility level.")
-    if values["template"] and values["template"] not in project_templates():
-        errors.append("There is no such template.")
-    if not errors and (complaint := path_complaint(request.db, values["namespace"], values["path"])):
-        errors = [complaint]
-    if errors:
-        return _form(request, user, values, readme=readme, errors=errors)
+    else:
+        values, readme = read(request, NEW_PROJECT_FIELDS), request.form.get("readme") == "1"
+        values["path"] = values["path"] or slug(values["name"])
+        errors = complaints(values, NEW_PROJECT_FIELDS)
+        if values["namespace"] not in spaces:
+            errors.append("Select a namespace where you may create projects.")
+        if values["visibility"] not in VISIBILITIES:
+            errors.append("Select a visibility level.")
+        if values["template"] and values["template"] not in project_templates():
+            errors.append("There is no such template.")
+        if not errors and (complaint := path_complaint(request.db, values["namespace"], values["path"])):
+            errors = [complaint]
+        if not errors:
+            _create(request, user, values, readme=readme)
+            message = f"Project '{values['name']}' was successfully created."
+            return request.redirect(f"/{values['namespace']}/{values['path']}", message)
+    values["template"] = values["template"] if values["template"] in project_templates() else ""
+    return request.render("new_blank.html", values=values, readme=readme, errors=errors, namespaces=spaces)
+
+
+def _create(request: Request, user: sqlite3.Row, values: Mapping[str, str], *, readme: bool) -> None:
     project_id = add_project(request, user, values)
-    files = _first_files(values, readme=readme)
+    files: dict[str, str | None] = {}
+    if values["template"]:
+        files = dict(project_templates()[values["template"]]["files"])
+    elif readme:
+        files = {"README.md": f"# {values['name']}\n" + (f"\n{values['description']}\n" if values["description"] else "")}
     if files:
         branch = git.create_branch(request.db, project_id, "main", None)
-        request.db.execute("UPDATE branch SET is_protected = 1 WHERE branch_id = ?", (branch["branch_id"],))
+        update(request.db, "branch", "branch_id", branch["branch_id"], is_protected=1)
         git.commit(request.db, branch, user, "Initial commit", files, request.stamp)
-    return request.redirect(f"/{values['namespace']}/{values['path']}", f"Project '{values['name']}' was successfully created.")
 
 
-def _first_files(values: Mapping[str, str], *, readme: bool) -> dict[str, str | None]:
-    """Return the files that a new project begins with."""
-    if values["template"]:
-        return dict(project_templates()[values["template"]]["files"])
-    text = f"# {values['name']}\n" + (f"\n{values['description']}\n" if values["description"] else "")
-    return {"README.md": text} if readme else {}
-
-
-@site.get("/<namespace>/<path>")
-def overview(request: Request, namespace: str, path: str) -> str:
-    """Show a project: what it is, its files and its README."""
-    project = find_project(request, namespace, path)
-    branch = git.find_branch(request.db, project["project_id"], project["default_branch"])
-    me = my_id(request)
-    is_starred = request.db.execute(
-        "SELECT 1 FROM star WHERE user_id IS ? AND project_id = ?", (me, project["project_id"])
-    ).fetchone()
+@site.get("/<namespace>/<path>", in_project())
+def overview(request: Request, project: sqlite3.Row) -> str:
+    """Show a project: what it is, what of that may be seen it was forked from, its files and its README."""
+    db, project_id, me = request.db, project["project_id"], my_id(request)
+    branch = git.find_branch(db, project_id, project["default_branch"])
+    sources = queries.find_projects(db, me, where="p.project_id = :source", source=project["forked_from_id"])
     host = request.host.partition(":")[0]
+    commits = "SELECT count(*) FROM commit_branch WHERE branch_id = ?"
     return request.render(
         "project.html",
         project=project,
-        is_starred=is_starred is not None,
+        is_starred=first(db, "SELECT 1 FROM star WHERE user_id IS ? AND project_id = ?", (me, project_id)) is not None,
         ssh=f"git@{host}:{project['full_path']}.git",
         https=f"https://{host}/{project['full_path']}.git",
-        source=_source(request.db, project, me),
-        commit_count=_commit_count(request.db, branch),
-        branch_count=len(queries.branches(request.db, project["project_id"])),
+        source=sources[0] if sources else None,
+        commit_count=one(db, commits, (branch["branch_id"],))[0] if branch else 0,
+        branch_count=len(queries.branches(db, project_id)),
         branch=branch,
-        **folder_view(request.db, project, branch, ""),
+        **folder_view(db, project, branch, ""),
     )
-
-
-def _source(db: sqlite3.Connection, project: sqlite3.Row, me: int | None) -> sqlite3.Row | None:
-    """Return what a project was forked from, as far as it may be seen."""
-    rows = queries.find_projects(db, me, where="p.project_id = :source", source=project["forked_from_id"])
-    return rows[0] if rows else None
-
-
-def _commit_count(db: sqlite3.Connection, branch: sqlite3.Row | None) -> int:
-    if branch is None:
-        return 0
-    row = db.execute("SELECT count(*) FROM commit_branch WHERE branch_id = ?", (branch["branch_id"],)).fetchone()
-    return int(row[0])
 
 
 def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Row | None, folder: str) -> dict[str, object]:
@@ -232,26 +201,19 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
     }
 
 
-@site.post("/<namespace>/<path>/-/star", members_only)
-def star(request: Request, user: sqlite3.Row, namespace: str, path: str) -> Response:
-    """Star a project."""
-    project = find_project(request, namespace, path)
-    request.db.execute("INSERT OR IGNORE INTO star VALUES (?, ?, ?)", (user["user_id"], project["project_id"], request.stamp))
+@site.post("/<namespace>/<path>/-/<any(star, unstar):action>", members_only, in_project())
+def star(request: Request, user: sqlite3.Row, project: sqlite3.Row, action: str) -> Response:
+    """Star a project, or take the star back."""
+    query = "DELETE FROM star WHERE user_id = :me AND project_id = :project"
+    if action == "star":
+        query = "INSERT OR IGNORE INTO star VALUES (:me, :project, :now)"
+    request.db.execute(query, {"me": user["user_id"], "project": project["project_id"], "now": request.stamp})
     return redirect(return_url(request, f"/{project['full_path']}"))
 
 
-@site.post("/<namespace>/<path>/-/unstar", members_only)
-def unstar(request: Request, user: sqlite3.Row, namespace: str, path: str) -> Response:
-    """Take a star back."""
-    project = find_project(request, namespace, path)
-    request.db.execute("DELETE FROM star WHERE user_id = ? AND project_id = ?", (user["user_id"], project["project_id"]))
-    return redirect(return_url(request, f"/{project['full_path']}"))
-
-
-@site.get("/<namespace>/<path>/-/starrers")
-def starrers(request: Request, namespace: str, path: str) -> str:
+@site.get("/<namespace>/<path>/-/starrers", in_project())
+def starrers(request: Request, project: sqlite3.Row) -> str:
     """Show who has starred a project, the latest first."""
-    project = find_project(request, namespace, path)
     rows = request.db.execute(
         "SELECT u.*, s.created_at AS starred_at FROM star s JOIN user u USING (user_id) WHERE project_id = ? ORDER BY 2, 1",
         (project["project_id"],),
@@ -261,10 +223,9 @@ def starrers(request: Request, namespace: str, path: str) -> str:
     return request.render("starrers.html", project=project, rows=pager.cut(rows), pager=pager)
 
 
-@site.get("/<namespace>/<path>/-/forks")
-def forks(request: Request, namespace: str, path: str) -> str:
+@site.get("/<namespace>/<path>/-/forks", in_project())
+def forks(request: Request, project: sqlite3.Row) -> str:
     """Show the forks of a project."""
-    project = find_project(request, namespace, path)
     rows = queries.find_projects(
         request.db,
         my_id(request),
@@ -275,35 +236,30 @@ def forks(request: Request, namespace: str, path: str) -> str:
     return request.render("forks.html", project=project, rows=rows)
 
 
-@site.form("/<namespace>/<path>/-/forks/new", members_only)
-def fork(request: Request, user: sqlite3.Row, namespace: str, path: str) -> str | Response:
+@site.form("/<namespace>/<path>/-/forks/new", members_only, in_project())
+def fork(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Fork a project."""
-    project = find_project(request, namespace, path)
-    if request.method != "POST":
-        values = {"namespace": user["username"], "visibility": project["visibility"]}
-        return request.render("fork.html", project=project, namespaces=namespaces(request.db, user), values=values, errors=[])
-    choices = namespaces(request.db, user)
-    values = {name: clean(request.form.get(name, "")) for name in ("namespace", "visibility")}
-    errors = []
-    if values["namespace"] not in choices:
-        errors.append("Select a namespace where you may create projects.")
-    elif complaint := path_complaint(request.db, values["namespace"], project["path"]):
-        errors.append(complaint)
-    if values["visibility"] not in _allowed(project):
-        errors.append("A fork cannot be more visible than its source.")
-    if errors:
-        return request.render("fork.html", project=project, namespaces=choices, values=values, errors=errors)
-    shared = {key: project[key] for key in ("path", "name", "description", "topics", "default_branch", "license")}
-    project_id = add_project(request, user, values | shared | {"forked_from_id": project["project_id"]})
-    git.copy_repository(request.db, project, project_id)
-    return request.redirect(f"/{values['namespace']}/{project['path']}", "The project was forked.")
+    spaces, errors = namespaces(request.db, user), []
+    values = {"namespace": user["username"], "visibility": project["visibility"]}
+    if request.method == "POST":
+        values = {name: clean(request.form.get(name, "")) for name in values}
+        if values["namespace"] not in spaces:
+            errors.append("Select a namespace where you may create projects.")
+        elif complaint := path_complaint(request.db, values["namespace"], project["path"]):
+            errors.append(complaint)
+        if values["visibility"] not in _allowed(project):
+            errors.append("A fork cannot be more visible than its source.")
+        if not errors:
+            shared = {key: project[key] for key in ("path", "name", "description", "topics", "default_branch", "license")}
+            project_id = add_project(request, user, values | shared | {"forked_from_id": project["project_id"]})
+            git.copy_repository(request.db, project, project_id)
+            return request.redirect(f"/{values['namespace']}/{project['path']}", "The project was forked.")
+    return request.render("fork.html", project=project, namespaces=spaces, values=values, errors=errors)
 
 
 def _allowed(project: sqlite3.Row) -> tuple[str, ...]:
     """Return the visibilities that a fork may have."""
-    return {"public": ("private", "internal", "public"), "internal": ("private", "internal")}.get(
-        project["visibility"], ("private",)
-    )
+    return VISIBILITIES[: VISIBILITIES.index(project["visibility"]) + 1]
 
 
 site.templates.globals.update(allowed_visibilities=_allowed)
@@ -317,36 +273,18 @@ FIELDS = {
 }
 
 
-def _settled(request: Request, namespace: str, path: str, role: str = "Maintainer") -> sqlite3.Row:
-    """Return a project whose settings the visitor may change. Raises NotFound, Forbidden."""
-    project = find_project(request, namespace, path)
-    require_role(request, project, role, even_archived=True)
-    return project
-
-
-def _page(request: Request, project: sqlite3.Row, values: dict[str, str], errors: list[str]) -> str:
+def _page(request: Request, project: sqlite3.Row, typed: dict[str, str], errors: list[str]) -> str:
+    values = {name: project[name] for name in (*FIELDS, "path")} | typed
     is_owner = rank(role_in(request, project)) >= rank("Owner")
-    branches = queries.branches(request.db, project["project_id"])
-    return request.render(
-        "project_settings.html", project=project, values=values, errors=errors, is_owner=is_owner, branches=branches
-    )
+    more = {"is_owner": is_owner, "branches": queries.branches(request.db, project["project_id"])}
+    return request.render("project_settings.html", project=project, values=values, errors=errors, **more)
 
 
-def _stored(project: sqlite3.Row) -> dict[str, str]:
-    return {name: project[name] for name in (*FIELDS, "path")}
-
-
-@site.get("/<namespace>/<path>/-/edit", members_only)
-def settings(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str:
-    """Show a project's settings."""
-    project = _settled(request, namespace, path)
-    return _page(request, project, _stored(project), [])
-
-
-@site.post("/<namespace>/<path>/-/edit", members_only)
-def save(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
+@site.form("/<namespace>/<path>/-/edit", members_only, in_project("Maintainer", even_archived=True))
+def settings(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Change a project's name, description, topics and visibility."""
-    project = _settled(request, namespace, path)
+    if request.method != "POST":
+        return _page(request, project, {}, [])
     if project["is_archived"]:
         raise Forbidden("This project is archived. Unarchive it first.")
     values, errors = checked(request, FIELDS)
@@ -355,69 +293,48 @@ def save(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | R
     if values["visibility"] not in VISIBILITIES:
         errors.append("Select a visibility level.")
     if errors:
-        return _page(request, project, values | {"path": project["path"]}, errors)
-    request.db.execute(
-        "UPDATE project SET name = ?, description = ?, topics = ?, visibility = ? WHERE project_id = ?",
-        (*(values[name] for name in FIELDS), project["project_id"]),
-    )
+        return _page(request, project, values, errors)
+    update(request.db, "project", "project_id", project["project_id"], **values)
     return request.redirect(f"/{project['full_path']}/-/edit", f"Project '{values['name']}' was successfully updated.")
 
 
-@site.post("/<namespace>/<path>/-/edit/default_branch", members_only)
-def set_default_branch(request: Request, _: sqlite3.Row, namespace: str, path: str) -> Response:
-    """Make another branch the default one."""
-    project = _settled(request, namespace, path)
-    require_role(request, project, "Maintainer")
-    branch = git.find_branch(request.db, project["project_id"], request.form.get("branch", ""))
+@site.post("/<namespace>/<path>/-/edit/default_branch", members_only, in_project("Maintainer"))
+def set_default_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
+    """Make another branch the default one, which is protected, and whose license the project has."""
+    db, project_id = request.db, project["project_id"]
+    branch = git.find_branch(db, project_id, request.form.get("branch", ""))
     if branch is None:
-        request.flash("There is no such branch.", "error")
-    else:
-        _protect(request, project, branch)
-        request.flash(f"The default branch is now {branch['name']}.")
-    return redirect(f"/{project['full_path']}/-/edit")
+        return request.redirect(f"/{project['full_path']}/-/edit", "There is no such branch.", "error")
+    text = first(db, "SELECT content FROM file WHERE branch_id = ? AND path = 'LICENSE'", (branch["branch_id"],))
+    named = git.license_of(text["content"] if text else None)
+    update(db, "project", "project_id", project_id, default_branch=branch["name"], license=named)
+    db.execute("UPDATE branch SET is_protected = branch_id = ? WHERE project_id = ?", (branch["branch_id"], project_id))
+    return request.redirect(f"/{project['full_path']}/-/edit", f"The default branch is now {branch['name']}.")
 
 
-def _protect(request: Request, project: sqlite3.Row, branch: sqlite3.Row) -> None:
-    text = request.db.execute(
-        "SELECT content FROM file WHERE branch_id = ? AND path = 'LICENSE'", (branch["branch_id"],)
-    ).fetchone()
-    request.db.execute(
-        "UPDATE project SET default_branch = ?, license = ? WHERE project_id = ?",
-        (branch["name"], git.license_of(text["content"] if text else None), project["project_id"]),
-    )
-    request.db.execute(
-        "UPDATE branch SET is_protected = branch_id = ? WHERE project_id = ?", (branch["branch_id"], project["project_id"])
-    )
-
-
-@site.post("/<namespace>/<path>/-/edit/path", members_only)
-def rename(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
+@site.post("/<namespace>/<path>/-/edit/path", members_only, in_project("Owner", even_archived=True))
+def rename(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Change a project's path."""
-    project = _settled(request, namespace, path, "Owner")
     wanted = clean(request.form.get("path", ""))
     complaint = "" if wanted == project["path"] else path_complaint(request.db, project["namespace"], wanted)
     if complaint:
-        return _page(request, project, _stored(project) | {"path": wanted}, [complaint])
-    request.db.execute("UPDATE project SET path = ? WHERE project_id = ?", (wanted, project["project_id"]))
+        return _page(request, project, {"path": wanted}, [complaint])
+    update(request.db, "project", "project_id", project["project_id"], path=wanted)
     return request.redirect(f"/{project['namespace']}/{wanted}", "The path was changed.")
 
 
-@site.post("/<namespace>/<path>/-/archive", members_only)
-def archive(request: Request, _: sqlite3.Row, namespace: str, path: str) -> Response:
+@site.post("/<namespace>/<path>/-/archive", members_only, in_project("Owner", even_archived=True))
+def archive(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
     """Make a project read-only, or take that back."""
-    project = _settled(request, namespace, path, "Owner")
     is_archived = request.form.get("archived") == "1"
-    request.db.execute("UPDATE project SET is_archived = ? WHERE project_id = ?", (is_archived, project["project_id"]))
-    return request.redirect(
-        f"/{project['full_path']}", "The project was archived." if is_archived else "The project was unarchived."
-    )
+    update(request.db, "project", "project_id", project["project_id"], is_archived=is_archived)
+    return request.redirect(f"/{project['full_path']}", f"The project was {'archived' if is_archived else 'unarchived'}.")
 
 
-@site.post("/<namespace>/<path>/-/delete", members_only)
-def delete(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
+@site.post("/<namespace>/<path>/-/delete", members_only, in_project("Owner", even_archived=True))
+def delete(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Delete a project, when its full path was typed to confirm it."""
-    project = _settled(request, namespace, path, "Owner")
     if clean(request.form.get("confirmation", "")) != project["full_path"]:
-        return _page(request, project, _stored(project), [f"To delete the project, type {project['full_path']} to confirm."])
+        return _page(request, project, {}, [f"To delete the project, type {project['full_path']} to confirm."])
     delete_project(request.db, project["project_id"])
     return request.redirect("/dashboard/projects", f"Project '{project['name']}' was deleted.")

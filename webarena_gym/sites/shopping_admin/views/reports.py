@@ -15,7 +15,7 @@ from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
 from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show
 from webarena_gym.sites.shopping_admin.site import members_only, site
-from webarena_gym.sites.shopping_admin.views.marketing import TERMS
+from webarena_gym.sites.shopping_admin.views.customers import TERMS
 
 PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
 _WIDTHS = {"day": 10, "month": 7, "year": 4}  # characters of YYYY-MM-DD that name the interval
