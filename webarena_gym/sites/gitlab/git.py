@@ -16,17 +16,6 @@ LONGEST_FILE = 100_000  # characters
 _BRANCH_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9_-])?")
 
 
-class Entry(NamedTuple):
-    """A file or folder of a listing, with the last commit that changed it or something in it."""
-
-    name: str
-    path: str
-    is_folder: bool
-    sha: str
-    title: str
-    created_at: str
-
-
 def find_branch(db: sqlite3.Connection, project_id: int, name: str) -> sqlite3.Row | None:
     """Return a branch by its name."""
     return first(db, "SELECT * FROM branch WHERE project_id = ? AND name = ?", (project_id, name))
@@ -55,18 +44,17 @@ def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
     return one(db, f"{_FILES} AND path = ?", (branch_id, path))
 
 
-def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[Entry]:
-    """Return what is in a folder ("" is the top one): folders first, by name."""
+def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[dict[str, Any]]:
+    """Return what is in a folder ("" is the top one), each with the last commit that changed something in it: folders first, by name."""
     start = f"{folder}/" if folder else ""
-    found: dict[tuple[bool, str], Entry] = {}
+    found: dict[tuple[bool, str], dict[str, Any]] = {}
     for row in files(db, branch_id):
         if not row["path"].startswith(start):
             continue
         name, slash, _ = row["path"].removeprefix(start).partition("/")
-        entry = Entry(name, start + name, bool(slash), row["sha"], row["title"], row["created_at"])
         known = found.get((not slash, name))
-        if known is None or known.created_at < entry.created_at:
-            found[(not slash, name)] = entry
+        if known is None or known["created_at"] < row["created_at"]:
+            found[(not slash, name)] = dict(row) | {"name": name, "path": start + name, "is_folder": bool(slash)}
     return [found[key] for key in sorted(found)]
 
 

@@ -6,7 +6,6 @@ Texts are combined of pools in standard worlds, and composed of facts in large o
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, is_held_out, share
 from webarena_gym.sites.gitlab.world_projects import (
@@ -33,11 +32,8 @@ _TRIES = 60  # of a text that has to differ from others
 _REVIEWS: dict[issues_prose.ReviewKind, int] = {"asks change": 4, "suggests change": 2, "approves": 3, "objects": 1}
 
 
-class Said(NamedTuple):
-    """A comment, and what it says where that is composed."""
-
-    text: str
-    facts: issues_prose.Note | None = None
+Said = tuple[str, issues_prose.Note | None]
+"""A comment, and what it says where that is composed."""
 
 
 class PooledTexts:
@@ -89,10 +85,10 @@ class _Pooled:
         return self.dice.some(self.pool, self.dice.below(most + 1))
 
     def say(self, remark: str, _by_author: bool, /) -> Said:
-        return Said(_filled(self.dice, remark, self.component))
+        return _filled(self.dice, remark, self.component), None
 
     def ending(self, _request: int | None = None, /) -> Said:
-        return Said("")
+        return "", None
 
 
 def _filled(dice: Dice, text: str, component: str, thing: str = "") -> str:
@@ -199,14 +195,14 @@ class _Issue:
     def say(self, _remark: str, by_author: bool, /) -> Said:
         for _ in range(_TRIES):
             said = self._note(self._kind(by_author))
-            if _is_fresh(said.text, self.texts):
+            if _is_fresh(said[0], self.texts):
                 break
         return said
 
     def ending(self, request: int | None = None, /) -> Said:
         if request is not None:
             return self._note("fixed", number=str(request))
-        return self._note("declined") if self.writer.dice.chance(35) else Said("")
+        return self._note("declined") if self.writer.dice.chance(35) else ("", None)
 
     def _kind(self, by_author: bool) -> issues_prose.NoteKind:
         dice = self.writer.dice
@@ -236,7 +232,7 @@ class _Issue:
             ground=issues_prose.draw_choice(dice, "ground", is_held_out=writer.is_held_out) if kind == "declined" else "",
             register=writer.register(),
         )
-        return Said(issues_prose.compose_note(facts, dice, is_held_out=writer.is_held_out), facts)
+        return issues_prose.compose_note(facts, dice, is_held_out=writer.is_held_out), facts
 
 
 def _is_fresh(text: str, said: set[str]) -> bool:
@@ -286,10 +282,10 @@ class _Request:
             text = issues_prose.compose_remark(facts, dice, is_held_out=writer.is_held_out)
             if _is_fresh(text, self.texts):
                 break
-        return Said(text)
+        return text, None
 
     def ending(self, _request: int | None = None, /) -> Said:
-        return Said("")
+        return "", None
 
     def _change(self) -> str:
         """Draw a change that nobody has asked for."""

@@ -3,14 +3,14 @@
 import json
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from werkzeug.exceptions import BadRequest, Forbidden, NotFound
 
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind
 from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE
 from webarena_gym.sites.gitlab.site import Field, current_user, members_only, my_id, site
 from webarena_gym.sites.gitlab.views import groups
@@ -301,42 +301,41 @@ site.templates.filters["web_address"] = lambda text: text if text.startswith(("h
 
 PER_PAGE = 20
 _LIMIT, _WORDS = 200, 10  # characters of a search, and words of it
-_ITEM = "FROM {table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id WHERE {seen} AND "
 _ABOUT = "t.title || ' ' || t.description"
+_FULL_PATH = "p.namespace || '/' || p.path"
+_OF_VISIBLE = f"JOIN project p USING (project_id) WHERE {VISIBLE}"
+
+
+def _item_scope(kind: Kind) -> tuple[str, str, str, str, str]:
+    found = f"FROM {kind.table} t JOIN user author ON author.user_id = t.author_id {_OF_VISIBLE} AND {VISIBLE_ITEM[kind]}"
+    columns = COLUMNS.format(key=kind.key, table=kind.table)
+    return f"{kind.noun.capitalize()}s", found, _ABOUT, columns, f"t.created_at DESC, t.{kind.key} DESC"
+
+
 SCOPES = {
     "projects": (
         "Projects",
         f"FROM project p WHERE {VISIBLE}",
-        "p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description || ' ' || p.topics",
+        f"{_FULL_PATH} || ' ' || p.name || ' ' || p.description || ' ' || p.topics",
+        queries.PROJECT_COLUMNS,
+        "stars DESC, p.project_id",
     ),
-    "issues": ("Issues", _ITEM.format(table="issue", seen=VISIBLE_ITEM[ISSUE]) + VISIBLE, _ABOUT),
-    "merge_requests": ("Merge requests", _ITEM.format(table="merge_request", seen="1") + VISIBLE, _ABOUT),
-    "milestones": ("Milestones", f"FROM milestone t JOIN project p USING (project_id) WHERE {VISIBLE}", _ABOUT),
-    "users": ("Users", "FROM user t WHERE 1", "t.name || ' ' || t.username"),
-}
-"""Scope of a search: the label of its tab, its tables, and the text in which all words must occur."""
-
-
-class Index(NamedTuple):
-    """An index of what can be searched, where the host has one: how its columns count, the key, and when a row is meant exactly."""
-
-    name: str
-    weights: tuple[float, ...]
-    key: str
-    exact: str
-
-
+    "issues": _item_scope(ISSUE),
+    "merge_requests": _item_scope(MERGE_REQUEST),
+    "milestones": (
+        "Milestones", f"FROM milestone t {_OF_VISIBLE}", _ABOUT, f"t.*, {_FULL_PATH} AS full_path", "t.title, t.milestone_id",
+    ),
+    "users": ("Users", "FROM user t WHERE 1", "t.name || ' ' || t.username", "t.*", "t.name, t.user_id"),
+}  # fmt: skip
+"""Scopes of a search: the label of its tab, its tables, the text in which all words must occur, its columns and their order."""
 _TITLED = "lower(t.title) = lower(:text)"
+_NAMED = f"lower(:text) IN (lower(p.path), lower(p.name), lower({_FULL_PATH}))"
 INDEXES = {
-    "projects": Index(
-        "project_text",
-        (8, 4, 2, 1),
-        "p.project_id",
-        "lower(:text) IN (lower(p.path), lower(p.name), lower(p.namespace || '/' || p.path))",
-    ),
-    "issues": Index("issue_text", (4, 1), "t.issue_id", _TITLED),
-    "merge_requests": Index("merge_request_text", (4, 1), "t.merge_request_id", _TITLED),
+    "projects": ("project_text", (8, 4, 2, 1), "p.project_id", _NAMED),
+    "issues": ("issue_text", (4, 1), "t.issue_id", _TITLED),
+    "merge_requests": ("merge_request_text", (4, 1), "t.merge_request_id", _TITLED),
 }
+"""Indexes of scopes, where the host has them: the table, how its columns count, the key, and when a row is meant exactly."""
 
 
 @site.get("/search")
@@ -348,31 +347,27 @@ def search(request: Request) -> str:
     words = text.split()[:_WORDS]
     request.shows({"search": " ".join(folded(word) for word in words), "scope": None if scope == "projects" else scope})
     bound: dict[str, Any] = {f"word{place}": word for place, word in enumerate(words)} | {"me": my_id(request)}
-    found = {
-        name: " AND ".join([where, *(f"instr(lower({content}), lower(:word{place}))" for place in range(len(words)))])
-        for name, (_, where, content) in SCOPES.items()
-    }
+    fits = "".join(f" AND instr(lower({{0}}), lower(:word{place}))" for place in range(len(words)))
+    found = {name: tables + fits.format(content) for name, (_, tables, content, _, _) in SCOPES.items()}
     relevant = _relevant(request.db, text, bound) if words and ranking.has_index(request.db) else {}
     counts = dict.fromkeys(SCOPES, 0)
-    if words:
-        counts |= {
-            name: request.db.execute(f"SELECT count(*) {query}", bound).fetchone()[0]
-            for name, query in found.items()
-            if name not in relevant
-        }
-        counts |= {name: len(keys) for name, keys in relevant.items()}
+    for name in SCOPES if words else ():
+        count = f"SELECT count(*) {found[name]}"
+        counts[name] = len(relevant[name]) if name in relevant else one(request.db, count, bound)[0]
     pager = Pager.of(request, counts[scope], PER_PAGE, "page")
-    columns, order = _shown(scope)
+    _, tables, _, columns, order = SCOPES[scope]
     if scope in relevant:
-        rows = _rows(request.db, scope, pager.cut(relevant[scope]), bound)
+        keys, key = pager.cut(relevant[scope]), INDEXES[scope][2]
+        query = f"SELECT {columns} {tables} AND {key} IN (SELECT value FROM json_each(:keys))"
+        rows = request.db.execute(query, {**bound, "keys": json.dumps(keys)}).fetchall()
+        rows.sort(key=lambda row: keys.index(row[key.partition(".")[2]]))
     else:
-        rows = request.db.execute(
-            f"SELECT {columns} {found[scope]} ORDER BY {order} LIMIT :limit OFFSET :first",
-            {**bound, "limit": pager.limit if words else 0, "first": pager.first},
-        ).fetchall()
+        query = f"SELECT {columns} {found[scope]} ORDER BY {order} LIMIT :limit OFFSET :first"
+        bound |= {"limit": pager.limit if words else 0, "first": pager.first}
+        rows = request.db.execute(query, bound).fetchall()
     tabs = [
         (f"/search?{urlencode({'search': text, 'scope': name})}", label, counts[name], name == scope)
-        for name, (label, _, _) in SCOPES.items()
+        for name, (label, *_) in SCOPES.items()
     ]
     kind = {"issues": ISSUE, "merge_requests": MERGE_REQUEST}.get(scope)
     return request.render("search.html", text=text, scope=scope, kind=kind, rows=rows, tabs=tabs, pager=pager)
@@ -381,29 +376,9 @@ def search(request: Request) -> str:
 def _relevant(db: sqlite3.Connection, text: str, bound: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the keys of what fits a text, by kind, for those that have an index: what is called so first, then by relevance."""
     found = {}
-    for name, index in INDEXES.items():
-        relevances = ranking.ranked(db, index.name, text, index.weights)
-        query = f"SELECT {index.key}, {index.exact} {SCOPES[name][1]} AND {index.key} IN (SELECT value FROM json_each(:keys))"
+    for name, (index, weights, key, exact) in INDEXES.items():
+        relevances = ranking.ranked(db, index, text, weights)
+        query = f"SELECT {key}, {exact} {SCOPES[name][1]} AND {key} IN (SELECT value FROM json_each(:keys))"
         seen = dict(map(tuple, db.execute(query, {**bound, "text": text, "keys": json.dumps(list(relevances))})))
         found[name] = sorted((key for key in relevances if key in seen), key=lambda key, seen=seen: not seen[key])  # type: ignore[misc]
     return found
-
-
-def _rows(db: sqlite3.Connection, scope: str, keys: list[int], bound: Mapping[str, Any]) -> list[sqlite3.Row]:
-    """Return the rows with these keys, in their order."""
-    key = INDEXES[scope].key
-    query = f"SELECT {_shown(scope)[0]} {SCOPES[scope][1]} AND {key} IN (SELECT value FROM json_each(:keys))"
-    rows = db.execute(query, {**bound, "keys": json.dumps(keys)}).fetchall()
-    return sorted(rows, key=lambda row: keys.index(row[key.partition(".")[2]]))
-
-
-def _shown(scope: str) -> tuple[str, str]:
-    """Return the columns that the list of a kind shows, and its order."""
-    if scope == "projects":
-        return queries.PROJECT_COLUMNS, "stars DESC, p.project_id"
-    if scope == "users":
-        return "t.*", "t.name, t.user_id"
-    if scope == "milestones":
-        return "t.*, p.namespace || '/' || p.path AS full_path", "t.title, t.milestone_id"
-    kind = ISSUE if scope == "issues" else MERGE_REQUEST
-    return COLUMNS.format(key=kind.key, table=kind.table), f"t.created_at DESC, t.{kind.key} DESC"

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from werkzeug.exceptions import Forbidden
 
@@ -29,19 +29,8 @@ ORDERS = {
 PER_PAGE = 20
 
 
-class Listing(NamedTuple):
-    """One page of a list of projects, and what it was filtered and sorted by."""
-
-    rows: list[sqlite3.Row]
-    pager: Pager
-    name: str
-    topic: str
-    sort: str
-    orders: list[tuple[str, str]]
-
-
-def list_projects(request: Request, where: str = "1", **values: Any) -> Listing:
-    """Return the page that the request asks for of the visible projects that fulfil `where`."""
+def list_projects(request: Request, where: str = "1", **values: Any) -> dict[str, Any]:
+    """Return the page that the request asks for of the visible projects that fulfil `where`, and how it is filtered and sorted."""
     name, topic = (clean(request.args.get(key, ""))[:200] for key in ("name", "topic"))
     sort = request.args.get("sort", "")
     sort = sort if sort in ORDERS else next(iter(ORDERS))
@@ -55,7 +44,7 @@ def list_projects(request: Request, where: str = "1", **values: Any) -> Listing:
     )
     pager = Pager.of(request, len(rows), PER_PAGE, "page")
     orders = [(key, label) for key, (label, _) in ORDERS.items()]
-    return Listing(pager.cut(rows), pager, name, topic, sort, orders)
+    return {"rows": pager.cut(rows), "pager": pager, "name": name, "topic": topic, "sort": sort, "orders": orders}
 
 
 NAME = Field("Project name")
@@ -185,7 +174,7 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
     if branch is None:
         return {"entries": [], "last": None, "readme": None, "branches": []}
     entries = git.entries(db, branch["branch_id"], folder)
-    readme = next((entry for entry in entries if not entry.is_folder and entry.name.lower() == "readme.md"), None)
+    readme = next((entry for entry in entries if not entry["is_folder"] and entry["name"].lower() == "readme.md"), None)
     last = db.execute(
         """
         SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
@@ -196,7 +185,7 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
     return {
         "entries": entries,
         "last": last,
-        "readme": git.find_file(db, branch["branch_id"], readme.path) if readme else None,
+        "readme": git.find_file(db, branch["branch_id"], readme["path"]) if readme else None,
         "branches": queries.branches(db, project["project_id"]),
     }
 

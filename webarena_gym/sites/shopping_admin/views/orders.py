@@ -116,18 +116,10 @@ def add_comment(request: Request, order_id: int) -> Response:
 CARRIERS = ("Custom Value", "DHL", "Federal Express", "United Parcel Service", "United States Postal Service")
 
 
-class Track(NamedTuple):
-    """Tracking of a parcel."""
-
-    carrier: str
-    title: str
-    number: str
-
-
-def _read_track(form: Form) -> Track:
+def _read_track(form: Form) -> dict[str, str]:
     carrier = form.choice("carrier", "Carrier", CARRIERS)
     title = form.text("title", "Title", required=carrier == CARRIERS[0])
-    return Track(carrier, title or carrier, form.text("number", "Number"))
+    return {"carrier": carrier, "title": title or carrier, "number": form.text("number", "Number")}
 
 
 def _stop_on(form: Form) -> None:
@@ -146,7 +138,7 @@ def _ship(request: Request, order: Order, quantities: Quantities, form: Form) ->
     _stop_on(form)
     shipment_id = fulfilment.ship(request.db, order, quantities, str(request.now))
     if track:
-        insert(request.db, "shipment_track", shipment_id=shipment_id, **track._asdict())
+        insert(request.db, "shipment_track", shipment_id=shipment_id, **track)
 
 
 def _refund(request: Request, order: Order, quantities: Quantities, form: Form) -> None:
@@ -307,6 +299,6 @@ def add_track(request: Request, shipment_id: int) -> Response:
     form = Form(request)
     track = _read_track(form)
     if not form.show_errors():
-        insert(request.db, "shipment_track", shipment_id=shipment_id, **track._asdict())
+        insert(request.db, "shipment_track", shipment_id=shipment_id, **track)
         request.flash("You added the tracking number.")
     return redirect(f"/admin/admin/order_shipment/view/shipment_id/{shipment_id}/")
