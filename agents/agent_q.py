@@ -20,12 +20,12 @@ import torch
 from tqdm import tqdm
 
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.branches import Found, play
 from agents.evaluation.search import confidence, monte_carlo, preferences, told_reward
 from agents.grpo import load
 from agents.methods.dpo import learn_preferences
 from agents.models.checkpoints import agent_record, begin, save_checkpoint
 from agents.models.pointer.network import is_pointer
+from agents.rollouts.branching import Found, search
 from agents.rollouts.envs import InProcessEnvs
 from agents.rollouts.policies import Policy
 from agents.settings import ENV_ID, MayChange, TaskSettings, build, given, parse_settings
@@ -180,7 +180,7 @@ def _search(args: AgentQSettings, envs: InProcessEnvs, policy: Policy, tasks: Se
     )
     local = [envs.local(env_id) for env_id in range(envs.num_envs)]
     with tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar:
-        return play(
+        return search(
             local, policy, tasks, method, seed=rng.randrange(2**31), tells_rewards=True, on_finish=lambda _: bar.update()
         )
 

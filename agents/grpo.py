@@ -29,10 +29,10 @@ from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
 from agents.models.checkpoints import begin, save_checkpoint
 from agents.models.pointer.network import is_pointer
+from agents.rollouts.branching import fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
 from agents.rollouts.envs import create_envs
-from agents.rollouts.forks import fork_advantages, fork_groups
 from agents.training.distributed import ALONE, Ranks, launch, training_processes, whole
 from agents.training.language_models import LanguageModel
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums

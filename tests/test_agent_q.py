@@ -8,13 +8,14 @@ import torch
 
 from agents import agent_q
 from agents.data.trajectories import Step, Trajectory
-from agents.evaluation.branches import Found, State, play
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.search import monte_carlo, preferences, ranks, told_reward
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.methods.dpo import Preference, preference_steps
 from agents.methods.replay import imitation_loss
 from agents.models.checkpoints import checkpoints
+from agents.rollouts import branching
+from agents.rollouts.branching import Found, State
 from agents.rollouts.policies import Request, ScriptedPolicy
 from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
@@ -33,7 +34,7 @@ def flat(states):
 
 def search(task, budget=60, **options):
     method = partial(monte_carlo, value=flat, outcome=told_reward, branching=4, budget=budget, **options)
-    return play([Maze()], ScriptedPolicy(try_all), [task], method, tells_rewards=True)[0]
+    return branching.search([Maze()], ScriptedPolicy(try_all), [task], method, tells_rewards=True)[0]
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.target)

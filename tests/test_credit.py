@@ -4,7 +4,7 @@ import pytest
 
 from agents import grpo as credit
 from agents.data.trajectories import Step, Trajectory, grouped
-from agents.rollouts.forks import fork_advantages
+from agents.rollouts.branching import fork_advantages
 from agents.training.rollouts import CONSTANT_STEPS, CONSTANT_TOKENS, weighted
 from tests import tiny
 

@@ -5,8 +5,8 @@ import pytest
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Step, Trajectory
+from agents.rollouts.branching import fork
 from agents.rollouts.collector import EpisodeSpec
-from agents.rollouts.forks import fork
 from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import Same

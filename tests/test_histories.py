@@ -34,18 +34,7 @@ CLICKED = (
 )  # fmt: skip
 TYPED = ("field", "story", "secret", "private")
 KEYS = ("Tab", "Shift+Tab", "x", "\u00e9", "Shift+1", "Backspace", "Control+A", "Enter", "Space")
-ADDRESSES = (
-    "",
-    "#place",
-    "#field",
-    "#",
-    "#none",
-    "other",
-    "auto",
-    "to?to=/other#x",
-    "?q=1",
-    "?q=1#field",
-)
+ADDRESSES = ("", "#place", "#field", "#", "#none", "other", "auto", "to?to=/other#x", "?q=1", "?q=1#field")
 UNKNOWN = (
     "about:blank",
     "about:blank#x",

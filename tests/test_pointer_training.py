@@ -153,14 +153,7 @@ def test_a_run_is_known_as_a_pointing_network(run):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, unsure, processes):
-    changes = {
-        "processes": processes,
-        "epochs": 1,
-        "minibatches": 1,
-        "save_samples": True,
-        "save_rollouts": 1,
-        "replayed": 0,
-    }
+    changes = {"processes": processes, "epochs": 1, "minibatches": 1, "save_samples": True, "save_rollouts": 1, "replayed": 0}
     train_rl.train(rl_settings(unsure, tmp_path, **changes))
     rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
     assert rows

@@ -9,7 +9,6 @@ from agents import search as command
 from agents.data.demonstrations import draw_tasks
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Step
-from agents.evaluation.branches import State, play
 from agents.evaluation.search import (
     best_of_n,
     by_value,
@@ -22,6 +21,7 @@ from agents.evaluation.search import (
 )
 from agents.models.checkpoints import CheckpointError, save_checkpoint
 from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
+from agents.rollouts.branching import State, search
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import Same
@@ -110,7 +110,7 @@ def prefix_value(target):
 
 def hunt(task, *, choose=wander, method=None, budget=40, seed=0, env=None, value=None):
     method = method or make("tree", task, budget, value)
-    return play([env or Maze()], ScriptedPolicy(choose), [task], method, seed=seed)[0]
+    return search([env or Maze()], ScriptedPolicy(choose), [task], method, seed=seed)[0]
 
 
 def make(name, task, budget=40, value=None):
@@ -196,7 +196,7 @@ def test_no_step_is_taken_beyond_the_budget_and_all_are_counted(name, budget):
 def test_equal_seeds_find_the_same_on_any_number_of_envs(name):
     def many(num_envs, seed):
         method = make(name, TASKS[0], 13, confidence)
-        found = play([Maze() for _ in range(num_envs)], ScriptedPolicy(wander), TASKS, method, seed=seed)
+        found = search([Maze() for _ in range(num_envs)], ScriptedPolicy(wander), TASKS, method, seed=seed)
         return [item._replace(states=tuple(state.steps for state in item.states)) for item in found]
 
     assert many(1, 5) == many(3, 5) == many(9, 5)
@@ -265,7 +265,7 @@ def test_replies_of_one_action_are_followed_once():
     thinking = ScriptedPolicy(lambda request: f"<think>{request.seed}</think><answer>{first(request)}</answer>")
     env = Maze()
     method = partial(tree_search, value=confidence, branching=5, budget=60, reserve=MAX_STEPS)
-    (found,) = play([env], thinking, [TASKS[0]], method)
+    (found,) = search([env], thinking, [TASKS[0]], method)
     assert env.taken == found.env_steps == MAX_STEPS
 
 
@@ -285,7 +285,7 @@ def test_what_breaks_is_chosen_only_where_nothing_else_is_left(name):
     ("reply", "ending"), [(Reply("", too_long=True), "too_long"), (Reply("", failure="the engine is gone"), "failed")]
 )
 def test_a_reply_that_cannot_be_had_ends_an_episode_without_a_step(name, reply, ending):
-    (found,) = play([Maze()], Same(reply), [TASKS[0]], make(name, TASKS[0], 8))
+    (found,) = search([Maze()], Same(reply), [TASKS[0]], make(name, TASKS[0], 8))
     assert (found.trajectory.ending, found.trajectory.reward, found.env_steps) == (ending, 0.0, 0)
     assert found.trajectory.failure == reply.failure
 
@@ -403,7 +403,7 @@ def test_a_language_model_is_searched_and_its_tokens_are_counted():
     policy = LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=4), encoder)
     method = partial(tree_search, value=confidence, branching=3, budget=6, reserve=2)
     tasks = tiny.tasks(3)
-    found = play([tiny.TinyShop(), tiny.TinyShop()], policy, tasks, method)
+    found = search([tiny.TinyShop(), tiny.TinyShop()], policy, tasks, method)
     assert sum(item.generated_tokens for item in found) == policy.generated_tokens > 0
     assert all(step.prompt_ids and step.logprobs for item in found for step in item.trajectory.steps)
 
@@ -430,7 +430,7 @@ def test_a_tree_on_the_real_env_goes_back_and_finds_what_one_episode_misses():
         budget = 8 * len(solution)
         tree = partial(tree_search, value=progress, branching=4, budget=budget, reserve=len(solution))
         plain = partial(best_of_n, choose=by_value(confidence), budget=budget, n=1)
-        (found,), (single,) = (play([env], ScriptedPolicy(stray), [task], method, seed=1) for method in (tree, plain))
+        (found,), (single,) = (search([env], ScriptedPolicy(stray), [task], method, seed=1) for method in (tree, plain))
     assert (found.trajectory.reward, single.trajectory.reward) == (1.0, 0.0)
     assert [step.reply for step in found.trajectory.steps] == solution
     assert found.episodes > 1

@@ -10,9 +10,9 @@ import torch
 from agents import grpo, train_rl
 from agents.data.trajectories import Step, Trajectory
 from agents.methods.tsr import corrections
+from agents.rollouts.branching import SearchingCollector, draw
 from agents.rollouts.collector import EpisodeSpec
 from agents.rollouts.policies import Reply, ScriptedPolicy
-from agents.rollouts.searching import SearchingCollector, draw
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
@@ -232,10 +232,7 @@ def test_searches_are_played_in_envs_of_this_process(tmp_path, clone, changes):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        ({"search_width": 0}, "search_width is 0; expected at least 1"),
-        ({"advantages": "forks"}, "advantages are 'forks'"),
-    ],
+    [({"search_width": 0}, "search_width is 0; expected at least 1"), ({"advantages": "forks"}, "advantages are 'forks'")],
 )
 def test_settings_without_sense_are_refused(options, message):
     with pytest.raises(ValueError, match=message):

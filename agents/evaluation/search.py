@@ -21,13 +21,13 @@ from tqdm import tqdm
 
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
-from agents.evaluation.branches import Expansion, Found, Method, Search, State, play
 from agents.evaluation.evaluate import create_policy, recorded_env
 from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
 from agents.methods.dpo import Preference
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
 from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
+from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
 from agents.rollouts.envs import InProcessEnvs
 from agents.settings import ENV_ID, flatten
 from agents.training.rollouts import CreditedGroup, write_groups
@@ -319,11 +319,11 @@ def create_method(settings: SearchSettings) -> Method:
         return partial(best_of_n, choose=by_value(value), budget=settings.budget, n=settings.n)
     if settings.method == "mcts":
         outcome = value if settings.value == "critic" else likelihood
-        search: Callable[..., Search] = partial(monte_carlo, outcome=outcome)
+        grow: Callable[..., Search] = partial(monte_carlo, outcome=outcome)
     else:
-        search = tree_search
+        grow = tree_search
     return partial(
-        search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
+        grow, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
     )
 
 
@@ -349,7 +349,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
     ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
-        found = play(local, playing, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
+        found = search(local, playing, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
     env = recorded_env(settings.evaluation)
     evaluation = summarise(tasks, [replace(item.trajectory, env=env) for item in found])
     if settings.save_trees:

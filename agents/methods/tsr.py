@@ -1,12 +1,12 @@
 """Trajectory-search rollouts: the policy learns from rollouts that a search has found, step by step, while they are collected.
 
 After TSR (Djuhera et al., arXiv 2602.11767, section 3): at each turn several actions are sampled and tried, the state after each is
-scored, and the best leads on; the optimizer is left as it is, here M-GRPO with all of its options. `agents.rollouts.searching` collects,
+scored, and the best leads on; the optimizer is left as it is, here M-GRPO with all of its options. `agents.rollouts.branching` collects,
 with best-of-N at each turn. The score of a state is a critic's probability of success, or the reward where the episode is over.
 `--search-choice diverse` scores pages by how rarely rollouts of the group came to them.
 
 A search changes what rollouts are distributed like, which the paper does not correct for. Here a reply is kept by chance, so its
-importance weight is known (`searching.draw`), and advantages are multiplied with it, at most 2: `step` corrects the choice at
+importance weight is known (`branching.draw`), and advantages are multiplied with it, at most 2: `step` corrects the choice at
 the step itself, and leaves the states those of the search; `path` also corrects how its state was come by, with the product over the steps
 before; `none` is the paper's. The baseline is corrected, too: where a search always succeeds, its group tells nothing apart, and what was
 tried and left does. So `search_gain` times the value of what a reply led to, less the mean over what was tried there, is added to an advantage.
@@ -23,8 +23,8 @@ from typing import Any, Literal
 from agents.data.trajectories import Step, Trajectory
 from agents.grpo import GRPO, GRPOSettings, Model
 from agents.methods.replay import played, state_of, step_rewards
+from agents.rollouts.branching import Reached, SearchingCollector
 from agents.rollouts.curriculum import Group
-from agents.rollouts.searching import Reached, SearchingCollector
 from agents.training.rollouts import TrainedStep
 from webarena_gym.tasks import Task
 

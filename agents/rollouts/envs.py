@@ -75,19 +75,12 @@ class InProcessEnvs:
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
         """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
-            self._under_way[env_id] = partial(self._step, env_id, action)
+            self._under_way[env_id] = partial(take, self._env(env_id), action)
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:  # noqa: ARG002 - the work is done here, so there is nothing to wait for
         """Do the resets and steps that were asked for, and return their results."""
         under_way, self._under_way = self._under_way, {}
-        results = {}
-        for env_id, work in under_way.items():
-            try:
-                results[env_id] = work()
-            except INFRASTRUCTURE_ERRORS as error:
-                failure = f"{type(error).__name__}: {error}"
-                results[env_id] = Result("", nan, False, True, {"failure": failure})
-        return results
+        return {env_id: work() for env_id, work in under_way.items()}
 
     def local(self, env_id: int) -> Any:
         """Return the unwrapped env, for policies that read more than the observation."""
@@ -105,12 +98,24 @@ class InProcessEnvs:
         return self._envs[env_id]
 
     def _reset(self, env_id: int, seed: int | None, options: dict[str, Any]) -> Result:
-        observation, info = self._env(env_id).reset(seed=seed, options=options)
+        try:
+            observation, info = self._env(env_id).reset(seed=seed, options=options)
+        except INFRASTRUCTURE_ERRORS as error:
+            return _failed(error)
         return Result(observation, 0.0, False, False, info)
 
-    def _step(self, env_id: int, action: str) -> Result:
-        observation, reward, terminated, truncated, info = self._env(env_id).step(action)
-        return Result(observation, float(reward), terminated, truncated, info)
+
+def take(env: Any, action: str) -> Result:
+    """Return the result of an action in an env; if the env breaks through no fault of the policy, that of a failed episode."""
+    try:
+        observation, reward, terminated, truncated, info = env.step(action)
+    except INFRASTRUCTURE_ERRORS as error:
+        return _failed(error)
+    return Result(observation, float(reward), terminated, truncated, info)
+
+
+def _failed(error: Exception) -> Result:
+    return Result("", nan, False, True, {"failure": f"{type(error).__name__}: {error}"})
 
 
 def create_envs(
