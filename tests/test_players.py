@@ -132,7 +132,7 @@ def test_a_process_that_is_lost_is_told():
     with closing(Players(make_player, 2, num_envs=24)) as players:
         played(players)
         for process in players._processes:
-            os.kill(process.process.pid, signal.SIGKILL)
+            os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(PlayerError, match="ended with status -9"):
             played(players)
 

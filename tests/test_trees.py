@@ -80,10 +80,10 @@ def test_blocks_cover_what_may_be_seen(lists, width):
     tree = tree_of(lists)
     blocks, mask = blocks_of(tree, width), torch.zeros(len(tree.ids), len(tree.ids), dtype=torch.bool)
     places = torch.arange(len(tree.ids)).split(blocks.keys)
-    for rows, block in zip(torch.arange(len(tree.ids)).split(blocks.queries), blocks.blocks, strict=True):
-        mask[rows[:, None], torch.cat([places[part] for part in block.parts])] = block.mask
+    for rows, (parts, seen) in zip(torch.arange(len(tree.ids)).split(blocks.queries), blocks.blocks, strict=True):
+        mask[rows[:, None], torch.cat([places[part] for part in parts])] = seen
     assert torch.equal(mask, dense(tree))
-    assert pairs(tree, width) == sum(block.mask.numel() for block in blocks.blocks)
+    assert pairs(tree, width) == sum(seen.numel() for _, seen in blocks.blocks)
     assert max(blocks.queries) <= width
     assert sum(blocks.queries) == cut(tree, width)[-1] == len(tree.ids)
 

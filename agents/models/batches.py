@@ -166,8 +166,7 @@ def keep_allowed(logits_NV: Tensor, allowed: Sequence[tuple[int, Tensor]]) -> Te
 
 
 def _sequence(sample: Sample) -> Ids:
-    """Return the input tokens of a sample: all but the last, which is only predicted."""
-    return sample.prompt_ids + sample.response_ids[:-1]
+    return sample.prompt_ids + sample.response_ids[:-1]  # the last token is only predicted
 
 
 def _chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[list[int], list[Integers]]]:

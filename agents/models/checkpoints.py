@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agents.settings import lasting
 
@@ -29,35 +29,9 @@ class CheckpointError(ValueError):
     """A checkpoint cannot be written or read. Earlier checkpoints are unchanged."""
 
 
-class Stateful(Protocol):
-    """An object with a state to save beside the model's parameters, such as an optimizer or a learner."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the whole state, made of plain values and tensors."""
-        ...
-
-
-class Storable(Protocol):
-    """A model, or a tokenizer or vocabulary, that writes itself into a folder."""
-
-    def save_pretrained(self, folder: Path, /) -> Any:
-        """Write everything that is needed to load it."""
-        ...
-
-
-class Resumable(Protocol):
-    """An object that can resume from a saved state."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from a value of `state_dict`."""
-        ...
-
-
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder `update_<n>` that the Auto classes of transformers load, and from which training resumes exactly.
-
-    A pointing network's is loaded by `load_pointer`.
+    """A folder `update_<n>`, from which training resumes exactly and which the Auto classes of transformers or `load_pointer` load.
 
     For a model with adapters it holds the adapters and the name of their base model.
     """
@@ -74,7 +48,7 @@ class Checkpoint:
         """Return the trainer's state, under "optimizer", and that of torch's random generator, under "rng"."""
         return load_tensors(self.path / _TRAINER, str(self.path / _TRAINER))
 
-    def restore(self, trainer: Resumable) -> None:
+    def restore(self, trainer: Any) -> None:
         """Restore the trainer's state and torch's random generator. `load_model` loads the parameters."""
         import torch  # noqa: PLC0415 - see above
 
@@ -86,9 +60,9 @@ class Checkpoint:
 def save_checkpoint(
     run: Path,
     update: int,
-    model: Storable,
-    tokenizer: Storable,
-    trainer: Stateful,
+    model: Any,
+    tokenizer: Any,
+    trainer: Any,
     progress: dict[str, Any],
     agent: dict[str, Any],
     *,
@@ -96,7 +70,8 @@ def save_checkpoint(
 ) -> Checkpoint:
     """Write a checkpoint under `run`, then delete all but the newest `keep`.
 
-    `progress` is the trainer's position in its data. `agent` is the agent record: the env and prompt settings to use the model with.
+    `model` and `tokenizer` have `save_pretrained`, `trainer` has a `state_dict` of plain values and tensors. `progress` is its position in
+    its data. `agent` is the agent record: the env and prompt settings to use the model with.
     The checkpoint is written to a temporary folder and renamed when complete, so a kill or a full disk leaves earlier checkpoints
     intact. Raises CheckpointError.
     """
@@ -113,8 +88,7 @@ def save_checkpoint(
         save_agent(temporary, model, tokenizer, agent)
         torch.save({"optimizer": trainer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER)
         (temporary / _PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
-        for file in temporary.iterdir():
-            _flush(file)
+        _flush(*temporary.iterdir())
         if final.exists():
             shutil.rmtree(final)
         temporary.rename(final)
@@ -129,7 +103,7 @@ def save_checkpoint(
     return Checkpoint(final, update)
 
 
-def save_agent(folder: Path, model: Storable, tokenizer: Storable, agent: dict[str, Any]) -> None:
+def save_agent(folder: Path, model: Any, tokenizer: Any, agent: dict[str, Any]) -> None:
     """Write a model and its agent record, `agent`, without a trainer's state."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
@@ -203,7 +177,12 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
         raise CheckpointError(
             f"there is no model {str(source)!r}: it is no folder here, and the Hub does not give it ({str(error).splitlines()[0]})"
         ) from error
-    _check_head(model)
+    ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
+    with torch.no_grad():
+        hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        logits, expected = model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden)
+    if not torch.allclose(logits, expected, atol=1e-3):
+        raise ValueError(f"{type(model).__name__} computes its logits in a way of its own; expected head(last hidden state)")
     return model, tokenizer
 
 
@@ -254,23 +233,11 @@ def agent_record(source: str | Path) -> dict[str, Any]:
     return record
 
 
-def _check_head(model: "PreTrainedModel") -> None:
-    import torch  # noqa: PLC0415 - see above
-
-    ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
-    with torch.no_grad():
-        hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
-        is_usual = torch.allclose(
-            model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden), atol=1e-3
-        )
-    if not is_usual:
-        raise ValueError(f"{type(model).__name__} computes its logits in a way of its own; expected head(last hidden state)")
-
-
-def _flush(path: Path) -> None:
-    """Write a file or folder through to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _flush(*paths: Path) -> None:
+    """Write files and folders through to the disk."""
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

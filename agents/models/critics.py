@@ -48,7 +48,7 @@ class Critic:
 
     def __init__(self, network: "LanguageValueNetwork | WordsValueNetwork", settings: CriticSettings) -> None:
         self._settings = settings
-        self._network = network
+        self._network: Any = network
         self._parameters = [parameter for part in network.parts.values() for parameter in part.parameters()]
         for parameter in self._parameters:
             parameter.requires_grad = True
@@ -58,8 +58,7 @@ class Critic:
     def values(self, states: Sequence[Any]) -> list[float]:
         """Return the probability of success of each state, in order."""
         values = [0.0] * len(states)
-        batches: Sequence[Any] = self._network.pack(states)
-        for batch in batches:
+        for batch in self._network.pack(states):
             for index, value in zip(batch.samples, self._network.logits(batch).sigmoid().tolist(), strict=True):
                 values[index] = value
         return values
@@ -76,12 +75,10 @@ class Critic:
         return total / max(len(states), 1)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the parameters and the optimizer's state."""
         parts = {name: part.state_dict() for name, part in self._network.parts.items()}
         return {**parts, "optimizer": self._optimizer.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from a value of `state_dict`."""
         for name, part in self._network.parts.items():
             part.load_state_dict(state_dict[name])
         self._optimizer.load_state_dict(state_dict["optimizer"])
@@ -89,8 +86,7 @@ class Critic:
     def _update(self, states: Sequence[Any], outcomes: Sequence[float]) -> float:
         """Take one update and return the loss before it."""
         total = 0.0
-        batches: Sequence[Any] = self._network.pack(states)
-        for batch in batches:
+        for batch in self._network.pack(states):
             logits_S = self._network.logits(batch)
             targets_S = torch.tensor([outcomes[index] for index in batch.samples], device=logits_S.device)
             loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(states)
@@ -120,9 +116,8 @@ class LanguageValueNetwork:
     def logits(self, batch: PackedBatch) -> Tensor:
         """Return the logit of success of each state, shape (S,)."""
         hidden = batch_hidden(self._model, batch)
-        device = hidden.device
-        states = hidden[batch.rows.to(device), batch.columns.to(device)][batch.predictors.to(device)]
-        logits: Tensor = self._head(states)[:, 0]
+        rows, columns, predictors = (part.to(hidden.device) for part in (batch.rows, batch.columns, batch.predictors))
+        logits: Tensor = self._head(hidden[rows, columns][predictors])[:, 0]
         return logits
 
 
@@ -134,13 +129,13 @@ def new_head(width: int) -> nn.Linear:
     return head
 
 
+@dataclass(frozen=True)
 class LanguageModelCritics:
     """Critics of a language model, which read token ids: the prompts of steps, and the last with its reply."""
 
-    def __init__(self, initial_model: "Callable[[], PreTrainedModel]", encoder: PromptEncoder, tokens_per_pass: int) -> None:
-        self._initial_model = initial_model
-        self._encoder = encoder
-        self._tokens_per_pass = tokens_per_pass
+    _initial_model: "Callable[[], PreTrainedModel]"
+    _encoder: PromptEncoder
+    _tokens_per_pass: int
 
     def create(self, settings: CriticSettings) -> Critic:
         """Return a new critic, which begins with the parameters that the policy began with."""
@@ -203,18 +198,16 @@ class WordsValueNetwork:
         return logits
 
 
+@dataclass(frozen=True)
 class PointerCritics:
-    """Critics of a pointing network, which read words."""
+    """Critics of a pointing network, which read words: goal, page and earlier replies."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    _seed: int
 
     def create(self, settings: CriticSettings) -> Critic:
-        """Return a new critic."""
         return Critic(WordsValueNetwork(self._seed), settings)
 
     def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        """Return goal, page and earlier replies of all steps."""
         return [
             WordsSeen(item.goal, step.page, tuple(before.reply for before in item.steps[:number]))
             for item in trajectories
@@ -222,11 +215,9 @@ class PointerCritics:
         ]
 
     def goals(self, goals: Sequence[str]) -> list[Any]:
-        """Return the goals alone."""
         return [WordsSeen(goal) for goal in goals]
 
     def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        """Return the goal, the last page and all replies of each trajectory."""
         return [WordsSeen(item.goal, item.steps[-1].page, tuple(step.reply for step in item.steps)) for item in trajectories]
 
 

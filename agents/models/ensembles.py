@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from agents.data.trajectories import Trajectory
@@ -98,20 +99,13 @@ def fitted(episodes: Sequence[Sequence[Trajectory]], *, switch: bool = False) ->
     played = [[item for item in own if item.ending != "failed"] for own in episodes]
     if not all(played):
         raise ValueError("there is an agent without an episode; expected some of each")
-    general = tuple(_mean([item.reward for item in own]) for own in played)
+    general = tuple(fmean(item.reward for item in own) for own in played)
     seen = [[(item.reward, {site_of(step.page) for step in item.steps}) for item in own] for own in played]
-    names = sorted({name for own in seen for _, situations in own for name in situations if name})
-    by_situation = {
-        name: _voices(
-            [
-                (sum(rewards) + _PRIOR * overall) / (len(rewards) + _PRIOR)
-                for own, overall in zip(seen, general, strict=True)
-                for rewards in [[reward for reward, situations in own if name in situations]]
-            ],
-            switch=switch,
-        )
-        for name in names
-    }
+    by_situation = {}
+    for name in sorted({name for own in seen for _, situations in own for name in situations if name}):
+        rewards = [[reward for reward, situations in own if name in situations] for own in seen]
+        means = [(sum(own) + _PRIOR * overall) / (len(own) + _PRIOR) for own, overall in zip(rewards, general, strict=True)]
+        by_situation[name] = _voices(means, switch=switch)
     return Weights(_voices(general, switch=switch), by_situation)
 
 
@@ -123,7 +117,3 @@ def _voices(values: Sequence[float], *, switch: bool) -> tuple[float, ...]:
         best = max(values)
         return tuple(float(place == list(values).index(best)) for place in range(len(values)))
     return tuple(values)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

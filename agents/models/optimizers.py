@@ -32,11 +32,9 @@ class Optimizer:
             part.zero_grad()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the states of the optimizers by their index."""
         return {str(index): part.state_dict() for index, part in enumerate(self._parts)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from a value of `state_dict`."""
         for index, part in enumerate(self._parts):
             part.load_state_dict(state_dict[str(index)])
 

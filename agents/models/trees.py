@@ -49,24 +49,15 @@ class Tree(NamedTuple):
     paths: tuple[Integers, ...]  # the indices of each sequence's tokens
 
 
-class Block(NamedTuple):
-    """A block of queries, and the parts of the keys that it attends to."""
-
-    parts: tuple[int, ...]
-    mask: Tensor  # (queries, keys) bool, True = attend
-
-
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """The attention of a tree as blocks of queries over parts of the keys."""
 
     queries: tuple[int, ...]  # the width of each block
     keys: tuple[int, ...]  # the width of each part
-    blocks: tuple[Block, ...]
-
-    def to(self, device: torch.device) -> "Blocks":
-        """Return the blocks with their masks on the device."""
-        return Blocks(self.queries, self.keys, tuple(block._replace(mask=block.mask.to(device)) for block in self.blocks))
+    blocks: tuple[
+        tuple[tuple[int, ...], Tensor], ...
+    ]  # of each: the parts that it attends to, and the mask (queries, keys), True = attend
 
 
 def common(first: Integers, second: Integers) -> int:
@@ -131,8 +122,8 @@ def pairs(tree: Tree, width: int = BLOCK) -> int:
     return sum((b - a) * (int((tree.ends[:a] > a).sum()) + b - a) for a, b in pairwise(cuts))
 
 
-def blocks_of(tree: Tree, width: int = BLOCK) -> Blocks:
-    """Return the blocks of a tree. The keys are split where blocks begin and where a block's ancestors begin or end."""
+def blocks_of(tree: Tree, width: int = BLOCK, device: torch.device | None = None) -> Blocks:
+    """Return the blocks of a tree, with their masks on the device. The keys are split where blocks begin and where a block's ancestors begin or end."""
     cuts = cut(tree, width)
     spans = list(pairwise(cuts))
     edges = set(cuts)
@@ -147,7 +138,7 @@ def blocks_of(tree: Tree, width: int = BLOCK) -> Blocks:
         keys = numpy.concatenate([numpy.arange(bounds[part], bounds[part + 1]) for part in needed])
         queries = numpy.arange(a, b)[:, None]
         mask = (keys <= queries) & (queries < tree.ends[keys])
-        blocks.append(Block(tuple(needed.tolist()), torch.from_numpy(mask)))
+        blocks.append((tuple(needed.tolist()), torch.from_numpy(mask).to(device)))
     return Blocks(tuple(numpy.diff(cuts).tolist()), tuple(numpy.diff(bounds).tolist()), tuple(blocks))
 
 
@@ -215,7 +206,7 @@ def tree_inputs(model: "PreTrainedModel", tree: Tree, *, flex: bool | None = Non
     use_flex = model.device.type == "cuda" if flex is None else flex
     return {
         "attention_mask": ends[None, None, None],
-        "tree": block_mask(ends) if use_flex else blocks_of(tree).to(model.device),
+        "tree": block_mask(ends) if use_flex else blocks_of(tree, device=model.device),
     }
 
 
@@ -241,13 +232,13 @@ def _attend(
     parts = [
         scaled_dot_product_attention(
             block_query,
-            torch.cat([keys[part] for part in block.parts], dim=2),
-            torch.cat([values[part] for part in block.parts], dim=2),
-            attn_mask=block.mask,
+            torch.cat([keys[part] for part in needed], dim=2),
+            torch.cat([values[part] for part in needed], dim=2),
+            attn_mask=mask,
             dropout_p=options.get("dropout", 0.0),
             scale=options.get("scaling"),
         )
-        for block_query, block in zip(query.split(blocks.queries, dim=2), blocks.blocks, strict=True)
+        for block_query, (needed, mask) in zip(query.split(blocks.queries, dim=2), blocks.blocks, strict=True)
     ]
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
 

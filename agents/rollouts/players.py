@@ -11,10 +11,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from contextlib import closing
 from io import BytesIO
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -31,6 +30,7 @@ from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
 _PRELOADED = ["webarena_gym.env", "agents.evaluate"]
 _ENDING_S = 5.0  # how long a process may take to end by itself
+_LOOK_S = 0.5  # how often processes are looked at, while there is no report
 _WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
 
 
@@ -48,32 +48,6 @@ class Player(NamedTuple):
 
 class PlayerError(Exception):
     """A worker process has ended or could not be started."""
-
-
-class _Begin(NamedTuple):
-    episodes: list[EpisodeSpec]
-
-
-class _Load(NamedTuple):
-    parameters: bytes
-    version: int
-
-
-class _Report(NamedTuple):
-    """One episode that is over, and what its process has used since its last report."""
-
-    played: Played
-    spent_s: dict[Stage, float]
-    replied: int
-    generated_tokens: int
-    cpu_s: float
-
-
-@dataclass
-class _Process:
-    process: Any
-    connection: Connection
-    under_way: set[int] = field(default_factory=set)  # the numbers of its episodes
 
 
 class Players:
@@ -96,15 +70,17 @@ class Players:
         context: Any = multiprocessing.get_context(CONTEXTS[0])
         if CONTEXTS[0] == "forkserver":
             context.set_forkserver_preload(_PRELOADED)  # importing torch takes seconds, so the fork server does it once
+        # Queues are written by threads, so that neither side waits for the other: the parent learns while episodes are played.
+        self._reports = context.Queue()
+        self._messages = [context.Queue() for _ in range(processes)]
+        self._under_way: list[set[int]] = [set() for _ in range(processes)]  # numbers of episodes
+        self._processes: list[Any] = []
         content = cloudpickle.dumps(make_player)
-        self._processes: list[_Process] = []
-        for _ in range(processes):
-            here, there = context.Pipe()
-            process = context.Process(target=_play, args=(there, content, seed), name="player", daemon=True)
+        for index, messages in enumerate(self._messages):
+            arguments = (index, messages, self._reports, content, seed)
+            self._processes.append(context.Process(target=_play, args=arguments, name="player", daemon=True))
             with without_main_module():
-                process.start()
-            there.close()
-            self._processes.append(_Process(process, here))
+                self._processes[-1].start()
 
     @property
     def count(self) -> int:
@@ -114,32 +90,40 @@ class Players:
     @property
     def has_room(self) -> bool:
         """True if there are more envs than episodes under way."""
-        return sum(len(process.under_way) for process in self._processes) < self._num_envs
+        return sum(map(len, self._under_way)) < self._num_envs
 
     def begin(self, episodes: Sequence[EpisodeSpec]) -> None:
         """Queue these episodes; each group goes to the process with the fewest episodes under way."""
         groups: dict[int, list[EpisodeSpec]] = {}
         for episode in episodes:
             groups.setdefault(episode.group, []).append(episode)
-        for members in groups.values():
-            chosen = min(self._processes, key=lambda process: len(process.under_way))
-            chosen.under_way.update(episode.number for episode in members)
-            self._send(chosen, _Begin(members))
+        for group in groups.values():
+            own, messages = min(zip(self._under_way, self._messages, strict=True), key=lambda pair: len(pair[0]))
+            own.update(episode.number for episode in group)
+            messages.put(pickle.dumps(group))
 
     def play(self) -> Iterator[Played]:
-        """Yield each episode when it is over, until none is left. More may be queued meanwhile."""
-        while not self._stopped.is_set() and (busy := [process for process in self._processes if process.under_way]):
-            ready = wait([process.connection for process in busy])
-            for process in busy:
-                if process.connection in ready:
-                    yield self._take(process)
+        """Yield each queued episode when it is over, as `Collector.play` does."""
+        while any(self._under_way) and not self._stopped.is_set():
+            report = self._next_report()
+            if isinstance(report, Exception):
+                raise report
+            index, played, spent_s, replied, generated_tokens, cpu_s = report
+            self._under_way[index].discard(played.episode.number)
+            for stage, spent in spent_s.items():
+                self._spent_s[stage] = self._spent_s.get(stage, 0.0) + spent
+            self.replied += replied
+            self.generated_tokens += generated_tokens
+            self.cpu_s += cpu_s
+            yield played
 
     def load(self, model: nn.Module, version: int) -> None:
         """Send the present parameters of a model, of the given version, to all processes."""
-        content = BytesIO()
-        torch.save(model.state_dict(), content)
-        for process in self._processes:
-            self._send(process, _Load(content.getvalue(), version))
+        parameters = BytesIO()
+        torch.save(model.state_dict(), parameters)
+        content = pickle.dumps((parameters.getvalue(), version))
+        for messages in self._messages:
+            messages.put(content)
 
     def take_time_fractions(self) -> dict[Stage, float]:
         """Return what `Collector.take_time_fractions` does, for the episodes that ended since the last call."""
@@ -153,42 +137,29 @@ class Players:
 
     def close(self) -> None:
         """End the processes."""
+        for messages in self._messages:
+            messages.put(None)
         for process in self._processes:
-            process.connection.close()
-        for process in self._processes:
-            process.process.join(_ENDING_S)
-            if process.process.exitcode is None:
-                process.process.kill()
-                process.process.join()
-            process.process.close()
+            process.join(_ENDING_S)
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+            process.close()
+        for each in (*self._messages, self._reports):
+            each.cancel_join_thread()
+            each.close()
         self._processes.clear()
 
-    # Inside.
-
-    def _send(self, process: _Process, message: _Begin | _Load) -> None:
-        try:
-            process.connection.send(message)
-        except OSError as error:
-            raise PlayerError(_end_of(process)) from error
-
-    def _receive(self, process: _Process) -> Any:
-        try:
-            received = process.connection.recv()
-        except (EOFError, OSError) as error:
-            raise PlayerError(_end_of(process)) from error
-        if isinstance(received, Exception):
-            raise received
-        return received
-
-    def _take(self, process: _Process) -> Played:
-        report: _Report = self._receive(process)
-        process.under_way.discard(report.played.episode.number)
-        for stage, spent in report.spent_s.items():
-            self._spent_s[stage] = self._spent_s.get(stage, 0.0) + spent
-        self.replied += report.replied
-        self.generated_tokens += report.generated_tokens
-        self.cpu_s += report.cpu_s
-        return report.played
+    def _next_report(self) -> Any:
+        while True:
+            try:
+                return pickle.loads(self._reports.get(timeout=_LOOK_S))  # noqa: S301 - of our own processes
+            except queue.Empty:
+                for own, process in zip(self._under_way, self._processes, strict=True):
+                    if process.exitcode is not None:
+                        raise PlayerError(
+                            f"a process that played {len(own)} episodes ended with status {process.exitcode}"
+                        ) from None
 
 
 def process_count(processes: int, episodes: int) -> int:
@@ -196,87 +167,43 @@ def process_count(processes: int, episodes: int) -> int:
     return processes or max(1, min(cores(), episodes // _WORTH_A_PROCESS))
 
 
-def _end_of(process: _Process) -> str:
-    process.process.join(_ENDING_S)
-    return f"a process that played {len(process.under_way)} episodes ended with status {process.process.exitcode}"
-
-
-def _play(connection: Connection, make_player: bytes, seed: int) -> None:
-    """Play the episodes that come over the connection until it is closed."""
-    work_for_parent(_ENDING_S)  # more than it takes to notice that the connection has closed, unless an env hangs
+def _play(index: int, messages: Any, reports: Any, make_player: bytes, seed: int) -> None:
+    """Play the episodes of the messages until one is None."""
+    parent: Any = multiprocessing.parent_process()
+    threading.Thread(target=lambda: wait([parent.sentinel]) and messages.put(None), daemon=True).start()
+    work_for_parent(_ENDING_S)  # more than it takes to notice that the parent has ended, unless an env hangs
     torch.set_num_threads(1)
     collect_rarely()
-    messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()
-    reports: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-    # Threads read and write, so that neither side waits for the other: the parent learns while episodes are played here.
-    threading.Thread(target=_read, args=(connection, messages), daemon=True).start()
-    writer = threading.Thread(target=_write, args=(connection, reports, messages), daemon=True)
-    writer.start()
     try:
-        with ExitStack() as stack:
-            player: Player = cloudpickle.loads(make_player)()
-            stack.enter_context(closing(player.envs))
-            stack.enter_context(closing(player.policy))
-            _play_all(reports, messages, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
+        player: Player = cloudpickle.loads(make_player)()
+        with closing(player.envs), closing(player.policy):
+            _play_all(index, messages, reports, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
     except Exception as error:  # noqa: BLE001 - every error is reported to the parent process
         error.add_note("In a process that played:\n" + "".join(traceback.format_exception(error)).rstrip())
         reports.put(pickle.dumps(error))
-    finally:
-        reports.put(None)
-        writer.join()
 
 
-def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]") -> None:
-    while True:
-        try:
-            messages.put(connection.recv())
-        except (EOFError, OSError):
-            messages.put(None)
-            return
-        except Exception as error:  # noqa: BLE001 - it is raised where the messages are read
-            messages.put(error)
-            return
-
-
-def _write(
-    connection: Connection,
-    reports: "queue.SimpleQueue[bytes | None]",
-    messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
-) -> None:
-    while (report := reports.get()) is not None:
-        try:
-            connection.send_bytes(report)
-        except OSError:  # the parent has closed the connection
-            messages.put(None)
-            return
-
-
-def _play_all(
-    reports: "queue.SimpleQueue[bytes | None]",
-    messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
-    player: Player,
-    collector: Collector,
-) -> None:
+def _play_all(index: int, messages: Any, reports: Any, player: Player, collector: Collector) -> None:
     replied = generated = under_way = 0
     cpu_s = 0.0
     while True:
         while not under_way or not messages.empty():
-            message = messages.get()
-            if message is None:
+            content = messages.get()
+            if content is None:
+                reports.cancel_join_thread()  # nobody reads them
                 return
-            if isinstance(message, Exception):
-                raise message
-            if isinstance(message, _Begin):
-                collector.begin(message.episodes)
-                under_way += len(message.episodes)
+            message = pickle.loads(content)  # noqa: S301 - of the parent
+            if isinstance(message, list):
+                collector.begin(message)
+                under_way += len(message)
             elif player.load:
-                player.load(torch.load(BytesIO(message.parameters), weights_only=True), message.version)
+                player.load(torch.load(BytesIO(message[0]), weights_only=True), message[1])
         for played in collector.play():
             under_way -= 1
             policy = player.policy
             now = (policy.replied, policy.generated_tokens) if isinstance(policy, CountingPolicy) else (0, 0)
             cpu_now_s = time.process_time()
-            report = _Report(played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
+            report = index, played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s
             reports.put(pickle.dumps(report))
             (replied, generated), cpu_s = now, cpu_now_s
             if not messages.empty():
