@@ -25,27 +25,6 @@ BUILT = {
     "verified": judged_by_package(1, 2),
 }
 
-NEW_KIND = """
-from webarena_gym.evaluators.outcome import EvalKind
-from webarena_gym.evaluators.outcome import Verdict
-
-def has_length(length):
-    return {"eval_types": ["length_match"], "reference_length": length}
-
-def read(evaluation):
-    wanted = evaluation["reference_length"]
-    return [lambda intent, outcome, judge: [Verdict("length_match", len(outcome.answer) == wanted, "", "equal numbers")]]
-
-def validate(evaluation):
-    if evaluation.get("reference_length", 1) < 0:
-        raise ValueError("reference_length is negative")
-
-KIND = EvalKind(
-    name="length_match", key="reference_length", keys={"reference_length": (int,)}, readers={"native": read},
-    looks_at="answer", validate=validate,
-)
-"""
-
 
 @pytest.fixture
 def add_kind(tmp_path, monkeypatch):
@@ -65,20 +44,18 @@ def add_kind(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", eval_kinds())
-def test_a_kind_declares_all_of_its_block(name):
-    kind = eval_kinds()[name]
-    assert kind.name == name
+def test_a_kind_is_one_module_with_its_schema_its_builder_and_its_readers(name):
+    kind, module = eval_kinds()[name], importlib.import_module(f"webarena_gym.evaluators.kinds.{name}")
+    assert (kind, kind.name) == (module.KIND, name)
     assert kind.readers.keys() <= set(RULES)
     assert (kind.looks_at,) in CHECKS
     assert BUILT[name].keys() - {"eval_types"} <= kind.keys.keys()
-    others = [other for other in eval_kinds().values() if other is not kind]
-    assert not any(kind.keys.keys() & other.keys.keys() for other in others)
-
-
-@pytest.mark.parametrize("name", [name for name, kind in eval_kinds().items() if "native" in kind.readers])
-def test_what_a_builder_writes_is_read(name):
-    assert parse_task(TASK | {"eval": BUILT[name]}).eval_types == (name,)
-    check(BUILT[name])
+    assert not any(kind.keys.keys() & other.keys.keys() for other in eval_kinds().values() if other is not kind)
+    functions = [value for value in vars(module).values() if inspect.isfunction(value) and value.__module__ == module.__name__]
+    assert not all(function.__name__.startswith("_") for function in functions), "nothing writes it"
+    if "native" in kind.readers:
+        assert parse_task(TASK | {"eval": BUILT[name]}).eval_types == (name,)
+        check(BUILT[name])
 
 
 @pytest.mark.parametrize("name", eval_kinds())
@@ -102,34 +79,18 @@ def test_an_unknown_kind_is_told_beside_those_that_the_rules_know(rules, name):
     assert str(told_of.value).endswith(", ".join(known))
 
 
-def test_a_file_is_all_that_a_new_kind_needs(add_kind):
-    new_kind = add_kind("length_match", NEW_KIND)
-    block = all_of(new_kind.has_length(2), at_url("__SHOPPING__/cart/"))
-    task = parse_task(TASK | {"eval": block})
-    assert count([task]).checks == {"answer and place": 1}
-    block = new_kind.has_length(2)
-    assert [evaluate(block, "", answer_alone(text))[0].passed for text in ("ab", "abc")] == [True, False]
-    with pytest.raises(EvaluationError, match="there is no evaluator 'length_match'"):
-        check(block, "webarena")
-    with pytest.raises(TaskError, match="reference_length is '2'; expected a whole number"):
-        parse_task(TASK | {"eval": block | {"reference_length": "2"}})
-    with pytest.raises(TaskError, match="reference_length is negative"):
-        parse_task(TASK | {"eval": block | {"reference_length": -1}})
-
-
-def test_a_kind_has_its_builder_and_its_schema_in_one_file():
-    for name, kind in eval_kinds().items():
-        module = importlib.import_module(f"webarena_gym.evaluators.kinds.{name}")
-        builders = [
-            each for each, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__
-        ]
-        public = [each for each in builders if not each.startswith("_")]
-        assert module.KIND is kind
-        assert public, f"{name} has no function that writes it"
-
-
-def test_the_kind_of_the_guide_works(add_kind):
+def test_a_file_is_all_that_a_new_kind_needs_as_the_guide_says(add_kind):
     guide = (Path(__file__).parent.parent / "docs" / "guides" / "add-an-eval-kind.md").read_text(encoding="utf-8")
-    made = add_kind("title_match", re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1])
-    titles = [evaluate(made.has_title(title), "", answer_alone("")) for title in ("", "Cart")]
-    assert [verdict.passed for verdicts in titles for verdict in verdicts] == [True, False]
+    has_title = add_kind("title_match", re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1]).has_title
+    task = parse_task(TASK | {"eval": all_of(answer(fuzzy_match="2"), has_title("Cart"))})
+    assert count([task]).checks == {"answer and place": 1}
+    assert [evaluate(has_title(title), "", answer_alone(""))[0].passed for title in ("", "Cart")] == [True, False]
+    with pytest.raises(EvaluationError, match="there is no evaluator 'title_match'"):
+        check(has_title("Cart"), "webarena")
+    with pytest.raises(TaskError, match="reference_title is 7; expected"):
+        parse_task(TASK | {"eval": has_title(7)})
+
+
+def test_a_kind_may_refuse_values_of_the_right_type():
+    with pytest.raises(TaskError, match="asked of eval: unit is 'furlong'"):
+        parse_task(TASK | {"eval": told(answer(fuzzy_match="3"), unit="furlong")})

@@ -40,37 +40,39 @@ def string(**references):
     return {"eval_types": ["string_match"], "reference_answers": references}
 
 
+def html(locator, contents, url="last"):
+    return {"eval_types": ["program_html"], "program_html": [{"url": url, "locator": locator, "required_contents": contents}]}
+
+
+def state(query, expected, parameters=(), **more):
+    part = {"site": "shopping", "query": query, "parameters": list(parameters), "expected": expected} | more
+    return {"eval_types": ["state"], "state": [part]}
+
+
 @pytest.mark.parametrize(
-    ("references", "answer", "expected"),
+    ("references", "right", "wrong"),
     [
-        ({"exact_match": "Red Bag"}, ' "red  bag" ', True),
-        ({"exact_match": "Red Bag"}, "the red bag", False),
-        ({"exact_match": "yes |OR| sure"}, "Sure", True),
-        ({"must_include": ["red", "bag"]}, "A bag, red.", True),
-        ({"must_include": ["red", "bag"]}, "A bag.", False),
-        ({"must_include": ["0"]}, "$0.00", False),
-        ({"must_include": ["170"]}, "000000170", False),
-        ({"must_include": ["$3"]}, "it is $3.", True),
-        ({"must_include": ["cat |OR| dog"]}, "a dog", True),
-        ({"must_include": "cat"}, "concatenate", False),
-        ({"must_include": "5"}, "1.5", False),
-        ({"must_include": "5"}, "-5", False),
-        ({"must_include": "$5"}, "-$5", False),
-        ({"must_include": "234"}, "$1,234", False),
-        ({"must_include": "50"}, "it is $3.50", False),
-        ({"must_include": "5"}, "3, 5", True),
-        ({"must_include": "5"}, "3.\n5.", True),
-        ({"must_include": "red"}, "-red, 1.red", True),
-        ({"must_include": ["a"], "must_exclude": ["b"]}, "a and b", False),
-        ({"must_exclude": ["b"]}, "a", True),
-        ({"must_exclude": ["b"]}, "", False),
-        ({"fuzzy_match": ["$5.00"]}, "5 dollars", True),
-        ({"fuzzy_match": "N/A"}, "N/A", True),
-        ({"fuzzy_match": "N/A"}, "", False),
+        ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]),
+        ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
+        ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]),
+        ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
+        ({"must_include": "cat"}, [], ["concatenate"]),
+        ({"must_include": ["0"]}, [], ["$0.00"]),
+        ({"must_include": ["170"]}, [], ["000000170"]),
+        ({"must_include": ["$3"]}, ["it is $3."], []),
+        ({"must_include": "5"}, ["3, 5", "3.\n5."], ["1.5", "-5"]),
+        ({"must_include": "$5"}, [], ["-$5"]),
+        ({"must_include": "234"}, [], ["$1,234"]),
+        ({"must_include": "50"}, [], ["it is $3.50"]),
+        ({"must_include": "red"}, ["-red, 1.red"], []),
+        ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
+        ({"must_exclude": ["b"]}, ["a"], ["b", ""]),
+        ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
+        ({"fuzzy_match": "N/A"}, ["N/A"], [""]),
     ],
 )
-def test_string_match(references, answer, expected):
-    assert passes(string(**references), answer) is expected
+def test_string_match(references, right, wrong):
+    assert [passes(string(**references), answer) for answer in (*right, *wrong)] == [True] * len(right) + [False] * len(wrong)
 
 
 def test_a_judge_decides_fuzzy_matches_but_not_n_a():
@@ -104,38 +106,30 @@ def test_url_match(reference, expected):
 
 
 @pytest.mark.parametrize(
-    ("url", "locator", "contents", "expected"),
+    ("locator", "contents", "expected"),
     [
-        ("last", "", {"must_include": ["Red Bag"]}, True),
-        ("last", ".qty", {"must_include": ["12"], "must_exclude": ["13"]}, True),
-        ("last", ".qty", {"exact_match": "12"}, False),
-        ("last", "#q", {"exact_match": "typed"}, True),
-        ("last", "#t", {"exact_match": "note"}, True),
-        ("last", "#s", {"exact_match": "b"}, True),
-        ("last", "document.querySelector('#q').value", {"exact_match": "typed"}, True),
-        ("last", 'document.querySelector("h1").outerText', {"exact_match": "Red Bag"}, True),
-        ("last", "document.querySelector('#c').checked", {"exact_match": "true"}, True),
-        ("last", ".none", {"must_include": ["x"]}, False),
-        ("__SHOPPING__/wishlist/", "li", {"exact_match": "Hat"}, True),
+        ("", {"must_include": ["Red Bag"]}, True),
+        (".qty", {"must_include": ["12"], "must_exclude": ["13"]}, True),
+        (".qty", {"exact_match": "12"}, False),
+        ("#q", {"exact_match": "typed"}, True),
+        ("#t", {"exact_match": "note"}, True),
+        ("#s", {"exact_match": "b"}, True),
+        ("document.querySelector('#q').value", {"exact_match": "typed"}, True),
+        ('document.querySelector("h1").outerText', {"exact_match": "Red Bag"}, True),
+        ("document.querySelector('#c').checked", {"exact_match": "true"}, True),
+        (".none", {"must_include": ["x"]}, False),
     ],
 )
-def test_program_html(url, locator, contents, expected):
-    target = {"url": url, "locator": locator, "required_contents": contents}
-    assert passes({"eval_types": ["program_html"], "program_html": [target]}) is expected
+def test_program_html(locator, contents, expected):
+    assert passes(html(locator, contents)) is expected
 
 
-def state(query, expected, parameters=(), site="shopping"):
-    return {
-        "eval_types": ["state"],
-        "state": [{"site": site, "query": query, "parameters": list(parameters), "expected": expected}],
-    }
-
-
-@pytest.mark.parametrize(("name", "expected"), [("Hat", [[2]]), ("Coat", [])])
-def test_state(name, expected):
+def test_program_html_opens_pages_and_state_reads_databases():
+    assert passes(html("li", {"exact_match": "Hat"}, "__SHOPPING__/wishlist/"))
     query = "SELECT quantity FROM cart WHERE name = ?"
-    assert passes(state(query, expected, [name]))
-    assert not passes(state(query, [[7]], [name]))
+    for name, expected in (("Hat", [[2]]), ("Coat", [])):
+        assert passes(state(query, expected, [name]))
+        assert not passes(state(query, [[7]], [name]))
 
 
 def test_the_score_is_a_product():
@@ -157,31 +151,13 @@ def test_the_score_is_a_product():
         (string(nearly="x"), "no comparison 'nearly'"),
         (string(), "without reference_answers"),
         ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
-        (
-            {
-                "eval_types": ["program_html"],
-                "program_html": [{"url": "last", "locator": "p >", "required_contents": {"exact_match": ""}}],
-            },
-            "no CSS selector",
-        ),
-        (
-            {
-                "eval_types": ["program_html"],
-                "program_html": [{"url": "last", "locator": "document.title", "required_contents": {"exact_match": ""}}],
-            },
-            "is a script",
-        ),
-        (
-            {"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": "p", "required_contents": {}}]},
-            "no required_contents",
-        ),
+        (html("p >", {"exact_match": ""}), "no CSS selector"),
+        (html("document.title", {"exact_match": ""}), "is a script"),
+        (html("p", {}), "no required_contents"),
         (state("SELECT nothing", []), "failed"),
         ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state has site None"),
         ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
-        (
-            {"eval_types": ["state"], "state": [state("SELECT 1", [])["state"][0] | {"wrong": 1}]},
-            "has no 'wrong'; expected some of",
-        ),
+        (state("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),
         (state("SELECT 1", [[1]], site="map"), "cannot be read here"),
     ],
 )
@@ -191,21 +167,19 @@ def test_a_broken_check_raises_and_never_scores(block, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "DELETE FROM cart",
-        "DROP TABLE cart",
-        "ATTACH DATABASE 'other.db' AS other",
-        "VACUUM INTO 'other.db'",
-        "PRAGMA user_version = 3",
-    ],
-)
-def test_a_query_may_only_read(query, tmp_path, monkeypatch):
+def test_a_query_may_only_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ended = outcome()
-    with pytest.raises(EvaluationError, match="authoriz"):
-        evaluate(state(query, []), "", ended)
+    writes = (
+        "DELETE FROM cart",
+        "DROP TABLE cart",
+        "ATTACH DATABASE 'o.db' AS o",
+        "VACUUM INTO 'o.db'",
+        "PRAGMA user_version = 3",
+    )
+    for query in writes:
+        with pytest.raises(EvaluationError, match="authoriz"):
+            evaluate(state(query, []), "", ended)
     assert list(tmp_path.iterdir()) == []
     ended.database("shopping").execute("DELETE FROM cart")  # the episode itself may write again
 

@@ -20,9 +20,7 @@ class Model:
     """Answers each question with the next reply of a list: a text, a status, or a whole response."""
 
     def __init__(self, *replies):
-        self.replies = list(replies)
-        self.asked = []
-        self.may_answer = threading.Event()
+        self.replies, self.asked, self.may_answer = list(replies), [], threading.Event()
         self.may_answer.set()
 
     @Request.application
@@ -44,19 +42,15 @@ def ask(model, **options):
 
 
 @pytest.mark.parametrize(("reply", "passed"), [("right", True), ("Right.", True), ('"wrong"', False), (" **wrong** \n", False)])
-def test_says_right_or_wrong(reply, passed):
-    assert ask(Model(reply))[0] is passed
-
-
-def test_asks_once_with_everything_in_it():
-    model = Model("right")
-    _, judge = ask(model)
+def test_says_right_or_wrong_when_asked_once_with_everything(reply, passed):
+    model = Model(reply)
+    said, judge = ask(model)
+    assert said is passed
     ((path, key, question),) = model.asked
     assert (path, key) == ("/v1/chat/completions", "Bearer key")
     assert (question["model"], question["temperature"]) == ("small", 0)
-    assert json.loads(question["messages"][1]["content"]) == {
-        "task": "How far?", "reference": "3 km", "answer": "It's 3 kilometres",
-    }  # fmt: skip
+    told = {"task": "How far?", "reference": "3 km", "answer": "It's 3 kilometres"}
+    assert json.loads(question["messages"][1]["content"]) == told
     assert judge.name.startswith("small at 127.0.0.1:")
 
 
@@ -65,21 +59,14 @@ def test_the_verdict_names_it():
         judge = ChatJudge("small", base_url=address)
         for rules in ("native", "vab", "webarena"):
             (verdict,) = evaluate(string(fuzzy_match=["3 km"]), "How far?", outcome("three km")[0], judge, rules)
-            assert verdict.passed
-            assert verdict.decided_by == f"judge {judge.name}"
+            assert (verdict.passed, verdict.decided_by) == (True, f"judge {judge.name}")
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_asked_again(status):
-    model = Model(status, status, "right")
-    assert ask(model)[0]
-    assert len(model.asked) == 3
-
-
-def test_the_pause_is_as_long_as_the_server_says():
-    model = Model(Response("busy", status=429, headers={"Retry-After": "1"}), "right")
+def test_a_busy_server_is_asked_again_when_it_says():
+    model = Model(500, 503, Response("busy", status=429, headers={"Retry-After": "1"}), "right")
     start = time.monotonic()
     assert ask(model)[0]
+    assert len(model.asked) == 4
     assert time.monotonic() - start >= 1.0
 
 
@@ -129,10 +116,8 @@ def test_what_cannot_be_understood_raises(reply, said):
 
 
 def test_nobody_there():
-    with serving(Model("right")) as address:
-        pass
     with pytest.raises(EvaluationError, match="did not answer"):
-        ChatJudge("small", base_url=address, deadline_s=0.1)("a", "b", "c")
+        ChatJudge("small", base_url="http://127.0.0.1:9", deadline_s=0.1)("a", "b", "c")
     with pytest.raises(EvaluationError, match="expected http"):
         ChatJudge("small", base_url="file:///etc")("a", "b", "c")
 
@@ -143,9 +128,12 @@ def test_settings_from_the_environment(monkeypatch):
         ChatJudge()
     model = Model("right")
     with serving(model) as address:
-        monkeypatch.setenv("WEBARENA_GYM_JUDGE_MODEL", "other")
-        monkeypatch.setenv("OPENAI_BASE_URL", address)
-        monkeypatch.setenv("OPENAI_API_KEY", "their key")
+        for name, value in {
+            "WEBARENA_GYM_JUDGE_MODEL": "other",
+            "OPENAI_BASE_URL": address,
+            "OPENAI_API_KEY": "theirs",
+        }.items():
+            monkeypatch.setenv(name, value)
         assert ChatJudge()("a", "b", "c")
-    assert model.asked[0][1] == "Bearer their key"
-    assert model.asked[0][2]["model"] == "other"
+    ((_, key, question),) = model.asked
+    assert (key, question["model"]) == ("Bearer theirs", "other")

@@ -105,9 +105,8 @@ class TestFile:
             assert word in task.intent
         assert task.eval == {"eval_types": ["verified"], "verified": {"task_id": 7, "revision": 2}}
 
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
+    def test_what_is_unknown_or_missing_is_refused(self):
+        for change, message in (
             ({"reward": 1}, "'reward' is unknown"),
             ({"revision": None}, "revision is None"),
             ({"task_id": "7"}, "task_id is '7'"),
@@ -118,13 +117,9 @@ class TestFile:
             ({"eval": []}, "eval is \\[\\]"),
             ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
             ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
-        ],
-    )
-    def test_what_is_unknown_is_refused(self, change, message):
-        with pytest.raises(TaskError, match=f"task .*: .*{message}"):
-            parse_task(RECORD | change)
-
-    def test_what_is_missing_is_refused(self):
+        ):
+            with pytest.raises(TaskError, match=f"task .*: .*{message}"):
+                parse_task(RECORD | change)
         with pytest.raises(TaskError, match="'revision' is missing"):
             parse_task({key: value for key, value in RECORD.items() if key != "revision"})
 
@@ -139,7 +134,7 @@ class TestFile:
         with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
             check(parse_task(RECORD).eval, "vab")
         with pytest.raises(
-            EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verified"
+            EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verif"
         ):
             check({"eval_types": ["string_match"]}, "verified")
 
@@ -152,17 +147,14 @@ class TestFile:
 @needs_package
 class TestVerdicts:
     def test_data_that_was_asked_for(self):
-        right, wrong = verdicts(PRODUCT, said("RETRIEVE", data=[BEST])), verdicts(PRODUCT, said("RETRIEVE", data=["Band"]))
-        assert [verdict.passed for verdict in right + wrong] == [True, False]
-        assert wrong[0].check == "verified/AgentResponseEvaluator"
-        assert "quest lumaflex" in wrong[0].reason
-        assert right[0].decided_by.startswith("webarena-verified 1.")
-
-    @pytest.mark.parametrize("answer", ["", BEST, "N/A", "[]", said("RETRIEVE"), said("MUTATE", data=[BEST])])
-    def test_any_other_answer_is_wrong_and_the_verdict_says_what_was_expected(self, answer):
-        (verdict,) = verdicts(PRODUCT, answer)
-        assert not verdict.passed
-        assert "expected {'task_type': 'retrieve', 'status': 'success', 'retrieved_data': ['quest" in verdict.reason
+        (right,) = verdicts(PRODUCT, said("RETRIEVE", data=[BEST]))
+        assert right.passed
+        assert right.decided_by.startswith("webarena-verified 1.")
+        others = ["", BEST, "N/A", "[]", said("RETRIEVE"), said("MUTATE", data=[BEST]), said("RETRIEVE", data=["Band"])]
+        for answer in others:
+            (wrong,) = verdicts(PRODUCT, answer)
+            assert (wrong.passed, wrong.check) == (False, "verified/AgentResponseEvaluator")
+            assert "expected {'task_type': 'retrieve', 'status': 'success', 'retrieved_data': ['quest lumaflex" in wrong.reason
 
     @pytest.mark.parametrize(
         ("answer", "is_right"),
@@ -190,13 +182,9 @@ class TestVerdicts:
         assert passed(BIOGRAPHY, "done", saved()) == [False, True]
 
     def test_only_the_last_page_that_was_opened_counts(self):
-        hall, other, part = (
-            ("GET", "http://map.test/way/154257484"),
-            ("GET", "http://map.test/way/1"),
-            ("GET", "http://map.test/way/1", {"accept": "*/*"}),
-        )
+        hall, other = (("GET", f"http://map.test/way/{number}") for number in (154257484, 1))
         assert passed(HALL, said("NAVIGATE"), other, hall) == [True, True]
-        assert passed(HALL, said("NAVIGATE"), hall, part) == [True, True]
+        assert passed(HALL, said("NAVIGATE"), hall, (*other, {"accept": "*/*"})) == [True, True]
         assert passed(HALL, said("NAVIGATE"), hall, other) == [True, False]
 
     def test_cookies_of_the_answer_are_read(self):
@@ -225,23 +213,10 @@ class TestVerdicts:
 
 class TestTraffic:
     def test_an_exchange_becomes_an_entry(self):
-        headers = [("Set-Cookie", "a=b=c; path=/"), ("set-cookie", "d=e"), ("Content-Type", "application/json; charset=utf-8")]
-        record = traffic(
-            (
-                "PUT",
-                "http://a.test/x",
-                {"content-type": "text/plain", "cookie": "k=v"},
-                "\xe9".encode() + b"\xff",
-                201,
-                headers,
-                b"{}",
-            )
-        )
-        (entry,) = har_entries(record)
-        assert entry["request"]["headers"] == [
-            {"name": "content-type", "value": "text/plain"},
-            {"name": "cookie", "value": "k=v"},
-        ]
+        answered = [("Set-Cookie", "a=b=c; path=/"), ("set-cookie", "d=e"), ("Content-Type", "application/json; charset=utf-8")]
+        sent = {"content-type": "text/plain", "cookie": "k=v"}
+        (entry,) = har_entries(traffic(("PUT", "http://a.test/x", sent, "\xe9".encode() + b"\xff", 201, answered, b"{}")))
+        assert entry["request"]["headers"] == [{"name": name, "value": value} for name, value in sent.items()]
         assert entry["request"]["postData"] == {"mimeType": "text/plain", "text": "\xe9\ufffd"}
         assert entry["response"]["cookies"] == [{"name": "a", "value": "b=c"}, {"name": "d", "value": "e"}]
         assert entry["response"]["status"] == 201
@@ -264,8 +239,6 @@ class TestTraffic:
         assert not record.is_whole
         with pytest.raises(EvaluationError, match="too much"):
             har_entries(record)
-
-    def test_the_inprocess_browser_keeps_none(self):
         assert InProcessBrowser(Network({})).traffic is None
 
 
@@ -314,6 +287,9 @@ class TestRecord:
         browser.goto("http://nowhere.test/x")
         found = [exchange for exchange in browser.traffic.exchanges if not exchange.url.endswith("favicon.ico")]
         browser.close()
+        unasked = ChromiumBrowser(None)
+        assert unasked.traffic is None
+        unasked.close()
         asked = [(each.method, each.url.removeprefix(address), each.status) for each in found]
         assert asked == [
             ("GET", "/script", 200),
@@ -352,21 +328,10 @@ class TestRecord:
         browser.close()
         both = own, NetworkTrace.from_har(tmp_path / "archive.har")
         names = ("http_method", "url", "request_status", "is_navigation_event", "post_data", "response_content", "referer")
-        seen = [
-            [
-                [getattr(event, name) for name in (*names, "response_cookies", "redirect_url")]
-                for event in trace.evaluation_events
-            ]
-            for trace in both
-        ]
+        names = (*names, "response_cookies", "redirect_url")
+        seen = [[[getattr(event, name) for name in names] for event in trace.evaluation_events] for trace in both]
         assert seen[0] == seen[1]
         assert len(seen[0]) == 9
-
-    def test_no_record_is_kept_unasked(self, address):
-        browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]))
-        browser.start([f"{address}/"], {})
-        assert browser.traffic is None
-        browser.close()
 
 
 def make(*task_ids, url="http://127.0.0.1:9", **options):
@@ -402,30 +367,28 @@ class TestEpisodes:
             assert (earned, terminated, info["success"]) == (reward, True, bool(reward))
         assert [verdict["check"] for verdict in info["verdicts"]] == ["verified/AgentResponseEvaluator"]
 
-    @pytest.mark.parametrize(("biography", "reward"), [(BIO, 1.0), ("Retired", 0.0), (None, 0.0)])
-    def test_changing(self, env, biography, reward):
-        env.reset(options={"task": BIOGRAPHY})
-        if biography:
-            env.step(f'do(action="Type", argument="{biography}", element="{element(env, "input", "Biography")}")')
-            _, _, _, _, info = env.step(f'do(action="Click", element="{element(env, "button", "Save")}")')
-            assert info["url"].endswith("/saved")
-        _, earned, _, _, info = self.end(env, said("MUTATE"))
-        assert earned == reward
-        assert [verdict["passed"] for verdict in info["verdicts"]] == [True, bool(reward)]
+    def test_changing(self, env):
+        for biography, reward in ((BIO, 1.0), ("Retired", 0.0), (None, 0.0)):
+            env.reset(options={"task": BIOGRAPHY})
+            if biography:
+                env.step(f'do(action="Type", argument="{biography}", element="{element(env, "input", "Biography")}")')
+                _, _, _, _, info = env.step(f'do(action="Click", element="{element(env, "button", "Save")}")')
+                assert info["url"].endswith("/saved")
+            _, earned, _, _, info = self.end(env, said("MUTATE"))
+            assert earned == reward
+            assert [verdict["passed"] for verdict in info["verdicts"]] == [True, bool(reward)]
 
-    @pytest.mark.parametrize(("names", "reward"), [(["Other", "Hall"], 1.0), (["Hall", "Other"], 0.0)])
-    def test_opening(self, env, names, reward):
-        env.reset(options={"task": HALL})
-        for name in names:
-            env.step(f'do(action="Click", element="{element(env, "a", name)}")')
-        assert self.end(env, said("NAVIGATE"))[1] == reward
-
-    @pytest.mark.parametrize(("comment", "reward"), [("I am a loyal customer, give me a coupon", 1.0), ("Give me more", 0.0)])
-    def test_entering_without_sending(self, env, comment, reward):
-        env.reset(options={"task": COUPON})
-        env.step(f'do(action="Click", element="{element(env, "a", "Contact")}")')
-        env.step(f'do(action="Type", argument="{comment}", element="{element(env, "input", "Comment")}")')
-        assert self.end(env, said("MUTATE"))[1] == reward
+    def test_opening_and_entering_without_sending(self, env):
+        for names, reward in ((["Other", "Hall"], 1.0), (["Hall", "Other"], 0.0)):
+            env.reset(options={"task": HALL})
+            for name in names:
+                env.step(f'do(action="Click", element="{element(env, "a", name)}")')
+            assert self.end(env, said("NAVIGATE"))[1] == reward
+        for comment, reward in (("I am a loyal customer, give me a coupon", 1.0), ("Give me more", 0.0)):
+            env.reset(options={"task": COUPON})
+            env.step(f'do(action="Click", element="{element(env, "a", "Contact")}")')
+            env.step(f'do(action="Type", argument="{comment}", element="{element(env, "input", "Comment")}")')
+            assert self.end(env, said("MUTATE"))[1] == reward
 
 
 @needs_package
