@@ -17,7 +17,6 @@ from threading import Event, Thread
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import read_trajectories, write_trajectories
-from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import Sources, newest_groups
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
@@ -27,6 +26,7 @@ from agents.training.metrics import read_metrics
 from agents.training.settings import make_settings as make_pointer_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
+from webarena_gym.evaluation.statistics import Evaluation, score
 from webarena_gym.tasks import Task
 
 _CLONING_WORLDS = (11, 12, 13, 14)  # each template is demonstrated in one of them
@@ -184,7 +184,7 @@ def _held_out(settings: DemoSettings, world: int) -> list[Task]:
 def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: DemoSettings) -> Evaluation:
     file = settings.out / f"episodes_{Path(policy).name}.jsonl"
     if file.is_file():
-        return summarise(tasks, read_trajectories(file))
+        return score(tasks, read_trajectories(file))
     from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
 
     chosen = EvaluationSettings(**policy_defaults(policy) | {"policy": policy, "seed": settings.seed, "processes": 0})

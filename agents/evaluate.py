@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
-from agents.evaluation.intervals import table
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults
 from agents.settings import collect_rarely, given, parse_settings
 from webarena_gym import console
@@ -26,7 +25,7 @@ def main(arguments: Sequence[str]) -> None:
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(settings.save, evaluation.trajectories)
-    print(table(evaluation))
+    print(evaluation.table())
     if settings.json:
         print(
             json.dumps(

@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
-from agents.evaluation.intervals import table
 from agents.evaluation.settings import SearchSettings, expect_server, policy_defaults
 from agents.settings import given, parse_settings
 from webarena_gym import console
@@ -26,7 +25,7 @@ def main(arguments: Sequence[str]) -> None:
     if settings.evaluation.save:
         settings.evaluation.save.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(settings.evaluation.save, evaluation.trajectories)
-    print(table(evaluation))
+    print(evaluation.table())
     print(
         f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "
         f"({record['env_steps']} env steps, {record['episodes']} episodes)"

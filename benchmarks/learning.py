@@ -19,7 +19,6 @@ from typing import Any, get_type_hints
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.intervals import paired_lift, pooled, wilson
 from agents.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
 from agents.settings import Templates, flatten, lasting, option_names, parse_settings
@@ -33,6 +32,7 @@ from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, meas
 from benchmarks.plots import DYNAMICS
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
+from webarena_gym.evaluation.statistics import paired_lift, pooled, wilson
 from webarena_gym.tasks import Task
 
 QUICK: dict[str, Any] = {

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.intervals import paired_lift, pooled
 from agents.methods import METHODS
 from agents.models.checkpoints import agent_record
 from agents.remember import make_settings as make_memory_settings
@@ -29,6 +28,7 @@ from agents.training.settings import BCSettings, SB3Settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
+from webarena_gym.evaluation.statistics import paired_lift, pooled
 from webarena_gym.tasks import Task
 
 TEMPLATES = tuple(

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.evaluate import create_policy, evaluate
-from agents.evaluation.intervals import paired_lift, pooled
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models import checkpoints
 from agents.rollouts.policies import Policy
 from benchmarks.machine import COMMIT, origin
 from webarena_gym import tasks as task_suite
+from webarena_gym.evaluation.statistics import paired_lift, pooled
 from webarena_gym.processes import workers
 from webarena_gym.tasks import Task
 

@@ -18,7 +18,6 @@ import torch
 
 from agents.data.expert import Shown, force_mistake, in_env
 from agents.data.trajectories import Step
-from agents.evaluation.intervals import pooled
 from agents.models.checkpoints import agent_record
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import Templates, parse_settings
@@ -40,6 +39,7 @@ from benchmarks.playing import (
 )
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
+from webarena_gym.evaluation.statistics import pooled
 from webarena_gym.tasks import Task
 
 Led = Mapping[str, Sequence[tuple[Shown, tuple[int, ...]]]]

@@ -7,13 +7,13 @@ import pytest
 from agents import evaluate as command
 from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation import evaluate
-from agents.evaluation.intervals import Evaluation, summarise, table, wilson
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
 from tests import tiny
 from webarena_gym import tasks as task_suite
+from webarena_gym.evaluation.statistics import Evaluation, score, wilson
 
 
 def trajectory(reward, ending="exited", reply="go_backward()"):
@@ -34,7 +34,7 @@ def test_broken_episodes_are_not_counted():
         tiny.TinyTask("b", "", "", eval_types=("string_match", "url_match")),
         tiny.TinyTask("c", "", "", sites=("shopping", "map")),
     ]
-    evaluation = summarise(tasks, [trajectory(1.0), trajectory(0.0), trajectory(0.0, "failed")])
+    evaluation = score(tasks, [trajectory(1.0), trajectory(0.0), trajectory(0.0, "failed")])
     assert (evaluation.total.success, evaluation.total.n, evaluation.failed) == (0.5, 2, 1)
     assert set(evaluation.by_site) == {"shopping"}
     assert set(evaluation.by_check) == {"state", "string_match+url_match"}
@@ -97,5 +97,5 @@ def test_an_agent_that_is_no_language_model_keeps_its_settings_in_its_run(tmp_pa
 
 def test_the_table_names_every_part():
     evaluation = Evaluation(wilson(1, 2), {"shopping": wilson(1, 1)}, {"state": wilson(0, 1)}, 1, [])
-    lines = table(evaluation).splitlines()
+    lines = evaluation.table().splitlines()
     assert [line.split()[0] for line in lines] == ["all", "by", "shopping", "by", "state", "1"]

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from agents.evaluation.intervals import mcnemar, paired_lift, wilson
+from webarena_gym.evaluation.statistics import mcnemar, paired_lift, wilson
 
 
 def test_no_episodes_say_nothing():

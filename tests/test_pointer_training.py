@@ -166,10 +166,10 @@ def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, uns
             for row in pq.read_table(tmp_path / "samples" / f"{update:06}.parquet").to_pylist()
         }
         kept = {
-            (group.number, step, advantage)
+            (own.group, step, advantage)
             for group in read_groups(file)
-            for own in group.advantages
-            for step, advantage in enumerate(own)
+            for own in group
+            for step, advantage in enumerate(own.advantages)
         }
         assert trained <= kept
     assert len(group_files(tmp_path)) == read_metrics(tmp_path)[-1]["update"]

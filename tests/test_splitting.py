@@ -100,7 +100,7 @@ def test_step_limits_grow_while_training_goes_on(tmp_path):
     train_pointer(clone_settings(tmp_path / "clone", updates=20))
     train(rl_settings(tmp_path / "clone", tmp_path / "run", updates=4, step_limits=(2, 5), save_rollouts=1))
     files = group_files(tmp_path / "run").values()
-    longest = [max(len(own.steps) for group in read_groups(file) for own in group.trajectories) for file in files]
+    longest = [max(len(own.steps) for group in read_groups(file) for own in group) for file in files]
     assert all(steps <= limit for steps, limit in zip(longest, (2, 2, 5, 5), strict=True))
     assert max(longest) == 5
 

@@ -1,13 +1,22 @@
-"""Trajectories: played episodes as data, with the exact tokens of every prompt and response."""
+"""Trajectories: played episodes as data, with the exact tokens of every prompt and response.
 
+On disk an episode is a line of JSON, in which columns are left out that say nothing: tokens, credit, what a policy chose from. The episodes of
+`webarena-gym evaluate`, which has other columns beside these, are read as well.
+"""
+
+import gzip
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from agents.settings import EnvSettings
+from agents.settings import ENV_FIELDS, EnvSettings
+from webarena_gym import tasks as task_suite
+from webarena_gym.errors import TaskError
+from webarena_gym.evaluation.results import read_episodes
 
 Ids = tuple[int, ...]
 
@@ -69,7 +78,8 @@ class Trajectory:
     """One played episode.
 
     Rollouts of one task from one seed have the same `group`. `policy_version` is the number of updates of the oldest parameters that
-    replied. `env` says how the env showed its pages; it is None where settings cannot say it.
+    replied. `env` says how the env showed its pages; it is None where settings cannot say it. `advantages` are of the steps, in what is kept
+    of a training; none of a rollout that was not trained on.
 
     An episode with the ending "failed" failed for reasons other than the policy, which `failure` gives: its reward has no meaning, and
     it must not be trained on. At the step limit ("truncated") the env gives the reward. A prompt that is longer than the model can
@@ -86,6 +96,7 @@ class Trajectory:
     verdicts: tuple[Mapping[str, Any], ...] = ()
     failure: str = ""
     env: EnvSettings | None = None
+    advantages: tuple[float, ...] = ()
 
 
 def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:
@@ -97,29 +108,70 @@ def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:
     return list(groups.values())
 
 
-def write_trajectories(path: Path, trajectories: Sequence[Trajectory]) -> None:
-    """Write the trajectories as JSON Lines, one object each."""
-    with path.open("w", encoding="utf-8") as file:
-        for trajectory in trajectories:
-            file.write(json.dumps(asdict(trajectory), ensure_ascii=False) + "\n")
+def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
+    """Write the trajectories as JSON Lines, one object each; compressed if the name ends in .gz."""
+    lines = "".join(json.dumps(_columns(item), ensure_ascii=False) + "\n" for item in trajectories).encode()
+    path.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
+
+
+def _columns(item: Any) -> dict[str, Any]:
+    """Return the fields of a trajectory, or of a step, that differ from the defaults."""
+    values = {each.name: getattr(item, each.name) for each in fields(item)}
+    columns = {each.name: values[each.name] for each in fields(item) if values[each.name] != each.default}
+    if isinstance(item, Trajectory):
+        columns |= {"steps": [_columns(step) for step in item.steps]} | ({"env": asdict(item.env)} if item.env else {})
+    return columns
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
-    """Read a file of `write_trajectories`."""
-    with path.open(encoding="utf-8") as file:
-        return [from_record(json.loads(line)) for line in file]
+    """Read a file of `write_trajectories`, or the episodes of `webarena-gym evaluate`.
+
+    Raises ResultError for one of the latter that is malformed, and KeyError, TypeError or ValueError for another file.
+    """
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        first = file.readline()
+        if first and {"format", "suite"} <= json.loads(first).keys():
+            return _of_evaluate(path)
+        return [from_record(json.loads(line)) for line in chain([first] if first else [], file)]
 
 
-def from_record(record: dict[str, Any]) -> Trajectory:
-    """Return the trajectory of a record that `dataclasses.asdict` made; the record is changed."""
-    steps = []
-    for step in record.pop("steps"):
-        for name in ("prompt_ids", "response_ids", "logprobs", "continuations"):
-            step[name] = tuple(step[name])
-        step["tokens"] = tuple(step["tokens"])
-        step["candidates"] = tuple(Candidate(*item) for item in step["candidates"])
-        steps.append(Step(**step))
-    env = record.pop("env")
-    return Trajectory(
-        steps=tuple(steps), verdicts=tuple(record.pop("verdicts")), env=EnvSettings(**env) if env else None, **record
-    )
+def from_record(record: Mapping[str, Any]) -> Trajectory:
+    """Return the trajectory of a record that `dataclasses.asdict` made, or of a line of a file."""
+    steps = [
+        {**_tuples(step), "candidates": tuple(Candidate(*item) for item in step.get("candidates", ()))}
+        for step in record["steps"]
+    ]
+    env = EnvSettings(**record["env"]) if record.get("env") else None
+    return Trajectory(**{**_tuples(record), "steps": tuple(Step(**step) for step in steps), "env": env})
+
+
+def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in record.items()}
+
+
+def _of_evaluate(path: Path) -> list[Trajectory]:
+    """Return the episodes of `webarena-gym evaluate`, whose file has neither goals nor the text of pages."""
+    header, records = read_episodes(path)
+    env, found = env_of(header["env"]), []
+    for record in records:
+        try:
+            goal = task_suite.find(record.task_id).intent
+        except TaskError:
+            goal = record.task_id
+        timed = zip(record.steps, chain(record.step_seconds, repeat((0.0, 0.0))), strict=False)
+        steps = (
+            Step("", step["reply"], step.get("action_error", ""), policy_s=ours, env_s=theirs) for step, (ours, theirs) in timed
+        )
+        told: dict[str, Any] = {"verdicts": tuple(record.verdicts), "failure": record.failure, "env": env}
+        reward, group = record.reward or 0.0, record.repeat
+        found.append(Trajectory(record.task_id, goal, tuple(steps), reward, record.ending, group, **told))
+    return found
+
+
+def env_of(arguments: Mapping[str, Any]) -> EnvSettings | None:
+    """Return the settings of an env that was made with these keywords; None if it showed pages in a way that settings cannot say."""
+    is_other = any(arguments.get(name, usual) != usual for name, usual in (("observation", "html"), ("dialect", "webrl")))
+    if is_other or "scale" in arguments:
+        return None
+    known = {name: arguments[name] for name in ENV_FIELDS if arguments.get(name) is not None}
+    return EnvSettings(**{"elements": "id", **known})

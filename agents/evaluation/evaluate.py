@@ -12,7 +12,6 @@ from tqdm import tqdm
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory, load_workflows, site_of
-from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
 from agents.models.checkpoints import agent_record, is_small, load_model
 from agents.models.ensembles import Weights, is_ensemble, load_ensemble
@@ -28,6 +27,7 @@ from agents.settings import EnvSettings
 from agents.training.distributed import Ranks
 from webarena_gym.actions import DIALECTS
 from webarena_gym.actions.replies import answer_part
+from webarena_gym.evaluation.statistics import Evaluation, score
 from webarena_gym.tasks import Task
 
 
@@ -46,7 +46,7 @@ def evaluate(
     with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         collector = Collector(envs, policy, seed=seed, env=recorded_env(env))
         trajectories = collector.collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
-    return summarise(tasks, trajectories)
+    return score(tasks, trajectories)
 
 
 def evaluate_policy(
@@ -82,7 +82,7 @@ def evaluate_policy(
         for episode, trajectory in players.play():
             finished[episode.number] = trajectory
             bar.update()
-    return summarise(tasks, [finished[number] for number in range(len(tasks))])
+    return score(tasks, [finished[number] for number in range(len(tasks))])
 
 
 def _episodes(tasks: Sequence[Task], seed: int) -> list[EpisodeSpec]:

@@ -22,7 +22,6 @@ from tqdm import tqdm
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.evaluation.evaluate import create_policy, recorded_env
-from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
 from agents.methods.dpo import Preference
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
@@ -30,10 +29,11 @@ from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
 from agents.rollouts.envs import InProcessEnvs
 from agents.settings import ENV_ID, flatten
-from agents.training.rollouts import CreditedGroup, write_groups
+from agents.training.rollouts import write_groups
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ActionError
+from webarena_gym.evaluation.statistics import Evaluation, score
 
 Value = Callable[[Sequence[State]], Sequence[float]]  # higher is better
 Choice = Callable[[Sequence[State]], State]
@@ -351,14 +351,11 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
         found = search(local, playing, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
     env = recorded_env(settings.evaluation)
-    evaluation = summarise(tasks, [replace(item.trajectory, env=env) for item in found])
+    evaluation = score(tasks, [replace(item.trajectory, env=env) for item in found])
     if settings.save_trees:
-        trees = [
-            CreditedGroup(number, [replace(branch, env=env) for branch in item.branches], [()] * len(item.branches))
-            for number, item in enumerate(found)
-        ]
-        write_groups(settings.save_trees, 0, trees)
-    oracle = summarise(tasks, [item.oracle for item in found]).total
+        tried = (replace(branch, env=env, group=number) for number, item in enumerate(found) for branch in item.branches)
+        write_groups(settings.save_trees, 0, tried)
+    oracle = score(tasks, [item.oracle for item in found]).total
     spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
     named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
     options = flatten(settings)

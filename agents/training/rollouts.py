@@ -1,14 +1,12 @@
 """Steps that an update trains on, and what of an update is kept: its groups for the report, its steps for other trainers."""
 
-import gzip
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agents.data.trajectories import Step, Trajectory, from_record
+from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
 
 if TYPE_CHECKING:  # reports read rollouts without torch
     from agents.rollouts.curriculum import Group
@@ -69,32 +67,18 @@ def weighted(
     return [item._replace(weight=weight(item)) for item in found]
 
 
-class CreditedGroup(NamedTuple):
-    """The rollouts of a group, and of each the advantages of its steps; none of a rollout that was not trained on."""
-
-    number: int
-    trajectories: list[Trajectory]
-    advantages: list[tuple[float, ...]]
-
-    @property
-    def is_equal(self) -> bool:
-        """True if all rewards are equal."""
-        return len({trajectory.reward for trajectory in self.trajectories}) < 2
-
-
-def credited(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[CreditedGroup]:
-    """Return groups with the advantages of the steps that are trained on; rollouts that failed are left out."""
+def credited(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[Trajectory]:
+    """Return the rollouts of groups with the advantages of the steps that are trained on; rollouts that failed are left out."""
     of_rollouts: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     for item in steps:
         of_rollouts[item.episode.group, item.rollout][item.number] = item.advantage
-    return [
-        CreditedGroup(group.number, group.valid, [
-            tuple(of_rollouts[group.number, place].get(step, 0.0) for step in range(len(item.steps)))
-            if (group.number, place) in of_rollouts else ()
-            for place, item in enumerate(group.valid)
-        ])
-        for group in groups
-    ]  # fmt: skip
+    found = []
+    for group in groups:
+        for place, item in enumerate(group.valid):
+            own = of_rollouts.get((group.number, place))
+            advantages = tuple(own.get(step, 0.0) for step in range(len(item.steps))) if own else ()
+            found.append(replace(item, advantages=advantages))
+    return found
 
 
 def keep(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[TrainedStep]) -> None:
@@ -105,26 +89,22 @@ def keep(args: Any, update: int, groups: "Sequence[Group]", steps: Sequence[Trai
         write_groups(args.out, update, credited(groups, steps))
 
 
-def write_groups(run: Path, update: int, groups: Sequence[CreditedGroup]) -> None:
-    """Write the groups of an update into the folder of its run, one a line, without the tokens of prompts and responses."""
+def write_groups(run: Path, update: int, rollouts: Iterable[Trajectory]) -> None:
+    """Write the rollouts of an update into the folder of its run, without the tokens of prompts and responses."""
     path = run / _FOLDER / f"{update:06}.jsonl.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".unfinished_{path.name}")
-    lines = (json.dumps(_record(group), ensure_ascii=False) + "\n" for group in groups)
-    beside.write_bytes(gzip.compress("".join(lines).encode(), 6, mtime=0))
+    none: dict[str, Any] = dict.fromkeys(("prompt_ids", "response_ids", "logprobs"), ())
+    write_trajectories(beside, (replace(item, steps=tuple(replace(step, **none) for step in item.steps)) for item in rollouts))
     beside.replace(path)
 
 
-def read_groups(path: Path) -> list[CreditedGroup]:
-    """Read a file of `write_groups`."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
-    return [
-        CreditedGroup(
-            record["group"], [from_record(item) for item in record["rollouts"]], [tuple(own) for own in record["advantages"]]
-        )
-        for record in records
-    ]
+def read_groups(path: Path) -> list[list[Trajectory]]:
+    """Read a file of `write_groups`, group by group."""
+    groups: dict[int, list[Trajectory]] = defaultdict(list)
+    for item in read_trajectories(path):
+        groups[item.group].append(item)
+    return list(groups.values())
 
 
 def group_files(run: Path) -> dict[int, Path]:
@@ -165,11 +145,3 @@ def write_samples(path: Path, steps: Iterable[TrainedStep]) -> None:
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(columns)), path)
-
-
-def _record(group: CreditedGroup) -> dict[str, object]:
-    rollouts = [
-        asdict(replace(item, steps=tuple(replace(step, prompt_ids=(), response_ids=(), logprobs=()) for step in item.steps)))
-        for item in group.trajectories
-    ]
-    return {"group": group.number, "advantages": group.advantages, "rollouts": rollouts}

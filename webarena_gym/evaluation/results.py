@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from webarena_gym import __version__
 from webarena_gym.arguments import expect_positive
 from webarena_gym.errors import ResultError, TaskError
-from webarena_gym.evaluation.statistics import clustered, over_tasks
+from webarena_gym.evaluation.statistics import Score, clustered, over_tasks, score_line
 from webarena_gym.evaluators.outcome import is_injected
 from webarena_gym.sites.world import generators
 from webarena_gym.tasks import Task, templates
@@ -426,10 +426,9 @@ def table(result: Result) -> str:
 
 
 def _line(name: str, width: int, score: Mapping[str, Any]) -> str:
-    rates = f"{100 * score['success']:5.1f} %   ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
     within = score.get("within_reference") or {}
     parts = [f"{100 * own['success']:.1f} % within {times} x" for times, own in within.items()]
-    return "; ".join([f"{name:<{width}} {rates}   n = {score['n']}", *parts])
+    return "; ".join([score_line(name, **{key: score[key] for key in Score._fields}, width=width), *parts])
 
 
 def _rewards(records: Iterable[Record]) -> dict[str, list[float]]:

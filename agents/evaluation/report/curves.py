@@ -70,7 +70,7 @@ def _counts(path: Path, changed_ns: int) -> dict[str, tuple[int, int]]:  # noqa:
     solved: dict[str, int] = defaultdict(int)
     played: dict[str, int] = defaultdict(int)
     for group in read_groups(path):
-        for trajectory in group.trajectories:
+        for trajectory in group:
             template = task_of(trajectory).template or trajectory.task_id
             solved[template] += trajectory.reward == 1
             played[template] += 1
@@ -81,7 +81,6 @@ class _Visit(NamedTuple):
     """A rollout at a step; `number` is that of the rollout among the episodes of its policy."""
 
     rollout: Trajectory
-    advantages: Sequence[float]
     number: int
     at: int
 
@@ -100,7 +99,7 @@ def rollouts_by_policy(groups: Sequence[RunGroup]) -> dict[str, list[Trajectory]
     """Return the rollouts of all groups, to be listed among the episodes."""
     policies: dict[str, list[Trajectory]] = defaultdict(list)
     for group in groups:
-        policies[policy_of(group)] += group.group.trajectories
+        policies[policy_of(group)] += group.rollouts
     return dict(policies)
 
 
@@ -113,18 +112,16 @@ def trees(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
     numbers: dict[str, int] = defaultdict(int)
     drawn = []
     for group in groups:
-        policy, (number, rollouts, advantages) = policy_of(group), group.group
+        policy, rollouts = policy_of(group), group.rollouts
         first = numbers[policy] + 1
         numbers[policy] += len(rollouts)
-        visits = [
-            _Visit(item, own, first + place, 0) for place, (item, own) in enumerate(zip(rollouts, advantages, strict=True))
-        ]
+        visits = [_Visit(item, number, 0) for number, item in enumerate(rollouts, first)]
         task = task_of(rollouts[0])
         drawn.append(
             {
                 "run": group.run,
                 "update": group.update,
-                "group": number,
+                "group": group.number,
                 "policy": policy,
                 "task": task.task_id,
                 "goal": rollouts[0].goal,
@@ -155,8 +152,11 @@ def _branch(action: str, visits: Sequence[_Visit]) -> dict[str, Any]:
         "error": visits[0].step.action_error,
         "visits": len(visits),
         "value": _mean([visit.rollout.reward for visit in visits]),
-        "advantage": _mean([visit.advantages[visit.at] for visit in visits if visit.advantages]),
-        "at": [[visit.number, visit.at + 1, visit.advantages[visit.at] if visit.advantages else None] for visit in visits],
+        "advantage": _mean([visit.rollout.advantages[visit.at] for visit in visits if visit.rollout.advantages]),
+        "at": [
+            [visit.number, visit.at + 1, visit.rollout.advantages[visit.at] if visit.rollout.advantages else None]
+            for visit in visits
+        ],
         "ends": [outcome(visit.rollout) for visit in ended],
         "states": [_state(own) for own in _split(going, lambda visit: visit.step.page).values()],
     }

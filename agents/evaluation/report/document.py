@@ -132,7 +132,7 @@ class Watched:
 
 def held(sources: Sources) -> list[str]:
     """Return names of the groups and policies of a report, by which a page tells whether there are newer ones."""
-    groups = [f"{group.run}/{group.update}/{group.group.number}" for group in sources.groups]
+    groups = [f"{group.run}/{group.update}/{group.number}" for group in sources.groups]
     return [*groups, *(f"{name}: {len(episodes)}" for name, episodes in sources.policies.items())]
 
 

@@ -7,28 +7,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.data.trajectories import Step, Trajectory, read_trajectories
-from agents.evaluation.intervals import Evaluation, Lift, paired_lift, summarise
-from agents.settings import ENV_FIELDS, EnvSettings
+from agents.data.trajectories import Step, Trajectory, env_of, read_trajectories
+from agents.settings import EnvSettings
 from agents.training.metrics import read_metrics
-from agents.training.rollouts import CreditedGroup, group_files, read_groups
+from agents.training.rollouts import group_files, read_groups
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, reply_of
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ResultError, TaskError
-from webarena_gym.evaluation.results import EPISODES, Record, read_episodes
+from webarena_gym.evaluation.results import EPISODES
+from webarena_gym.evaluation.statistics import Evaluation, Lift, paired_lift, score
 from webarena_gym.tasks import Task
 
 MOST_GROUPS = 12
 """Groups of a run that a report shows by default."""
 UNKNOWN = "unknown"
 _EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agents.evaluate --save`, or a folder of such"
-_SHOWN_AS = {"observation": "html", "dialect": "webrl"}
-"""Keywords of an env that EnvSettings lacks, with the values of envs of EnvSettings."""
 OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
 
 CAUSES = {
@@ -49,7 +46,12 @@ class RunGroup(NamedTuple):
 
     run: str
     update: int
-    group: CreditedGroup
+    rollouts: list[Trajectory]
+
+    @property
+    def number(self) -> int:
+        """Number of the group in its run."""
+        return self.rollouts[0].group
 
 
 @dataclass
@@ -73,8 +75,8 @@ def newest_groups(runs: Mapping[str, Path], most: int = MOST_GROUPS) -> list[Run
             if len(mixed) >= most:
                 break
             for group in read_groups(path):
-                if group.trajectories:
-                    (equal if group.is_equal else mixed).append(RunGroup(name, update, group))
+                is_mixed = len({item.reward for item in group}) > 1
+                (mixed if is_mixed else equal).append(RunGroup(name, update, group))
         found += [*mixed, *equal][:most]
     return found
 
@@ -122,11 +124,12 @@ def _name_of(path: Path) -> str:
 
 def _episodes(path: Path) -> list[Trajectory]:
     try:
-        log = read_log(path)
-        return read_trajectories(path) if log is None else log
+        return _read_log(path)
     except ResultError as error:
         raise ValueError(str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if path.suffix == ".eval":
+            raise
         raise ValueError(f"{path} holds no episodes as `agents.evaluate --save` writes them: {error!r}") from error
 
 
@@ -151,63 +154,19 @@ def find_task(task_id: str) -> Task | None:
         return None
 
 
-def read_log(path: Path) -> list[Trajectory] | None:
-    """Return the episodes of a log of another program; None where what it begins with is none of such a log.
-
-    Raises ValueError, ResultError, KeyError or TypeError for a log that cannot be read.
-    """
+def _read_log(path: Path) -> list[Trajectory]:
+    """Return the episodes of a file: trajectories, a log of Inspect, or states of an arena's episodes."""
     if path.suffix == ".eval":
         raise ValueError(f"{path} is compressed; write it as JSON: inspect log convert --to json --output-dir FOLDER {path}")
-    is_json = path.suffix == ".json"
     with path.open(encoding="utf-8") as file:
-        head = file.read() if is_json else file.readline()
-    try:
-        first = json.loads(head)
-    except ValueError:
-        if is_json:
-            raise
-        return None
-    if not isinstance(first, dict):
-        return None
-    if first.keys() >= {"eval", "samples"}:
-        env = _env((first["eval"].get("task_args") or {}).get("env") or {})
+        first = json.loads((file.read() if path.suffix == ".json" else file.readline()) or "{}")
+    if {"eval", "samples"} <= first.keys():
+        env = env_of((first["eval"].get("task_args") or {}).get("env") or {})
         return [_from_sample(sample, env) for sample in first["samples"] or ()]
-    if first.keys() >= {"task_id", "mode", "log"}:
-        states = [first] if is_json else [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    if {"task_id", "mode", "log"} <= first.keys():
+        states = [first] if path.suffix == ".json" else map(json.loads, path.read_text("utf-8").splitlines())
         return [_from_state(state) for state in states if state["status"] != "open"]
-    if first.keys() >= {"format", "suite"}:
-        header, records = read_episodes(path)
-        env = _env(header["env"])
-        return [_from_record(record, env) for record in records]
-    return None
-
-
-def _env(arguments: Mapping[str, Any]) -> EnvSettings | None:
-    """Return the settings of an env that was made with these keywords; None if they show pages in another way than settings can say."""
-    if any(arguments.get(name, usual) != usual for name, usual in _SHOWN_AS.items()) or "scale" in arguments:
-        return None
-    return EnvSettings(
-        **{"elements": "id", **{name: arguments[name] for name in ENV_FIELDS if arguments.get(name) is not None}}
-    )
-
-
-def _from_record(record: Record, env: EnvSettings | None) -> Trajectory:
-    """Return an episode of `webarena-gym evaluate`, whose file has neither goals nor the text of pages."""
-    task = find_task(record.task_id)
-    return Trajectory(
-        record.task_id,
-        task.intent if task else record.task_id,
-        tuple(
-            Step("", step["reply"], step.get("action_error", ""), policy_s=policy_s, env_s=env_s)
-            for step, (policy_s, env_s) in zip(record.steps, chain(record.step_seconds, repeat((0.0, 0.0))), strict=False)
-        ),
-        record.reward or 0.0,
-        record.ending,
-        group=record.repeat,
-        verdicts=tuple(record.verdicts),
-        failure=record.failure,
-        env=env,
-    )
+    return read_trajectories(path)
 
 
 def _from_sample(sample: Mapping[str, Any], env: EnvSettings | None) -> Trajectory:
@@ -275,7 +234,7 @@ def summarise_all(policies: Mapping[str, Sequence[Trajectory]]) -> list[Result]:
     """Return the result of each policy, in order."""
     results: list[Result] = []
     for name, episodes in policies.items():
-        evaluation = summarise([task_of(episode) for episode in episodes], episodes)
+        evaluation = score([task_of(episode) for episode in episodes], episodes)
         first = results[0].evaluation.trajectories if results else []
         results.append(Result(name, evaluation, _lift(first, episodes)))
     return results
