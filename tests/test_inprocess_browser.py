@@ -275,7 +275,7 @@ def test_a_shared_tree_is_as_one_that_is_written_in_place(batches, is_kept):
     written, untouched, own = Document(SavedDocument(html)), Document(SavedDocument(html)), parse(html)
     first = written.root
     for batch in batches:
-        written.write_all((first.get_element_by_id(name), LIVE[name], value) for name, value in batch.items())
+        written.write(*((first.get_element_by_id(name), LIVE[name], value) for name, value in batch.items()))
         for name, value in batch.items():
             write_in_place(own.get_element_by_id(name), LIVE[name], value)
         if not is_kept:
@@ -307,7 +307,7 @@ def test_a_page_of_any_depth_can_be_written_to(depth):
     document = Document(SavedDocument(html))
     field = next(document.root.iter("input"), None)
     if field is not None:  # the parser drops what is too deep for it
-        document.write(field, "value", "x")
+        document.write((field, "value", "x"))
         expected = parse(html)
         next(expected.iter("input")).set("value", "x")
         assert etree.tostring(document.root) == etree.tostring(expected)

@@ -13,7 +13,7 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.browsers.forms import control_value
 from webarena_gym.env import WebArenaLite
-from webarena_gym.observation.writers import HtmlWriter, write
+from webarena_gym.observation.writers import HtmlWriter, Walk
 from webarena_gym.pages import dom
 from webarena_gym.pages.reading import MAX_LABEL, Labels, clean
 from webarena_gym.sites.catalogue import HOSTS
@@ -94,7 +94,9 @@ def usable(root):
     """Return what can be used on a page, in order, by name."""
     labels = Labels(root)
     found = defaultdict(list)
-    for node in write(root, HtmlWriter(None, bbox=False), "label").values():
+    walk = Walk(root, HtmlWriter(None, bbox=False), "label")
+    walk.visit(root)
+    for node in walk.nodes.values():
         found[labels.of(node.element)].append(signature(node.element))
     return dict(found)
 

@@ -169,91 +169,22 @@ def unwrap(answer: str) -> str:
     return _MARKUP.sub("", _LINK.sub(r"\1", text)).replace("\\$", "$").strip()
 
 
-REFUSED = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "nor",
-        "neither",
-        "none",
-        "nobody",
-        "nothing",
-        "or",
-        "but",
-        "except",
-        "excluding",
-        "without",
-        "than",
-        "either",
-        "else",
-        "unless",
-        "if",
-        "whether",
-        "although",
-        "though",
-        "however",
-        "instead",
-        "rather",
-        "maybe",
-        "think",
-        "guess",
-        "believe",
-        "suppose",
-        "assume",
-        "used",
-        "perhaps",
-        "possibly",
-        "probably",
-        "likely",
-        "approximately",
-        "roughly",
-        "around",
-        "almost",
-        "nearly",
-        "wrong",
-        "false",
-        "incorrect",
-        "outdated",
-        "untrue",
-        "contrary",
-        "hundred",
-        "thousand",
-        "million",
-        "billion",
-        "dozen",
-        "half",
-        "twice",
-        "double",
-        "percent",
-        "other",
-        "others",
-        "another",
-    ]
-)
+REFUSED = frozenset([
+    "not", "no", "never", "nor", "neither", "none", "nobody", "nothing", "or", "but", "except", "excluding", "without",
+    "than", "either", "else", "unless", "if", "whether", "although", "though", "however", "instead", "rather", "maybe",
+    "think", "guess", "believe", "suppose", "assume", "used", "perhaps", "possibly", "probably", "likely", "approximately",
+    "roughly", "around", "almost", "nearly", "wrong", "false", "incorrect", "outdated", "untrue", "contrary", "hundred",
+    "thousand", "million", "billion", "dozen", "half", "twice", "double", "percent", "other", "others", "another",
+])  # fmt: skip
 """Words that leave an answer open or turn it round, wherever they stand."""
 
 _LONGEST = 20_000  # characters of JSON or of a table
 _RULE = re.compile(r"[ |:+-]{3,}")
 _FIELD = re.compile(r"(?:[-*•] +)?([^\W\d][^:|\n]{0,40}?) ?: +(\S[^\n]*)")
-_UNIT_KEYS = frozenset(
-    [
-        "km",
-        "kilometres",
-        "kilometers",
-        "m",
-        "metres",
-        "meters",
-        "miles",
-        "minutes",
-        "min",
-        "hours",
-        "days",
-        "seconds",
-        "usd",
-        "dollars",
-    ]
-)
+_UNIT_KEYS = frozenset([
+    "km", "kilometres", "kilometers", "m", "metres", "meters", "miles", "minutes", "min", "hours", "days", "seconds", "usd",
+    "dollars",
+])  # fmt: skip
 _KEY = re.compile(r"[a-z](?:[A-Z_ ]?[a-z])*")  # other labels are read, for they may be values
 _ANSWER_KEYS = ("answer", "final answer", "result", "value")
 _DEEPEST = 4

@@ -86,52 +86,14 @@ _HALVES = re.compile(
     r"\b(?:(\d+|one)\s+and\s+a\s+half|half\s+an?|an?\s+half|a|an)[\s-]+(hours?|minutes?|kilomet(?:er|re)s?|mile)\b",
     re.IGNORECASE,
 )
-_NO_COUNT_BEFORE = frozenset(
-    [
-        "the",
-        "this",
-        "that",
-        "which",
-        "any",
-        "each",
-        "every",
-        "other",
-        "another",
-        "last",
-        "only",
-        "no",
-        "first",
-        "next",
-        "older",
-        "newer",
-        "some",
-        "by",
-    ]
-)
-_NO_COUNT_AFTER = frozenset(
-    [
-        "of",
-        "that",
-        "which",
-        "who",
-        "is",
-        "was",
-        "on",
-        "at",
-        "with",
-        "and",
-        "or",
-        "another",
-        "can",
-        "by",
-        "has",
-        "from",
-        "to",
-        "after",
-        "before",
-        "belongs",
-    ]
-)
+_NO_COUNT_BEFORE = frozenset([
+    "the", "this", "that", "which", "any", "each", "every", "other", "another", "last", "only", "no", "first", "next",
+    "older", "newer", "some", "by",
+])  # fmt: skip
+_NO_COUNT_AFTER = frozenset([
+    "of", "that", "which", "who", "is", "was", "on", "at", "with", "and", "or", "another", "can", "by", "has", "from", "to",
+    "after", "before", "belongs",
+])  # fmt: skip
 _AT_THE_END = re.compile(r"([\w']+)\W*\Z")
 _AT_THE_START = re.compile(r"\W{0,3}([\w']+)")
 

@@ -98,15 +98,15 @@ def read_changed(html: bytes, changes: tuple[Change, ...]) -> Source:
 
 
 class Document:
-    """A document with live state. Nothing but `write`, `write_all`, `write_defaults` and `focus` may change it.
+    """A document with live state. Nothing but `write`, `write_defaults` and `focus` may change it.
 
     Its trees are shared with other documents in the same state, and never change: what is written leads to another one, in
     which elements are found by where they stand.
     """
 
     def __init__(self, saved: SavedDocument) -> None:
+        self.html = saved.html
         self._saved: SavedDocument | None = saved
-        self._html = saved.html
         self._changes: dict[Path, tuple[str, str | None]] = {path: (name, value) for path, name, value in saved.changes}
         self._focused: HtmlElement | None = None
         self._is_selected = False
@@ -114,61 +114,28 @@ class Document:
         self._is_revisited = saved.is_revisited
 
     @cached_property
-    def _source(self) -> Source:
+    def source(self) -> Source:
+        """The page as it is now."""
         source = self._read()
         if self._saved is not None:
-            if self._saved.focus is not None:
-                self._focused = _element_at(source.root, self._saved.focus)
-            if self._saved.start is not None:
-                self._start = _element_at(source.root, self._saved.start)
-            self._is_selected = self._saved.is_selected
+            _, _, focus, self._is_selected, start, _ = self._saved
+            self._focused = None if focus is None else _element_at(source.root, focus)
+            self._start = None if start is None else _element_at(source.root, start)
         return source
 
     def _read(self) -> Source:
-        return read_changed(self._html, self._listed()) if self._changes else read_source(self._html)
-
-    def _listed(self) -> tuple[Change, ...]:
-        return tuple((path, *change) for path, change in self._changes.items())
+        changes = tuple((path, *change) for path, change in self._changes.items())
+        return read_changed(self.html, changes) if changes else read_source(self.html)
 
     @property
     def root(self) -> HtmlElement:
         """The element `html`; there is always a `body` in it."""
-        return self._source.root
-
-    @property
-    def readings(self) -> dict[Hashable, Any]:
-        """A cache of what readers have made of the tree as it is now; they may add to it."""
-        return self._source.readings
-
-    @property
-    def title(self) -> str:
-        """The text of the first `title`, which nothing changes."""
-        return self._source.title
-
-    @property
-    def first_focused(self) -> HtmlElement | None:
-        """The element that has the focus when the page was just loaded."""
-        return self._source.first_focused
-
-    @property
-    def base(self) -> str:
-        """The value of `<base href>`, or ""."""
-        return self._source.base
-
-    @property
-    def target(self) -> str:
-        """The value of `<base target>`, or ""."""
-        return self._source.target
-
-    @property
-    def html(self) -> bytes:
-        """The page as it was sent."""
-        return self._html
+        return self.source.root
 
     @property
     def focused(self) -> HtmlElement | None:
         """The element that keys go to."""
-        return self._focused if self._source else None
+        return self._focused if self.source else None
 
     @property
     def is_selected(self) -> bool:
@@ -183,15 +150,15 @@ class Document:
     def focus(self, element: HtmlElement | None, *, selected: bool = False, start: HtmlElement | None = None) -> None:
         """Let keys go to `element`, whose text is `selected` or not; None lets the Tab key go on from `start`, or where it was."""
         if start is None:
-            start = element if element is not None else self._start if self._source else None
+            start = element if element is not None else self._start if self.source else None
         if element is not self.focused or selected != self._is_selected or start is not self._start:
-            self._saved, self._focused = None, None if element is None else self._current(element)
+            self._saved, self._is_selected = None, selected
+            self._focused = None if element is None else self._current(element)
             self._start = None if start is None else self._current(start)
-            self._is_selected = selected
 
     def forget_start(self) -> None:
         """Let the Tab key go on from the focused element, or else from the top."""
-        if self._source and self._start is not None:
+        if self.source and self._start is not None:
             self._saved = self._start = None
 
     def revisit(self) -> bool:
@@ -202,19 +169,11 @@ class Document:
             self._is_revisited, self._saved = True, saved._replace(is_revisited=True)
         return is_first
 
-    def owns(self, element: HtmlElement) -> bool:
-        """Return whether an element is part of this document."""
-        return element.getroottree().getroot() is self.root
+    def write(self, *writes: tuple[HtmlElement, str, str | None]) -> None:
+        """Set an attribute of live state, or TEXT, of elements; None takes the attribute away. Each element has one such name.
 
-    def write(self, element: HtmlElement, name: str, value: str | None) -> None:
-        """Set an attribute of live state, or TEXT; None takes the attribute away. Each element has one such name.
-
-        The element may be one of an earlier tree. Characters that no tree can hold, such as control characters, are left out.
+        Elements may be of an earlier tree. Characters that no tree can hold, such as control characters, are left out.
         """
-        self.write_all([(element, name, value)])
-
-    def write_all(self, writes: Iterable[tuple[HtmlElement, str, str | None]]) -> None:
-        """Do what `write` does for several elements, each named once."""
         wanted = [(self._current(element), name, value) for element, name, value in writes]
         new = {
             _path_to(element): (name, None if value is None else NOT_IN_TREE.sub("", value))
@@ -223,28 +182,28 @@ class Document:
         }
         if new:
             self._changes |= new
-            self._source, self._saved = self._read(), None
+            self.source, self._saved = self._read(), None
             self._focused = None if self._focused is None else self._current(self._focused)
             self._start = None if self._start is None else self._current(self._start)
 
     def _current(self, element: HtmlElement) -> HtmlElement:
         """Return the element in place of one of an earlier tree, which it may be."""
-        return element if self.owns(element) else _element_at(self.root, _path_to(element))
+        root = self.source.root
+        return element if element.getroottree().getroot() is root else _element_at(root, _path_to(element))
 
     def write_defaults(self, concerns: Callable[[HtmlElement], bool]) -> None:
         """Give the state with which they were loaded back to all elements that were changed and that it `concerns`."""
         changed = [(_element_at(self.root, path), path, name) for path, (name, _) in self._changes.items()]
-        first = read_source(self._html).root if changed else self.root
-        self.write_all(
-            (element, name, _read(_element_at(first, path), name)) for element, path, name in changed if concerns(element)
-        )
+        first = read_source(self.html).root if changed else self.root
+        self.write(*((part, name, _read(_element_at(first, path), name)) for part, path, name in changed if concerns(part)))
 
     def save(self) -> SavedDocument:
         """Return the document as a value; the same object as long as nothing changes."""
         if self._saved is None:
             focus = None if self._focused is None else _path_to(self._focused)
             start = None if self._start is None else _path_to(self._start)
-            self._saved = SavedDocument(self._html, self._listed(), focus, self._is_selected, start, self._is_revisited)
+            changes = tuple((path, *change) for path, change in self._changes.items())
+            self._saved = SavedDocument(self.html, changes, focus, self._is_selected, start, self._is_revisited)
         return self._saved
 
 
@@ -358,12 +317,12 @@ class OpenTab:
 
     def __init__(self, entries: Sequence[HistoryEntry], position: int = 0) -> None:
         self._entries = list(entries)
-        self._position = position
+        self.position = position
 
     @property
     def entry(self) -> HistoryEntry:
         """The page that is shown."""
-        return self._entries[self._position]
+        return self._entries[self.position]
 
     def visit(self, entry: HistoryEntry, *, replace: bool = False) -> None:
         """Show a new page after the one that is shown, where what lay ahead is forgotten, or in its place.
@@ -373,25 +332,21 @@ class OpenTab:
         if replace:
             old = self.entry.document
             shown = [HistoryEntry(url, entry.document if document is old else document) for url, document in self._entries]
-            self._entries = [*shown[: self._position], entry, *shown[self._position + 1 :]]
+            self._entries = [*shown[: self.position], entry, *shown[self.position + 1 :]]
         else:
-            self._entries = [*self._entries[: self._position + 1], entry][-_HISTORY_LIMIT:]
-            self._position = len(self._entries) - 1
-
-    def is_first(self) -> bool:
-        """Return whether the page that is shown has none before it."""
-        return self._position == 0
+            self._entries = [*self._entries[: self.position + 1], entry][-_HISTORY_LIMIT:]
+            self.position = len(self._entries) - 1
 
     def travel(self, distance: int) -> bool:
         """Go `distance` entries on, or back when it is negative; return False when there are not so many."""
-        if not 0 <= self._position + distance < len(self._entries):
+        if not 0 <= self.position + distance < len(self._entries):
             return False
-        self._position += distance
+        self.position += distance
         return True
 
     def save(self) -> SavedTab:
         """Return the tab as a value."""
-        return SavedTab(tuple((url, document.save()) for url, document in self._entries), self._position)
+        return SavedTab(tuple((url, document.save()) for url, document in self._entries), self.position)
 
     @classmethod
     def restored(cls, saved: SavedTab) -> "OpenTab":

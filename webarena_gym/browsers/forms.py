@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import NamedTuple
-from urllib.parse import quote_plus, unquote
+from urllib.parse import quote_plus
 
 from lxml.html import HtmlElement
 
@@ -21,26 +21,11 @@ from webarena_gym.pages.dom import BUTTON_KINDS, TICK_KINDS, controls, is_disabl
 from webarena_gym.pages.reading import Labels
 
 
-def indicated(root: HtmlElement, fragment: str) -> HtmlElement | None:
-    """Return the element that a URL's fragment leads to, written as it is or percent-encoded; None for the top and for none."""
-    for name in (fragment, unquote(fragment)) if fragment else ():
-        found = root.get_element_by_id(name, None)
-        if found is None:
-            found = next((anchor for anchor in root.iter("a") if anchor.get("name") == name), None)
-        if found is not None:
-            return found
-    return None
-
-
 def is_forgotten(element: HtmlElement) -> bool:
     """Return whether what was done to an element is lost when its page is left, and does not come back with it."""
-    return element.tag == "details" or dom.kind(element) == "password" or _autocomplete(element) == "off"
-
-
-def _autocomplete(control: HtmlElement) -> str:
-    form = dom.owner(control)
-    own = control.get("autocomplete", "" if form is None else form.get("autocomplete", ""))
-    return str(own).strip().lower()
+    form = dom.owner(element)
+    completes = element.get("autocomplete", "" if form is None else form.get("autocomplete", "")).strip().lower()
+    return element.tag == "details" or dom.kind(element) == "password" or completes == "off"
 
 
 def click_target(element: HtmlElement) -> HtmlElement | None:
@@ -55,8 +40,57 @@ def click_target(element: HtmlElement) -> HtmlElement | None:
     return None
 
 
+def check_shown(element: HtmlElement) -> None:
+    """Raise ActionError when an element is hidden, and no label of it is shown."""
+    if dom.is_out_of_reach(element):
+        raise ActionError(f"{describe(element)} is hidden")
+
+
+def check_enabled(control: HtmlElement) -> None:
+    """Raise ActionError when a control is disabled."""
+    if dom.is_disabled(control):
+        raise ActionError(f"{describe(control)} is disabled")
+
+
+def usable_target(element: HtmlElement) -> HtmlElement | None:
+    """Return what reacts to a click on an element. Raises ActionError when either cannot be used."""
+    check_shown(element)
+    target = click_target(element)
+    if target is not None and target.tag in dom.CONTROL_TAGS:
+        check_enabled(target)
+    return target
+
+
+def focusable_near(element: HtmlElement) -> HtmlElement | None:
+    """Return the nearest part around an element, or itself, that takes the focus when it is clicked."""
+    return next((part for part in (element, *element.iterancestors()) if dom.is_focusable(part)), None)
+
+
+def check_form(form: HtmlElement, button: HtmlElement | None) -> None:
+    """Raise ActionError for what a browser would only say in a bubble: that a form is not filled in rightly."""
+    checks = "novalidate" not in form.attrib and (button is None or "formnovalidate" not in button.attrib)
+    if checks and (problem := form_problem(form)):
+        raise ActionError(f"the form was not sent: {problem}")
+
+
+def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> list[HtmlElement]:
+    """Return the options that are chosen after one is. Raises ActionError when that is disabled.
+
+    In a list for several it is chosen beside the others, and `toggle` takes a chosen one back.
+    """
+    if dom.is_disabled(option):
+        raise ActionError(f'the option "{dom.option_label(option)}" of {describe(select)} is disabled')
+    if "multiple" not in select.attrib:
+        return [option]
+    others = [each for each in dom.selected_options(select) if each is not option]
+    return others if toggle and "selected" in option.attrib else [*others, option]
+
+
 def find_option(select: HtmlElement, wanted: str) -> HtmlElement:
-    """Return the option with that text, else the first that contains it, without case. Raises ActionError for none."""
+    """Return the option with that text, else the first that contains it, without case. Raises ActionError for none, and no list."""
+    if select.tag != "select":
+        raise ActionError(f"cannot select in {describe(select)}: it is no select")
+    check_enabled(select)
     wanted = dom.squeeze(wanted)
     options = list(select.iter("option"))
     found = [option for option in options if dom.option_label(option) == wanted]
@@ -144,11 +178,8 @@ def entered_text(element: HtmlElement, text: str) -> str:
 
 def form_problem(form: HtmlElement) -> str:
     """Return which control keeps the form from being sent, and why; "" if none does."""
-    for control in dom.controls(form):
-        problem = control_problem(control)
-        if problem:
-            return f"{describe(control)} {problem}"
-    return ""
+    problems = ((control, control_problem(control)) for control in dom.controls(form))
+    return next((f"{describe(control)} {problem}" for control, problem in problems if problem), "")
 
 
 def control_problem(control: HtmlElement) -> str:
@@ -295,13 +326,10 @@ def _control_entries(control: HtmlElement) -> list[FormEntry]:
 
 def encode_form(sent: Sequence[FormEntry], enctype: str) -> tuple[str, bytes]:
     """Return the content type and the body that carry the entries; URL-encoded unless `enctype` asks for multipart."""
-    pairs = [(_crlf(entry.name), entry.value if entry.is_file else _crlf(entry.value), entry.is_file) for entry in sent]
-    if enctype == MULTIPART:
-        return _encode_multipart(pairs)
-    return URLENCODED, "&".join(f"{_escape(name)}={_escape(text)}" for name, text, _ in pairs).encode()
-
-
-def _encode_multipart(pairs: list[tuple[str, str, bool]]) -> tuple[str, bytes]:
+    pairs = [(_LINE_BREAK.sub("\r\n", name), _LINE_BREAK.sub("\r\n", value), is_file) for name, value, is_file in sent]
+    if enctype != MULTIPART:
+        query = "&".join(f"{quote_plus(name, safe='*')}={quote_plus(text, safe='*')}" for name, text, _ in pairs)
+        return URLENCODED, query.replace("~", "%7E").encode()
     # A digest of the content makes a boundary that is the same for the same form and stands nowhere in it.
     boundary = "----form" + hashlib.sha256(repr(pairs).encode()).hexdigest()[:24]
     lines: list[str] = []
@@ -311,11 +339,3 @@ def _encode_multipart(pairs: list[tuple[str, str, bool]]) -> tuple[str, bytes]:
         lines.append('; filename=""\r\nContent-Type: application/octet-stream' if is_file else "")
         lines.append(f"\r\n\r\n{text}\r\n")
     return f"{MULTIPART}; boundary={boundary}", ("".join(lines) + f"--{boundary}--\r\n").encode()
-
-
-def _crlf(text: str) -> str:
-    return _LINE_BREAK.sub("\r\n", text)
-
-
-def _escape(text: str) -> str:
-    return quote_plus(text, safe="*").replace("~", "%7E")

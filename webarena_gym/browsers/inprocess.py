@@ -5,23 +5,26 @@ downloads, and no cache: going back shows the page as it was answered, with what
 """
 
 from collections.abc import Mapping, Sequence
-from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
 from webarena_gym.browsers.forms import (
-    click_target,
+    check_enabled,
+    check_form,
+    check_shown,
+    chosen_options,
     control_value,
     default_button,
     describe,
     entered_text,
     find_option,
-    form_problem,
+    focusable_near,
     form_request,
-    indicated,
     is_forgotten,
+    usable_target,
 )
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
@@ -41,14 +44,6 @@ from webarena_gym.browsers.keys import check_key, expect_effect, picked_by_key, 
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Tab, Traffic
-
-
-class _Way(Enum):
-    """By what a page is left for another."""
-
-    ADDRESS = auto()
-    LINK = auto()
-    FORM = auto()
 
 
 class Snapshot(NamedTuple):
@@ -80,12 +75,12 @@ class InProcessBrowser:
         entry = self._tab.entry
         return Page(
             url=entry.url,
-            title=entry.document.title,
+            title=entry.document.source.title,
             root=entry.document.root,
-            tabs=tuple(Tab(tab.entry.document.title, tab.entry.url) for tab in self._tabs),
+            tabs=tuple(Tab(tab.entry.document.source.title, tab.entry.url) for tab in self._tabs),
             active_tab=self._active,
             focused=entry.document.focused,
-            readings=entry.document.readings,
+            readings=entry.document.source.readings,
         )
 
     @property
@@ -101,7 +96,7 @@ class InProcessBrowser:
         self._check_open()
         request = _typed(url)
         self._open_tab(_loaded(BLANK_URL, BLANK_PAGE))
-        self._navigate(request, _Way.ADDRESS)
+        self._navigate(request, "address")
 
     def switch_tab(self, index: int) -> None:
         self._check_started()
@@ -116,7 +111,7 @@ class InProcessBrowser:
             self.new_tab()
 
     def goto(self, url: str) -> None:
-        self._navigate(_typed(url), _Way.ADDRESS)
+        self._navigate(_typed(url), "address")
 
     def go_back(self) -> None:
         self._travel(-1, "there is no earlier page in this tab to go back to")
@@ -157,8 +152,9 @@ class InProcessBrowser:
         self._tabs = []
 
     def right_click(self, element: HtmlElement) -> None:
-        self._check_usable(element)
-        self._focus_near(element)
+        self._check(element)
+        usable_target(element)
+        self._document.focus(focusable_near(element))
 
     def hover(self, element: HtmlElement) -> None:
         self._check_shown(element)
@@ -180,9 +176,6 @@ class InProcessBrowser:
 
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
-        if element.tag != "select":
-            raise ActionError(f"cannot select in {describe(element)}: it is no select")
-        self._check_enabled(element)
         self._choose(element, find_option(element, option))
         self._document.focus(element)
 
@@ -190,19 +183,27 @@ class InProcessBrowser:
         check_key(key)
         if element is not None:
             self._check_shown(element)
-            self._focus_near(element)
+            self._document.focus(focusable_near(element))
         focused = self._document.focused
         expect_effect(key, focused)
         if (picked := picked_by_key(key, focused)) is not None:
             self._click(picked)
         elif key in {"Tab", "Shift+Tab"}:
-            self._move_focus(backwards=key != "Tab")
-        elif key == "Enter":
-            self._press_enter(focused)
-        elif focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS:
-            self._edit(focused, key)
-        elif key in {" ", "Space"} and focused is not None:
+            document = self._document
+            document.focus(dom.next_stop(document.root, document.start, backwards=key != "Tab"), selected=True)
+        elif focused is None:
+            return
+        elif key != "Enter":
+            if dom.kind(focused) in dom.TYPEABLE_KINDS:
+                self._edit(focused, key)
+            elif key in {" ", "Space"}:
+                self._click(focused)
+        elif dom.kind(focused) == "textarea":
+            self._fill(focused, self._held(focused) + "\n")
+        elif focused.tag != "input" or dom.kind(focused) in dom.BUTTON_KINDS:
             self._click(focused)
+        elif (form := dom.owner(focused)) is not None:
+            self._submit(form, default_button(form))
 
     def _edit(self, field: HtmlElement, key: str) -> None:
         """Do what a key does to the text of a field, which is all selected or has the caret behind it."""
@@ -218,47 +219,31 @@ class InProcessBrowser:
         """Return what stands before what is typed next."""
         return "" if self._document.is_selected else control_value(field)
 
-    def _press_enter(self, focused: HtmlElement | None) -> None:
-        if focused is None:
-            return
-        what = dom.kind(focused)
-        if what == "textarea":
-            self._fill(focused, self._held(focused) + "\n")
-        elif focused.tag == "input" and what not in dom.BUTTON_KINDS:
-            self._submit_implicitly(dom.owner(focused))
-        elif what != "select":
-            self._click(focused)
-
     def _click(self, element: HtmlElement) -> None:
         document = self._document
-        target = click_target(element)
-        self._check_usable(element)
-        self._focus_near(element if target is None else target)
+        target = usable_target(element)
+        document.focus(focusable_near(element if target is None else target))
         if target is None:
             return
         if dom.is_link(target):
             self._follow(target)
         elif target.tag == "summary":
             details = target.getparent()
-            document.write(details, "open", None if "open" in details.attrib else "open")
+            document.write((details, "open", None if "open" in details.attrib else "open"))
         elif target.tag == "option":
             for select in target.iterancestors("select"):
-                self._check_enabled(select)
+                check_enabled(select)
                 self._choose(select, target, toggle=True)
         else:
             self._use(target)
 
-    def _focus_near(self, element: HtmlElement) -> None:
-        around = (element, *element.iterancestors())
-        self._document.focus(next((part for part in around if dom.is_focusable(part)), None))
-
     def _use(self, control: HtmlElement) -> None:
         what = dom.kind(control)
         if what == "checkbox":
-            self._document.write(control, "checked", None if "checked" in control.attrib else "checked")
+            self._document.write((control, "checked", None if "checked" in control.attrib else "checked"))
         elif what == "radio":
             group = dom.radio_group(control)
-            self._document.write_all((radio, "checked", "checked" if radio is control else None) for radio in group)
+            self._document.write(*((radio, "checked", "checked" if radio is control else None) for radio in group))
         elif what in dom.BUTTON_KINDS and (form := dom.owner(control)) is not None:
             if what in dom.SUBMIT_KINDS:
                 self._submit(form, control)
@@ -267,24 +252,13 @@ class InProcessBrowser:
                 self._document.write_defaults(reset.__contains__)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
-        """Choose an option; in a list for several, beside the others, and `toggle` takes a chosen one back."""
-        if dom.is_disabled(option):
-            raise ActionError(f'the option "{dom.option_label(option)}" of {describe(select)} is disabled')
-        if "multiple" in select.attrib:
-            chosen = not (toggle and "selected" in option.attrib)
-            self._document.write(option, "selected", "selected" if chosen else None)
-        else:
-            options = select.iter("option")
-            self._document.write_all((other, "selected", "selected" if other is option else None) for other in options)
+        chosen = chosen_options(select, option, toggle=toggle)
+        self._document.write(*((each, "selected", "selected" if each in chosen else None) for each in select.iter("option")))
 
     def _fill(self, element: HtmlElement, text: str) -> None:
         text = entered_text(element, text)
         self._document.focus(element)
-        self._document.write(element, TEXT if element.tag == "textarea" else "value", text)
-
-    def _move_focus(self, *, backwards: bool) -> None:
-        document = self._document
-        document.focus(dom.next_stop(document.root, document.start, backwards=backwards), selected=True)
+        self._document.write((element, TEXT if element.tag == "textarea" else "value", text))
 
     def _travel(self, distance: int, problem: str) -> None:
         before = self._document
@@ -299,7 +273,7 @@ class InProcessBrowser:
                 before.focus(before.focused, selected=before.is_selected, start=before.root)
         else:  # most of what was entered there comes back with the page, the focus does not
             entry.document.write_defaults(is_forgotten)
-            entry.document.focus(None if _place(entry) is not None else entry.document.first_focused)
+            entry.document.focus(None if _place(entry) is not None else entry.document.source.first_focused)
             entry.document.forget_start()
 
     def _follow(self, link: HtmlElement) -> None:
@@ -309,45 +283,34 @@ class InProcessBrowser:
         silent = "noreferrer" in link.get("rel", "").lower().split()
         self._navigate(
             Request(url, referrer="" if silent else referrer_for(self._tab.entry.url, url)),
-            _Way.LINK,
+            "link",
             new_tab=self._opens_tab(link.get("target")),
         )
 
-    def _submit_implicitly(self, form: HtmlElement | None) -> None:
-        if form is None:
-            return
-        button = default_button(form)
-        if button is not None:
-            if not dom.is_disabled(button):
-                self._submit(form, button)
-        elif sum(dom.kind(control) in dom.SINGLE_LINE_KINDS for control in dom.controls(form)) <= 1:
-            self._submit(form, None)
-
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
+        check_form(form, button)
         own = {} if button is None else button.attrib
-        if "novalidate" not in form.attrib and "formnovalidate" not in own and (problem := form_problem(form)):
-            raise ActionError(f"the form was not sent: {problem}")
         request = form_request(form, button, self._tab.entry.url, self._resolve)
         if request is not None:
-            self._navigate(request, _Way.FORM, new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
+            self._navigate(request, "form", new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
 
     def _opens_tab(self, target: str | None) -> bool:
         if target is None:
-            target = self._document.target
+            target = self._document.source.target
         return target.lower() not in {"", "_self", "_parent", "_top"}
 
     def _resolve(self, reference: str) -> str:
         here = self._tab.entry.url
-        base = self._document.base
+        base = self._document.source.base
         return resolve_url(resolve_url(here, base) or here if base else here, reference)
 
-    def _navigate(self, request: Request, way: _Way, *, new_tab: bool = False) -> None:
+    def _navigate(self, request: Request, way: Literal["address", "link", "form"], *, new_tab: bool = False) -> None:
         tab = self._tab
         here, document = tab.entry
         same_page = without_fragment(request.url) == without_fragment(here)
         # A page that says that nothing was there has no places, so it is asked for anew.
         if same_page and "#" in request.url and request.method == "GET" and not new_tab and not self.has_failed:
-            tab.visit(HistoryEntry(request.url, document), replace=request.url == here and way is _Way.LINK)
+            tab.visit(HistoryEntry(request.url, document), replace=request.url == here and way == "link")
             _go_to_place(tab.entry)
             return
         answer = self._client.load(request)
@@ -356,8 +319,8 @@ class InProcessBrowser:
         if new_tab:
             self._open_tab(_loaded(*answer))
             return
-        unused = tab.is_first() and here == BLANK_URL
-        tab.visit(_loaded(*answer), replace=unused or (way is not _Way.FORM and request.url == here))
+        unused = tab.position == 0 and here == BLANK_URL
+        tab.visit(_loaded(*answer), replace=unused or (way != "form" and request.url == here))
 
     def _open_tab(self, entry: HistoryEntry) -> None:
         self._tabs.append(OpenTab([entry]))
@@ -377,29 +340,17 @@ class InProcessBrowser:
             raise BrowserError("the browser was closed")
 
     def _check_started(self) -> None:
-        self._check_open()
         if not self._tabs:
+            self._check_open()
             raise BrowserError("the browser has no page yet: call start first")
 
     def _check(self, element: HtmlElement) -> None:
-        if not self._document.owns(element):
+        if element.getroottree().getroot() is not self._document.root:
             raise ActionError(f"{describe(element)} is no longer on the page")
 
     def _check_shown(self, element: HtmlElement) -> None:
         self._check(element)
-        if dom.is_out_of_reach(element):
-            raise ActionError(f"{describe(element)} is hidden")
-
-    def _check_usable(self, element: HtmlElement) -> None:
-        """Check an element, and what reacts to a click on it."""
-        self._check_shown(element)
-        target = click_target(element)
-        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
-            self._check_enabled(target)
-
-    def _check_enabled(self, control: HtmlElement) -> None:
-        if dom.is_disabled(control):
-            raise ActionError(f"{describe(control)} is disabled")
+        check_shown(element)
 
 
 def _typed(url: str) -> Request:
@@ -413,15 +364,22 @@ def _loaded(url: str, html: bytes) -> HistoryEntry:
     """Return a page as it stands when it was just loaded."""
     entry = HistoryEntry(url, Document(SavedDocument(html)))
     if _place(entry) is None:
-        entry.document.focus(entry.document.first_focused)
+        entry.document.focus(entry.document.source.first_focused)
     else:
         _go_to_place(entry)
     return entry
 
 
 def _place(entry: HistoryEntry) -> HtmlElement | None:
-    """Return the place of the page that the fragment of its URL leads to."""
-    return indicated(entry.document.root, entry.url.partition("#")[2])
+    """Return the place of the page that the fragment of its URL leads to, written as it is or percent-encoded; None for the top."""
+    root, fragment = entry.document.root, entry.url.partition("#")[2]
+    for name in (fragment, unquote(fragment)) if fragment else ():
+        found = root.get_element_by_id(name, None)
+        if found is None:
+            found = next((anchor for anchor in root.iter("a") if anchor.get("name") == name), None)
+        if found is not None:
+            return found
+    return None
 
 
 def _go_to_place(entry: HistoryEntry) -> None:
@@ -431,7 +389,7 @@ def _go_to_place(entry: HistoryEntry) -> None:
         return
     for details in place.iterancestors("details"):
         if dom.summary_of(details) not in place.iterancestors():
-            entry.document.write(details, "open", details.get("open", "open"))
+            entry.document.write((details, "open", details.get("open", "open")))
     place = _place(entry)  # writing may have given the document a tree of its own
     assert place is not None
     entry.document.focus(place if dom.is_focusable(place) else None, start=place)

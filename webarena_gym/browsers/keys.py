@@ -58,8 +58,10 @@ def picked_by_key(key: str, focused: HtmlElement | None) -> HtmlElement | None:
     if focused.tag == "select":
         return _option(key, focused)
     if dom.kind(focused) == "radio" and key in _FORWARD | _BACKWARD:
-        radios = [radio for radio in dom.radio_group(focused) if radio is focused or not _is_barred(radio)]
-        return _after(focused, radios if key in _FORWARD else radios[::-1])
+        group = dom.radio_group(focused)
+        radios = [each for each in group if each is focused or (dom.is_visible(each) and not dom.is_disabled(each))]
+        other = radios[(radios.index(focused) + (1 if key in _FORWARD else -1)) % len(radios)]
+        return None if other is focused else other
     return None
 
 
@@ -132,13 +134,3 @@ def _option(key: str, select: HtmlElement) -> HtmlElement | None:
         return None
     found = next((option for option in following if not dom.is_disabled(option)), None)
     return None if found is chosen else found
-
-
-def _after(radio: HtmlElement, radios: list[HtmlElement]) -> HtmlElement | None:
-    place = radios.index(radio)
-    following = [*radios[place + 1 :], *radios[:place]]
-    return following[0] if following else None
-
-
-def _is_barred(radio: HtmlElement) -> bool:
-    return dom.is_disabled(radio) or not dom.is_visible(radio)

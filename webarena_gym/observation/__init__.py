@@ -18,7 +18,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.observation.occam import HIGHLIGHT as HIGHLIGHT
 from webarena_gym.observation.occam import OccamWriter
 from webarena_gym.observation.occam import pivotal as pivotal
-from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node, Writer, write
+from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node, Walk, Writer
 from webarena_gym.observation.writers import Elements as Elements
 from webarena_gym.pages.dom import DEEPEST, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
@@ -106,7 +106,8 @@ def observe(
     """
     lines, nodes, ends = _written(page, style, elements, bbox)
     top = max(0, min(top, len(lines) - 1))
-    shown = _fitting(ends, top, window)
+    above = ends[top - 1] if top else 0
+    shown = max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
     parts = _header(page, style) if header else []
     if top:
         parts.append(f"[{top} more lines above]")
@@ -143,17 +144,13 @@ def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> _Writt
                     writer = AxTreeWriter(page.focused)
                 case "occam":
                     writer = OccamWriter()
-            nodes = write(page.root, writer, elements)
-            lines = writer.lines
+            walk = Walk(page.root, writer, elements)
+            walk.visit(page.root)
+            writer.flush()
+            lines, nodes = writer.lines, walk.nodes
         page.readings[key] = _Written(lines, nodes, list(accumulate(len(line) + 1 for line in lines)))
     written: _Written = page.readings[key]
     return written
-
-
-def _fitting(ends: list[int], top: int, window: int) -> int:
-    """Return how many lines from the line `top` on fit into a window, but at least one if there is any."""
-    above = ends[top - 1] if top else 0
-    return max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
 
 
 def _header(page: Page, style: Style) -> list[str]:

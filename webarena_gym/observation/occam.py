@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.writers import Walk, described
+from webarena_gym.observation.writers import Walk, Writer, described
 from webarena_gym.pages.dom import is_withheld
 from webarena_gym.pages.reading import MAX_TEXT, SPACE, clean, controls, is_control, order_of, visible_text
 from webarena_gym.texts import cut
@@ -38,18 +38,13 @@ class _Piece(NamedTuple):
     is_text: bool = False
 
 
-class OccamWriter:
-    """A `Writer` of an outline: `link [12] 'Blue Bag' text '$3.00'`."""
+class OccamWriter(Writer):
+    """Writes an outline: `link [12] 'Blue Bag' text '$3.00'`."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        super().__init__()
         self._pieces: list[_Piece] = []  # of the block to come
         self._levels: list[int] = []  # of the headings that the block stands under
-        self._is_in_row = False
-
-    @property
-    def is_in_row(self) -> bool:
-        return self._is_in_row
 
     def text(self, text: str) -> None:
         if len(text) > MAX_TEXT:
@@ -59,9 +54,6 @@ class OccamWriter:
     def image(self, alt: str) -> None:
         """Write nothing."""
 
-    def reserve_line(self) -> int:
-        return len(self.lines)
-
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
         role, properties = described(element)
         mark = "" if number is None else f" [{number}]"
@@ -69,7 +61,7 @@ class OccamWriter:
         self._pieces.append(_Piece(" ".join([f"{role}{mark} '{name}'", *said]), name))
 
     def heading(self, element: HtmlElement, walk: Walk) -> None:
-        if self._is_in_row:
+        if self.depth:
             walk.enter(element)
             return
         self.flush()
@@ -87,7 +79,7 @@ class OccamWriter:
 
     def row(self, element: HtmlElement, walk: Walk) -> None:
         self.flush()
-        self._is_in_row = True
+        self.depth = 1
         cells, tags = list[str](), set[str]()
         for cell in element:
             is_cell = cell.tag in ("td", "th")
@@ -103,14 +95,14 @@ class OccamWriter:
             if is_cell or text:
                 cells.append(text)
                 tags.add(cell.tag)
-        self._is_in_row = False
+        self.depth = 0
         if any(cells):
             self._write(f"| {' | '.join(cells)} |")
             if tags == {"th"}:
                 self._write(f"| {' | '.join('---' for _ in cells)} |")
 
     def flush(self) -> None:
-        if self._is_in_row:
+        if self.depth:
             self.text(" ")
         elif self._pieces and (written := self._taken()):
             self._write(written)
@@ -202,5 +194,4 @@ def _holds(line: str, wanted: frozenset[str]) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Return a name or a text as it is compared with others."""
     return text.casefold().rstrip(" :*")

@@ -1,7 +1,8 @@
 """The walk over the tree of a page, which tells a `Writer` of texts and controls in document order, and the writers of both plain styles."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from lxml.html import HtmlElement
 
@@ -39,54 +40,36 @@ class Node(NamedTuple):
     line: int
 
 
-class Writer(Protocol):
+class Writer(ABC):
     """Puts the pieces of a page down in lines. Headings and rows hold more pieces, for which it sends the walk on."""
 
-    @property
-    def lines(self) -> list[str]:
-        """The lines that have ended."""
-        ...
-
-    @property
-    def is_in_row(self) -> bool:
-        """True if what comes next stands in the row of a table, or in a heading."""
-        ...
-
-    def text(self, text: str) -> None:
-        """Write plain text."""
-        ...
-
-    def image(self, alt: str) -> None:
-        """Write an image by its alternative text."""
-        ...
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0  # of rows of tables and headings around what comes next
 
     def reserve_line(self) -> int:
         """Make room for a control, which comes next; return the number of its line."""
-        ...
+        return len(self.lines)
 
+    @abstractmethod
+    def text(self, text: str) -> None: ...
+
+    @abstractmethod
+    def image(self, alt: str) -> None: ...
+
+    @abstractmethod
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
         """Write an interactive element with its name, and its number where it is addressed by that."""
-        ...
 
-    def heading(self, element: HtmlElement, walk: "Walk") -> None:
-        """Write a heading and what is in it."""
-        ...
+    @abstractmethod
+    def heading(self, element: HtmlElement, walk: "Walk") -> None: ...
 
-    def row(self, element: HtmlElement, walk: "Walk") -> None:
-        """Write a row of a table."""
-        ...
+    @abstractmethod
+    def row(self, element: HtmlElement, walk: "Walk") -> None: ...
 
+    @abstractmethod
     def flush(self) -> None:
         """End the current line."""
-        ...
-
-
-def write(root: HtmlElement, writer: Writer, elements: Elements) -> dict[str, Node]:
-    """Let a writer put down a whole document; returns the interactive elements by their addresses."""
-    walk = Walk(root, writer, elements)
-    walk.visit(root)
-    writer.flush()
-    return walk.nodes
 
 
 class Walk:
@@ -121,7 +104,7 @@ class Walk:
                 self.enter(element)
         elif tag in HEADINGS:
             self._writer.heading(element, self)
-        elif tag == "tr" and not self._writer.is_in_row and element.find(".//table") is None:
+        elif tag == "tr" and not self._writer.depth and element.find(".//table") is None:
             self._writer.row(element, self)
         elif tag == "label" and self._labels.is_shown_by_its_control(element):
             for control in controls(element):
@@ -164,25 +147,20 @@ class Walk:
         for control in controls(label):
             self.use(control)
 
-    def _free_address(self, label: str) -> str:
-        """Return the label with its number among equal ones, or the next number if another's own label reads so."""
-        while True:
-            self._counts[label] += 1
-            count = self._counts[label]
-            address = label if count == 1 else f"{label} [{count}]"
-            if address not in self.nodes:
-                return address
-
     def use(self, element: HtmlElement) -> None:
         """Write an interactive element under the next address."""
         line = self._writer.reserve_line()
-        label = self._labels.of(element)
+        address = name = self._labels.of(element)
         if self._by_label:
-            address = name = self._free_address(label)
-            number = None
+            while True:  # with its number among equal ones, or the next if another's own label reads so
+                self._counts[name] += 1
+                if self._counts[name] > 1:
+                    address = f"{name} [{self._counts[name]}]"
+                if address not in self.nodes:
+                    break
+            name, number = address, None
         else:
             address = number = str(len(self.nodes))
-            name = label
         self.nodes[address] = Node(element, line)
         self._writer.control(element, name, number)
 
@@ -191,23 +169,13 @@ _ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "sea
 _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")
 
 
-class AxTreeWriter:
-    """A `Writer` of one node a line: `[12] link 'My Account'`.
-
-    Args:
-        focused: the element that has the focus.
-
-    """
+class AxTreeWriter(Writer):
+    """Writes one node a line: `[12] link 'My Account'`."""
 
     def __init__(self, focused: HtmlElement | None) -> None:
-        self.lines: list[str] = []
+        super().__init__()
         self._focused = focused
         self._text: list[str] = []  # of the node to come
-        self._depth = 0  # of rows and headings, whose nodes are indented
-
-    @property
-    def is_in_row(self) -> bool:
-        return self._depth > 0
 
     def text(self, text: str) -> None:
         self._text.append(text)
@@ -232,20 +200,20 @@ class AxTreeWriter:
         own = clean(visible_text(element))
         if own:
             self.lines.append(f"{self._indent()}heading '{own}'")
-        self._depth += 1
+        self.depth += 1
         for control in controls(element):
             walk.use(control)
-        self._depth -= 1
+        self.depth -= 1
 
     def row(self, element: HtmlElement, walk: Walk) -> None:
         self.flush()
         self.lines.append(f"{self._indent()}row")
-        self._depth += 1
+        self.depth += 1
         for cell in element:
             walk.visit(cell)
             if cell.tag == "th" and (order := order_of(cell)):
                 self.text(f" sorted: {order}")
-        self._depth -= 1
+        self.depth -= 1
         self.flush()
 
     def flush(self) -> None:
@@ -255,7 +223,7 @@ class AxTreeWriter:
             self.lines.append(f"{self._indent()}StaticText '{line}'")
 
     def _indent(self) -> str:
-        return "\t" * (self._depth + 1)
+        return "\t" * (self.depth + 1)
 
 
 def described(element: HtmlElement) -> tuple[str, list[str]]:
@@ -271,7 +239,11 @@ def described(element: HtmlElement) -> tuple[str, list[str]]:
         if role in ("checkbox", "radio"):
             properties.append(f"checked: {str('checked' in attributes).lower()}")
         elif what != "password":
-            properties.append(f"value: '{_one_line(written_value(element))}'")
+            value = written_value(
+                element
+            )  # each node has one line, so in a value of several a break is \\n and a backslash \\\\
+            written = value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value
+            properties.append(f"value: '{written}'")
     else:
         role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
         properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
@@ -283,35 +255,19 @@ def described(element: HtmlElement) -> tuple[str, list[str]]:
     return role, properties
 
 
-def _one_line(value: str) -> str:
-    r"""Return a value on one line, as each node has one: a line break is written \n, and in such a value a backslash \\."""
-    return value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value
-
-
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
 _NAMING = frozenset(("aria-label", "aria-labelledby"))
 _STATES = frozenset((*_FLAGS, *_ARIA, "aria-disabled"))
 
 
-class HtmlWriter:
-    """A `Writer` of one block a line, interactive elements with their ids, no wrappers.
-
-    Args:
-        focused: the element that has the focus.
-        bbox: whether to write the `data-bbox` that a browser with layout has stamped on the elements.
-
-    """
+class HtmlWriter(Writer):
+    """Writes one block a line, interactive elements with their ids, no wrappers; with `bbox`, the `data-bbox` of elements."""
 
     def __init__(self, focused: HtmlElement | None, *, bbox: bool) -> None:
-        self.lines: list[str] = []
+        super().__init__()
         self._focused = focused
         self._bbox = bbox
         self._line: list[str] = []
-        self._depth = 0  # of rows and headings, which are one line each
-
-    @property
-    def is_in_row(self) -> bool:
-        return self._depth > 0
 
     def text(self, text: str) -> None:
         line = self._line
@@ -331,12 +287,9 @@ class HtmlWriter:
     def image(self, alt: str) -> None:
         self._line.append(f'<img alt="{_attribute(alt)}"> ')
 
-    def reserve_line(self) -> int:
-        return len(self.lines)
-
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
         tag = element.tag
-        if tag == "textarea" and not self._depth:
+        if tag == "textarea" and not self.depth:
             self.flush()
         attributes = [] if number is None else [f'id="{number}"']
         if tag in FIELDS and not _is_button(element):
@@ -359,7 +312,7 @@ class HtmlWriter:
         if self._line and not self._line[-1].endswith((" ", ">")):
             self._line.append(" ")
         self._line.append(written + " ")
-        if "\n" in written and not self._depth:
+        if "\n" in written and not self.depth:
             self.flush()
 
     def heading(self, element: HtmlElement, walk: Walk) -> None:
@@ -367,7 +320,7 @@ class HtmlWriter:
 
     def row(self, element: HtmlElement, walk: Walk) -> None:
         self.flush()
-        self._depth += 1
+        self.depth += 1
         self._line.append("<tr>")
         for cell in element:
             if cell.tag not in ("td", "th") or is_control(cell):
@@ -375,13 +328,13 @@ class HtmlWriter:
             elif not is_withheld(cell):
                 self._enclose(cell, walk)
         self._line.append("</tr>")
-        self._depth -= 1
+        self.depth -= 1
         self.flush()
 
     def flush(self) -> None:
         if not self._line:
             return
-        if self._depth:
+        if self.depth:
             if not self._line[-1].endswith(" "):
                 self._line.append(" ")
             return
@@ -417,12 +370,12 @@ class HtmlWriter:
 
     def _enclose(self, element: HtmlElement, walk: Walk) -> None:
         """Write the content of a heading or cell between its tags, on one line."""
-        if not self._depth:
+        if not self.depth:
             self.flush()
         start = len(self._line)
-        self._depth += 1
+        self.depth += 1
         walk.enter(element)
-        self._depth -= 1
+        self.depth -= 1
         inner = "".join(self._line[start:]).strip()
         del self._line[start:]
         tag = element.tag
@@ -430,7 +383,7 @@ class HtmlWriter:
         if inner or tag in ("td", "th"):
             opening = f'{tag} aria-sort="{_attribute(clean(order))}"' if order else tag
             self._line.append(f"<{opening}>{inner}</{tag}>")
-        if not self._depth:
+        if not self.depth:
             self.flush()
 
 

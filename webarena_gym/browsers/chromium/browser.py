@@ -12,7 +12,18 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers.chromium.context import Context, Session
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, tree_of
-from webarena_gym.browsers.forms import click_target, default_button, describe, entered_text, find_option, form_problem
+from webarena_gym.browsers.forms import (
+    check_enabled,
+    check_form,
+    check_shown,
+    chosen_options,
+    default_button,
+    describe,
+    entered_text,
+    find_option,
+    focusable_near,
+    usable_target,
+)
 from webarena_gym.browsers.http import typed_url
 from webarena_gym.browsers.keys import check_key, expect_effect, picked_by_key, written_by
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
@@ -34,63 +45,6 @@ def typed_text(element: HtmlElement, text: str) -> str:
     if element.get("contenteditable") in ("", "true") or element.get("role") in ("textbox", "combobox", "searchbox"):
         return text
     return entered_text(element, text)
-
-
-def is_typeable(focused: HtmlElement | None) -> bool:
-    """Return whether keys write into the focused element."""
-    return focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS
-
-
-def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) -> list[int]:
-    """Return the places of the options that are chosen after one is. Raises ActionError when that is disabled.
-
-    In a list for several it is chosen beside the others, and `toggle` takes a chosen one back.
-    """
-    if dom.is_disabled(option):
-        raise ActionError(f'the option "{dom.option_label(option)}" of {describe(select)} is disabled')
-    options = list(select.iter("option"))
-    wanted = {options.index(option)}
-    if "multiple" in select.attrib:
-        chosen = {index for index, each in enumerate(options) if "selected" in each.attrib}
-        wanted = chosen ^ wanted if toggle else chosen | wanted
-    return sorted(wanted)
-
-
-def check_shown(element: HtmlElement) -> None:
-    """Raise ActionError when an element is hidden, and no label of it is shown."""
-    if dom.is_out_of_reach(element):
-        raise ActionError(f"{describe(element)} is hidden")
-
-
-def unnoticed_drag(element: HtmlElement) -> ActionError:
-    """Return what is raised where something is dragged that no script could notice."""
-    return ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
-
-
-def check_enabled(control: HtmlElement) -> None:
-    """Raise ActionError when a control is disabled."""
-    if dom.is_disabled(control):
-        raise ActionError(f"{describe(control)} is disabled")
-
-
-def check_form(button: HtmlElement) -> None:
-    """Raise ActionError for what Chromium would only say in a bubble: that a form is not filled in rightly."""
-    form = dom.owner(button)
-    if form is None or "novalidate" in form.attrib or "formnovalidate" in button.attrib:
-        return
-    if problem := form_problem(form):
-        raise ActionError(f"the form was not sent: {problem}")
-
-
-def check_implicit_submission(focused: HtmlElement | None) -> None:
-    """Raise ActionError when Enter in the focused element would send a form that is not filled in rightly."""
-    if focused is None or focused.tag != "input" or dom.kind(focused) in dom.BUTTON_KINDS:
-        return
-    form = dom.owner(focused)
-    if form is not None:
-        button = default_button(form)
-        if button is None or not dom.is_disabled(button):
-            check_form(focused if button is None else button)
 
 
 class View(NamedTuple):
@@ -186,16 +140,20 @@ class ChromiumBrowser:
         self._do(lambda tab: self._context.navigate(tab, address))
 
     def click(self, element: HtmlElement) -> None:
-        target = self._check_usable(element)
+        location_of(element, self._seen)
+        target = usable_target(element)
         if target is not None and target.tag == "option":
-            self._click_option(target)
+            select = next(target.iterancestors("select"))
+            check_enabled(select)
+            self._choose(select, target, toggle=True)
             return
-        if target is not None and dom.kind(target) in dom.SUBMIT_KINDS:
-            check_form(target)
+        if target is not None and dom.kind(target) in dom.SUBMIT_KINDS and (form := dom.owner(target)) is not None:
+            check_form(form, target)
         self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
 
     def right_click(self, element: HtmlElement) -> None:
-        self._check_usable(element)
+        location_of(element, self._seen)
+        usable_target(element)
         self._point(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
 
     def hover(self, element: HtmlElement) -> None:
@@ -206,7 +164,7 @@ class ChromiumBrowser:
         for each in (element, target):
             self._check_shown(each)
         if not self._tab.is_scripted:
-            raise unnoticed_drag(element)
+            raise ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
         source, goal = location_of(element, self._seen), location_of(target, self._seen)
         self._do(lambda tab: tab.drag(source, goal))
 
@@ -231,39 +189,33 @@ class ChromiumBrowser:
 
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
-        if element.tag != "select":
-            raise ActionError(f"cannot select in {describe(element)}: it is no select")
-        check_enabled(element)
         self._choose(element, find_option(element, option))
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
         check_key(key)
         if element is not None:
             self._check_shown(element)
-            around = (element, *element.iterancestors())
-            focusable = next((part for part in around if dom.is_focusable(part)), None)
-            if focusable is not None:
+            if (focusable := focusable_near(element)) is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
         focused = self._look().page.focused
         if not self._tab.is_scripted and not self._windowed:
             expect_effect(key, focused)
             if focused is not None and (picked := picked_by_key(key, focused)) is not None:
-                self._pick(focused, picked)
+                if picked.tag == "option":
+                    self._choose(focused, picked)
+                else:  # another radio button of the group
+                    self._use(picked, lambda handle: handle.click(timeout=ACTION_MS), "click")
                 return
-        if key == "Enter":
-            check_implicit_submission(focused)
+        if key == "Enter" and focused is not None and focused.tag == "input" and dom.kind(focused) not in dom.BUTTON_KINDS:
+            form = dom.owner(focused)
+            button = None if form is None else default_button(form)
+            if form is not None and (button is None or not dom.is_disabled(button)):
+                check_form(form, button)
         written = written_by(key)
-        if self._tab.is_scripted or is_typeable(focused):
+        if self._tab.is_scripted or (focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS):
             self._do(lambda tab: tab.press(key, written))
         elif written.isascii():
             self._do(lambda tab: tab.page.keyboard.press(key))
-
-    def _pick(self, focused: HtmlElement, picked: HtmlElement) -> None:
-        """Choose an option of the focused list, or another radio button of the focused one's group."""
-        if picked.tag == "option":
-            self._choose(focused, picked)
-        else:
-            self._use(picked, lambda handle: handle.click(timeout=ACTION_MS), "click")
 
     def go_back(self) -> None:
         self._travel(-1, "there is no earlier page in this tab to go back to")
@@ -378,13 +330,9 @@ class ChromiumBrowser:
 
         self._do(act)
 
-    def _click_option(self, option: HtmlElement) -> None:
-        select = next(option.iterancestors("select"))
-        check_enabled(select)
-        self._choose(select, option, toggle=True)
-
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
-        wanted = chosen_options(select, option, toggle=toggle)
+        options, chosen = list(select.iter("option")), chosen_options(select, option, toggle=toggle)
+        wanted = [index for index, each in enumerate(options) if each in chosen]
 
         async def choose(handle: Any) -> None:
             await handle.focus()  # first: the choice may lead to another page, or put another list in its place
@@ -421,11 +369,3 @@ class ChromiumBrowser:
     def _check_shown(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
         check_shown(element)
-
-    def _check_usable(self, element: HtmlElement) -> HtmlElement | None:
-        """Check an element, and what reacts to a click on it, which is returned."""
-        self._check_shown(element)
-        target = click_target(element)
-        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
-            check_enabled(target)
-        return target
