@@ -20,10 +20,10 @@ from webarena_gym.observation import observe
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks
-from webarena_gym.tasks import template as task_template
 from webarena_gym.tasks.suite import LEFT_OUT
-from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, click, search, state
-from webarena_gym.templates.ways import Fact, Visit
+from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, click, state
+from webarena_gym.templates import reader
+from webarena_gym.templates.reader import Row
 from webarena_gym.tools.audit import audit, replay
 
 OFFICIAL = {
@@ -368,40 +368,58 @@ def shelf():
 
 
 def test_a_row_is_filled_with_the_columns_of_its_query(shelf):
-    row = Fact(
-        "SELECT title AS book, cents, pages FROM book ORDER BY title",
-        "{cents:money}",
-        way=[search("Search", "{book}"), click("{book}", "It has {pages:,} pages.")],
-        seen="{book} costs {cents:money}, not {other[cents]} cents.",
-        wrong=["{twice:money}"],
-        other=("SELECT * FROM book WHERE title <> ? ORDER BY title", "book"),
-        also={"twice": lambda _, row: 2 * row["cents"]},
-        slots={"it": lambda _, row: row["book"].lower()},
-    )
-    drawn = row.draw("What does {book} ({it}, {pages}) cost?", shelf)
+    entry = {
+        "intent": "What does {book} ({it}, {pages}) cost?",
+        "query": "SELECT title AS book, cents, pages FROM $SHELF ORDER BY title",
+        "other": "SELECT * FROM book WHERE title <> :book ORDER BY title",
+        "also": {"twice": {"sql": "2 * :cents"}, "kind": {"KINDS_OF": ["{pages}"]}},
+        "answer": "{cents:money}",
+        "way": ["search Search | {book}", "click {book} -- It has {pages:,} pages.", "leaf {kind}"],
+        "seen": "{book} costs {cents:money}, not {other[cents]} cents.",
+        "wrong": ["{twice:money}", "{cents+1:money}"],
+        "slots": {"it": "{book:lower}"},
+    }
+    names = {"SHELF": "book", "KINDS_OF": lambda world, pages: len(world.rows("SELECT 1 FROM book")) * pages}
+    drawn = Row("price", entry, {**names, "leaf": lambda row, text: click(f"{row['book']} {text}")})(shelf)
     prices, pages = {"A": "$12.00", "B": "$3.50", "C": "$0.99"}, {"A": 90, "B": 40, "C": 7}
     book = drawn.slots["book"]
     assert drawn.slots == {"it": book.lower(), "book": book, "pages": pages[book]}
     assert drawn.eval["reference_answers"] == {"fuzzy_match": prices[book]}
-    assert [step.action.element for step in drawn.solution] == ["Search", book, None]
+    assert [step.action.element for step in drawn.solution] == ["Search", book, f"{book} {3 * pages[book]}", None]
     assert drawn.solution[1].thought == f"It has {pages[book]} pages."
-    assert drawn.solution[2].thought.startswith(f"{book} costs {prices[book]}, not ")
-    assert drawn.wrong_answers == [money(2 * {"A": 1200, "B": 350, "C": 99}[book])]
+    assert drawn.solution[3].thought.startswith(f"{book} costs {prices[book]}, not ")
+    cents = {"A": 1200, "B": 350, "C": 99}[book]
+    assert drawn.wrong_answers == [money(2 * cents), money(cents + 1)]
 
 
 def test_a_pair_is_two_rows_of_one_query(shelf):
-    drawn = Visit("SELECT * FROM book ORDER BY title", "/{title}/{other[title]}", way=[], pair=True).draw("Compare.", shelf)
+    entry = {"intent": "Compare.", "query": "SELECT * FROM book ORDER BY title", "pair": True, "way": []}
+    drawn = Row("pair", {**entry, "url": "/{title}/{other[title]}"}, {})(shelf)
     first, second = drawn.eval["reference_url"].strip("/").split("/")
     assert {first, second} < {"A", "B", "C"}
     assert first != second
+    with pytest.raises(NothingToDraw, match="a thick book"):
+        Row("pair", {**entry, "url": "/", "also": {"thick": {"sql": "0"}}, "needs": {"thick": "a thick book"}}, {})(shelf)
 
 
-def test_an_intent_that_nothing_draws_is_refused_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(task_template, "_FOLDERS", tmp_path)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('fly = "Fly to {place}."', "map names fly, which no module of"),
+        ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''\nhow = 1", "fly has how; expected the keys"),
+        ("[fly]\nintent = 'Fly.'\nway = []", "fly has 0 of answer, url, check, says, lacks"),
+        ("[fly]\nintent = 'Fly.'\nway = ['soar high']\nanswer = ''", "fly has the step 'soar high'; expected a verb"),
+        ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '$NOWHERE'", "fly names \\$NOWHERE, which no module"),
+        ("[fly]\nintent = 'Fly.'\nway = []\ncheck = {soars = []}", "fly calls soars, which no module"),
+    ],
+)
+def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_path, monkeypatch):
+    package = import_module("webarena_gym.templates.map")
+    monkeypatch.setattr(reader, "_FOLDER", tmp_path)
     (tmp_path / "map").mkdir()
-    (tmp_path / "map" / "intents.toml").write_text('fly = "Fly to {place}."')
-    with pytest.raises(TaskError, match="map names fly, which no module of"):
-        task_template.read_templates(import_module("webarena_gym.templates.map"))
+    (tmp_path / "map" / "templates.toml").write_text(text)
+    with pytest.raises(TaskError, match=message):
+        reader.read_templates(package)
 
 
 @pytest.mark.parametrize("seed", range(20))

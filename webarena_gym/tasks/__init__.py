@@ -30,7 +30,7 @@ from webarena_gym.tasks.task import Task as Task
 from webarena_gym.tasks.task import leave_out as leave_out
 from webarena_gym.tasks.task import parse_task as parse_task
 from webarena_gym.tasks.task import read_tasks as read_tasks
-from webarena_gym.tasks.template import Dice, NothingToDraw, Sampler, Template, read_templates
+from webarena_gym.tasks.template import Dice, NothingToDraw, Sampler, Template
 
 DATA = Path(__file__).parent / "data"
 _TRIES = 30  # draws in a row without a new task before a template is given up in a world
@@ -63,11 +63,12 @@ _DRAWS = {"pool": 2, "hard": 3}  # tasks that a template gives to its split
 def templates() -> dict[str, Template]:
     """Return all templates by name, in a fixed order: site by site, then those over several sites."""
     package = import_module("webarena_gym.templates")  # imported here, because it is built on this package
+    reader = import_module(f"{package.__name__}.reader")
     folders = {module.name for module in iter_modules(package.__path__) if module.ispkg}
     known: dict[str, Template] = {}
     for folder in (*(site for site in SITES if site in folders), *sorted(folders - SITES.keys())):
         site = import_module(f"{package.__name__}.{folder}")
-        known.update(site.TEMPLATES if hasattr(site, "TEMPLATES") else read_templates(site))
+        known.update(site.TEMPLATES if hasattr(site, "TEMPLATES") else reader.read_templates(site))
     return known
 
 

@@ -7,22 +7,17 @@ truth with a query, and says how a person would do the task, naming elements by 
 import json
 import re
 import sqlite3
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
-from importlib import import_module
-from inspect import isfunction
 from pathlib import Path
-from pkgutil import iter_modules
 from random import Random
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import NothingToDraw as NothingToDraw
-from webarena_gym.errors import TaskError
+from webarena_gym.errors import TaskError as TaskError
 from webarena_gym.evaluators.kinds.program_html import page_shows as page_shows
 from webarena_gym.evaluators.kinds.state import state as state
 from webarena_gym.evaluators.kinds.string_match import answer as answer
@@ -92,8 +87,9 @@ class Sampler:
         return other
 
     def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
-        """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
-        return self._databases[site or self._site].connection.execute(query, parameters).fetchall()
+        """Return all rows of a query, with values in order or a table of them; give it an ORDER BY, so that draws are repeatable."""
+        bound: Any = parameters[0] if parameters and isinstance(parameters[0], Mapping) else parameters
+        return self._databases[site or self._site].connection.execute(query, bound).fetchall()
 
     def connection(self, site: str) -> sqlite3.Connection:
         """Return the database of a site."""
@@ -245,37 +241,6 @@ class Templates(dict[str, Template]):
             return draw
 
         return decorate
-
-
-def read_texts(folder: str) -> dict[str, Any]:
-    """Return the texts of a folder of templates by their names: lists, and tables of texts."""
-    return tomllib.loads((_FOLDERS / folder / "texts.toml").read_text(encoding="utf-8"))
-
-
-def read_templates(package: ModuleType) -> dict[str, Template]:
-    """Return the templates of a folder by name: the intents of its `intents.toml`, each drawn by what a module calls by that name.
-
-    That is a function of the world, or an object whose method `draw` takes the intent as well. Raises TaskError.
-    """
-    folder = package.__name__.rpartition(".")[2]
-    draws: dict[str, Callable[[str], Callable[[Sampler], Draw]]] = {}
-    for each in iter_modules(package.__path__, f"{package.__name__}."):
-        for name, value in vars(import_module(each.name)).items():
-            if hasattr(value, "draw"):
-                draws[name] = partial(partial, value.draw)
-            elif isfunction(value) and value.__module__ == each.name:
-                draws[name] = partial(_ignoring, value)
-    known: dict[str, Template] = {}
-    for name, entry in tomllib.loads((_FOLDERS / folder / "intents.toml").read_text(encoding="utf-8")).items():
-        if name not in draws:
-            raise TaskError(f"intents.toml of {folder} names {name}, which no module of {package.__name__} draws")
-        intent, sites = (entry, (folder,)) if isinstance(entry, str) else (entry["intent"], tuple(entry["sites"]))
-        known[f"{folder}.{name}"] = Template(f"{folder}.{name}", sites, intent, draws[name](intent))
-    return known
-
-
-def _ignoring(draw: Callable[[Sampler], Draw], _intent: str) -> Callable[[Sampler], Draw]:
-    return draw
 
 
 # Steps of solutions, by label.

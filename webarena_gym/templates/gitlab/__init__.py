@@ -12,9 +12,10 @@ from webarena_gym.sites.gitlab.world_projects import ROLES, pools
 from webarena_gym.sites.prose.issues import parts_of_programs
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 
-TEXTS = t.read_texts("gitlab")
+TEXTS = read_texts("gitlab")
 
 ME = 1  # the person who is signed in when a task starts
 PROJECTS_PER_PAGE = 20

@@ -7,10 +7,10 @@ from typing import Any
 from webarena_gym.sites.country.names import invented
 from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import lacks, number_of, sum_of
+from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, TEXTS, open_project, slashed
-from webarena_gym.templates.ways import Change, Fact, Impossible, Visit, instruction, question, turn_pages
+from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, open_project, slashed
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
@@ -36,77 +36,10 @@ def pick_branch(world: t.Sampler, condition: str) -> t.Row:
     )
 
 
-def _open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
+def open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
     """Return the steps to the page of the list of branches where the branch of a row stands."""
     thought = f"{row['branch']} is not on this page."
     return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
-
-
-branch_count = Fact(
-    PROJECTS
-    + """SELECT s.*, count(*) AS found FROM seen s JOIN branch USING (project_id) GROUP BY project_id
-        HAVING found > 1 ORDER BY project_id""",
-    "{found!s}",
-    way=lambda _, row: open_project(row, "Branches"),
-    seen="There are {found!s}.",
-    wrong=lambda _, row: [str(row["found"] - 1)],
-    slots={"project": "{name}"},
-)
-branch_head = Fact(
-    lambda world: pick_branch(
-        world,
-        "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id WHERE t.branch_id = s.trunk_id)",
-    ),
-    "{title}",
-    way=_open_branches,
-    seen="It is below {branch}.",
-    wrong=["{trunk}"],
-    also={
-        "trunk": lambda world, row: world.value(
-            "SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"]
-        )
-    },
-    slots={"project": "{name}"},
-)
-license_name = Fact(
-    PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id",
-    "{license}",
-    way=lambda _, row: open_project(row),
-    seen="It stands above the files.",
-    wrong=["{other}"],
-    also={
-        "other": lambda world, row: world.value(
-            "SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"]
-        )
-    },
-    slots={"project": "{name}"},
-)
-branch_missing = Impossible(
-    PROJECTS + "SELECT * FROM seen ORDER BY project_id",
-    lacks(["{default_branch}"], ["{branch}"]),
-    way=lambda _, row: open_project(row, "Branches"),
-    seen="There is no {branch}.",
-    wrong=["0", "1"],
-    also={
-        "seed": lambda world, _row: int(world.value("SELECT value FROM world WHERE key = 'seed'")),
-        "branch": lambda world, row: (
-            f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(row['seed'], world.rng.randrange(128), 'title').lower()}"
-        ),
-    },
-    slots={"project": "{name}"},
-)
-file_place = Visit(
-    lambda world: pick_branch(world, "1"),
-    "__GITLAB__/{full_path}/-/blob/{branch}/{other[path]}",
-    way=lambda _, row: [
-        *open_project(row),
-        t.choose("Branch", row["branch"]),
-        t.click("Switch branch"),
-        *(t.click(part) for part in row["other"]["path"].split("/")),
-    ],
-    other=("SELECT path FROM file WHERE branch_id = ? ORDER BY path", "branch_id"),
-    slots={"path": "{other[path]}", "project": "{name}"},
-)
 
 
 def branch_new(world: t.Sampler) -> t.Draw:
@@ -130,18 +63,6 @@ def branch_new(world: t.Sampler) -> t.Draw:
         ],
         seen="The branch is in the list.",
     )
-
-
-branch_delete = Change(
-    lambda world: pick_branch(world, MAY_WRITE),
-    lambda _, row: t.state(
-        BRANCHES, row["project_id"], expected=[entry for entry in row["before"] if entry[0] != row["branch"]]
-    ),
-    way=lambda world, row: [*_open_branches(world, row), t.click(f"Delete branch {row['branch']}")],
-    seen="The branch is gone.",
-    also={"before": lambda world, row: branches_of(world, row["project_id"])},
-    slots={"project": "{name}"},
-)
 
 
 MADE = (
@@ -345,20 +266,20 @@ def last_commit_date(world: t.Sampler) -> t.Draw:
     )
 
 
-commit_place = Visit(
-    MADE
-    + """SELECT * FROM made a WHERE is_trunk AND title != 'Initial commit' AND 1 = (
-            SELECT count(*) FROM git_commit c WHERE c.project_id = a.project_id AND instr(lower(c.title), lower(a.title))
-        ) ORDER BY project_id, commit_id""",
-    "__GITLAB__/{full_path}/-/commit/{sha}",
-    way=lambda _, row: [*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"])],
-    slots={"person": "{author_name}", "project": "{name}"},
-)
-
-
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"
 FOLDERS = ("minutes", "archive", "drafts", "letters", "plans", "lists")
 FILE_NAMES = ("summary.txt", "agenda.md", "contacts.txt", "remarks.md", "ideas.txt", "urls.txt")
+
+
+def missing_branch(world: t.Sampler) -> str:
+    """Return the name of a branch that no project has."""
+    seed, start = int(world.value("SELECT value FROM world WHERE key = 'seed'")), world.rng.choice(("fix", "try", "new"))
+    return f"{start}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
+
+
+def click_path(path: str) -> list[Step]:
+    """Return the steps through the folders of a path to its file."""
+    return [t.click(part) for part in path.split("/")]
 
 
 def files_become(world: t.Sampler, row: t.Row, changes: Mapping[str, str | None]) -> dict[str, Any]:
@@ -372,35 +293,19 @@ def files_become(world: t.Sampler, row: t.Row, changes: Mapping[str, str | None]
     return t.state(FILES, row["project_id"], branch, expected=[[path, files[path]] for path in sorted(files)])
 
 
+def file_becomes(world: t.Sampler, row: t.Row, path: str, text: str | None = None) -> dict[str, Any]:
+    """One file of the default branch must hold a text, or be gone, and the others must be as they are."""
+    return files_become(world, row, {path: text})
+
+
 def open_file(row: t.Row, path: str) -> list[Step]:
     """Return the steps to a file on the default branch."""
-    return [*open_project(row), *map(t.click, path.split("/"))]
+    return [*open_project(row), *click_path(path)]
 
 
 def writable(world: t.Sampler, condition: str = "1") -> t.Row:
     """Return a project that I may write to."""
     return world.pick(PROJECTS + f"SELECT s.* FROM seen s WHERE {MAY_WRITE} AND ({condition}) ORDER BY project_id")
-
-
-file_new = Change(
-    writable,
-    lambda world, row: t.all_of(
-        t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['default_branch']}/{row['path']}"),
-        files_become(world, row, {row["path"]: row["text"]}),
-    ),
-    way=lambda _, row: [
-        *open_project(row, "New file"),
-        t.type_text("File name", row["path"], "The slash makes the folder."),
-        t.type_text("File content", row["text"]),
-        t.click("Commit changes"),
-    ],
-    seen="The file is there.",
-    also={
-        "path": lambda world, _row: f"{world.rng.choice(FOLDERS)}/{world.rng.choice(FILE_NAMES)}",
-        "text": lambda world, _row: world.rng.choice(TEXTS["notes"]),
-    },
-    slots={"project": "{name}"},
-)
 
 
 def folder_new(world: t.Sampler) -> t.Draw:
@@ -467,26 +372,3 @@ def license_change(world: t.Sampler) -> t.Draw:
         ],
         seen=f"The license is the {name} now.",
     )
-
-
-readme_replace = Change(
-    writable,
-    lambda world, row: files_become(world, row, {"README.md": row["text"]}),
-    way=lambda _, row: [
-        *open_file(row, "README.md"),
-        t.click("Edit file"),
-        t.type_text("File content", row["text"]),
-        t.click("Commit changes"),
-    ],
-    seen="The README is replaced.",
-    also={"text": lambda world, _row: world.rng.choice(TEXTS["notes"])},
-    slots={"project": "{name}"},
-)
-file_delete = Change(
-    writable,
-    lambda world, row: files_become(world, row, {row["other"]["path"]: None}),
-    way=lambda _, row: [*open_file(row, row["other"]["path"]), t.click("Delete file")],
-    seen="The file is gone.",
-    other=("SELECT path FROM file WHERE branch_id = ? ORDER BY path", "trunk_id"),
-    slots={"path": "{other[path]}", "project": "{name}"},
-)

@@ -3,12 +3,11 @@
 from collections import Counter
 from datetime import date, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
 from webarena_gym.sites.gitlab.site import day_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import lacks, says
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import (
     ME,
@@ -28,7 +27,7 @@ from webarena_gym.templates.gitlab import (
     option,
     people_of,
 )
-from webarena_gym.templates.ways import Change, Fact, Impossible, Visit, instruction, question, turn_pages
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 IDEAS = ("offline maps", "a plugin system", "voice control", "nightly builds", "a public roadmap", "end-to-end encryption")
@@ -159,68 +158,6 @@ ORDERS = {
 """Orders of a list that are not the usual one."""
 
 
-labelled_issues_place = Visit(
-    PLANNING
-    + """SELECT place.*, l.name AS label, count(*) AS found FROM place JOIN label l USING (project_id)
-        JOIN issue_label USING (label_id) JOIN issue i USING (issue_id) WHERE i.state = 'opened'
-        GROUP BY l.label_id ORDER BY l.label_id""",
-    lambda _, row: f"__GITLAB__/{row['full_path']}/-/issues?{urlencode({'state': 'opened', 'label_name[]': row['label']})}",
-    way=lambda _, row: [*find_project(row), t.click("Labels"), t.click(f"Issues with {row['label']}")],
-    slots={"project": "{full_path}"},
-)
-bugs_place = Visit(
-    PLANNING
-    + """SELECT DISTINCT place.* FROM place JOIN label l USING (project_id) JOIN issue_label USING (label_id)
-        JOIN issue i USING (issue_id) WHERE l.name = 'bug' AND i.state = 'opened' ORDER BY project_id""",
-    "__GITLAB__/{full_path}/-/issues?state=opened&label_name[]=bug",
-    way=[t.click("Issues"), t.choose("Label", "bug"), t.click("Apply")],
-    start_url="__GITLAB__/{full_path}",
-    slots={"project": "{full_path}"},
-)
-recent_issues_place = Change(
-    PLANNING
-    + """SELECT place.*, min(iif(newest = 1, title, NULL)) AS title FROM place JOIN (
-            SELECT project_id, title,
-                row_number() OVER (PARTITION BY project_id ORDER BY created_at DESC, issue_id DESC) AS newest
-            FROM problem WHERE state = 'opened'
-        ) USING (project_id) GROUP BY project_id HAVING count(*) > 1 ORDER BY project_id""",
-    t.all_of(
-        t.at_url("__GITLAB__/{full_path}/-/issues"), t.page_shows("last", ".rows > li:first-child h2", exact_match="{title}")
-    ),
-    way=lambda _, row: open_list(ISSUE, row),
-    seen="The newest come first.",
-    slots={"project": "{full_path}"},
-)
-sorted_issues_place = Visit(
-    PLANNING + "SELECT place.* FROM place JOIN problem USING (project_id) GROUP BY project_id HAVING count(*) > 2 ORDER BY 1",
-    lambda _, row: f"__GITLAB__/{row['full_path']}/-/issues?state=opened&sort={ORDERS[row['order']]}",
-    way=lambda _, row: [*open_list(ISSUE, row), t.choose("Sort by", SORTS[ORDERS[row["order"]]][0]), t.click("Apply")],
-    also={"order": lambda world, _row: world.rng.choice(list(ORDERS))},
-    slots={"project": "{full_path}"},
-)
-author_issues_place = Visit(
-    PLANNING
-    + """SELECT place.*, u.username, u.name AS person FROM place JOIN problem i USING (project_id)
-        JOIN user u ON u.user_id = i.author_id GROUP BY place.project_id, u.user_id
-        HAVING count(DISTINCT i.state) = 2 ORDER BY place.project_id, u.user_id""",
-    "__GITLAB__/{full_path}/-/issues?state=all&author_username={username}",
-    way=lambda _, row: [
-        *open_list(ISSUE, row),
-        t.click("All"),
-        t.choose("Author", f"{row['person']} (@{row['username']})"),
-        t.click("Apply"),
-    ],
-    slots={"project": "{full_path}"},
-)
-milestone_place = Visit(
-    PLANNING + "SELECT place.*, m.title, m.iid, m.state FROM place JOIN milestone m USING (project_id) ORDER BY milestone_id",
-    "__GITLAB__/{full_path}/-/milestones/{iid}",
-    way=lambda _, row: [*find_project(row), t.click("Milestones"), *row["closed"], t.click(entry(row["title"]))],
-    also={"closed": lambda _, row: [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []},
-    slots={"project": "{full_path}", "milestone": "{title}"},
-)
-
-
 def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
     """Return the task to find my newest issue by a column among those with a word in the title, and to tell its state."""
     issues = world.rows(PLANNING + f"SELECT * FROM problem WHERE author_id = {ME} ORDER BY {column} DESC, issue_id DESC")
@@ -265,35 +202,6 @@ def created_issue_state(world: t.Sampler) -> t.Draw:
     return draw_own_issue(world, "created_at", "created_date")
 
 
-issue_assign_missing = Impossible(
-    PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id",
-    lambda _, row: lacks([row["full_path"].rpartition("/")[2], *row["titles"]], [row["topic"]]),
-    way=lambda _, row: [*open_list(ISSUE, row), t.click("All")],
-    seen="No issue is about the {topic}.",
-    also={
-        "topic": lambda world, _row: world.rng.choice(
-            ("carrier pigeon interface", "quantum printer", "holographic display", "steam engine driver", "tea kettle sensor")
-        ),
-        "titles": lambda world, row: [
-            issue["title"]
-            for issue in world.rows(
-                PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
-            )
-        ],
-    },
-    slots={"project": "{full_path}"},
-)
-labelled_issue_count = Fact(
-    PLANNING
-    + """SELECT problem.*, l.name AS label, count(*) AS found FROM problem JOIN issue_label USING (issue_id)
-        JOIN label l USING (label_id) WHERE problem.state = 'opened' GROUP BY label_id ORDER BY label_id""",
-    "{found}",
-    way=lambda _, row: [*find_project(row), t.click("Labels")],
-    seen="{found} open issues have it.",
-    slots={"project": "{full_path}"},
-)
-
-
 def busiest_author(world: t.Sampler) -> t.Draw:
     """Ask who opened the most issues of a project."""
     row = world.pick(
@@ -309,19 +217,6 @@ def busiest_author(world: t.Sampler) -> t.Draw:
         seen=f"{name} opened {most} of them.",
         wrong=[other],
     )
-
-
-issue_assignee = Fact(
-    PLANNING
-    + f"""SELECT problem.*, min(u.name) AS assignee
-        FROM problem JOIN issue_assignee a USING (issue_id) JOIN user u USING (user_id)
-        GROUP BY issue_id HAVING count(*) = 1 AND min(a.user_id) != {ME} AND min(u.name) != author ORDER BY issue_id""",
-    "{assignee}",
-    way=lambda world, row: open_item(world, ISSUE, row),
-    seen="{assignee} is to do it.",
-    wrong=["{author}"],
-    slots={"project": "{full_path}"},
-)
 
 
 def oldest_issue(world: t.Sampler) -> t.Draw:
@@ -361,16 +256,31 @@ def milestone_facts(world: t.Sampler) -> t.Draw:
     )
 
 
-own_issue_count = Fact(
-    PLANNING
-    + f"""SELECT problem.*, count(*) AS found FROM problem JOIN issue_assignee a USING (issue_id)
-        WHERE a.user_id = {ME} AND problem.state = 'opened' GROUP BY project_id ORDER BY project_id""",
-    "{found}",
-    way=lambda _, row: [*open_list(ISSUE, row), t.choose("Assignee", option(row["me"])), t.click("Apply")],
-    seen="The tab says {found}.",
-    also={"me": lambda world, _row: world.rows(f"SELECT name, username FROM user WHERE user_id = {ME}")[0]},
-    slots={"project": "{full_path}"},
-)
+def sort_label(sort: str) -> str:
+    """Return the name of an order of the list."""
+    return SORTS[sort][0]
+
+
+def closed_tab(row: t.Row) -> list[Step]:
+    """Return the step to the closed milestones, where a row is among them."""
+    return [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
+
+
+def issue_close(world: t.Sampler) -> t.Draw:
+    """Close an issue, with a comment or without."""
+    row, remark = world.pick(OPEN_ONES), world.rng.choice(("", *REMARKS))
+    said = [[row["issue_id"], ME, remark]] if remark else []
+    closing = (
+        [t.type_text("Write a comment", remark), t.click("Comment and close issue")] if remark else [t.click("Close issue")]
+    )
+    return instruction(
+        {"title": row["title"], "project": row["full_path"], "comment": f' with the comment "{remark}"' if remark else ""},
+        t.all_of(
+            column_holds(world, row, "state", "closed"),
+            new_rows(world, "note", "issue_id, author_id, body", said, SPOKEN),
+        ),
+        way=[*open_item(world, ISSUE, row), *closing],
+    )
 
 
 OPEN_ONES = PLANNING + f"SELECT * FROM problem WHERE state = 'opened' AND {MINE} ORDER BY issue_id"
@@ -422,30 +332,6 @@ def issue_assign(world: t.Sampler) -> t.Draw:
     )
 
 
-issue_close = Change(
-    OPEN_ONES,
-    lambda world, row: t.all_of(
-        column_holds(world, row, "state", "closed"),
-        new_rows(
-            world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, row["remark"]]] if row["remark"] else [], SPOKEN
-        ),
-    ),
-    way=lambda world, row: [
-        *open_item(world, ISSUE, row),
-        *(
-            [t.type_text("Write a comment", row["remark"]), t.click("Comment and close issue")]
-            if row["remark"]
-            else [t.click("Close issue")]
-        ),
-    ],
-    also={
-        "remark": lambda world, _row: world.rng.choice(("", *REMARKS)),
-        "comment": lambda _, row: f''' with the comment "{row["remark"]}"''' if row["remark"] else "",
-    },
-    slots={"project": "{full_path}"},
-)
-
-
 def issue_label(world: t.Sampler) -> t.Draw:
     """Add a label to an issue."""
     row = world.pick(OPEN_ONES)
@@ -473,28 +359,6 @@ def issue_due_date(world: t.Sampler) -> t.Draw:
             t.click("Save changes"),
         ],
     )
-
-
-issue_milestone = Change(
-    PLANNING
-    + f"""SELECT problem.*, m.title AS milestone, m.milestone_id AS wanted FROM problem JOIN milestone m USING (project_id)
-        WHERE problem.state = 'opened' AND m.state = 'active' AND m.milestone_id IS NOT problem.milestone_id AND {MINE}
-        ORDER BY issue_id, wanted""",
-    lambda world, row: column_holds(world, row, "milestone_id", row["wanted"]),
-    way=lambda world, row: [
-        *open_item(world, ISSUE, row),
-        t.click("Edit issue"),
-        t.choose("Milestone", row["milestone"]),
-        t.click("Save changes"),
-    ],
-    slots={"project": "{full_path}"},
-)
-issue_reopen = Change(
-    PLANNING + f"SELECT * FROM problem WHERE state = 'closed' AND {MINE} ORDER BY issue_id",
-    lambda world, row: column_holds(world, row, "state", "opened"),
-    way=lambda world, row: [*open_item(world, ISSUE, row), t.click("Reopen issue")],
-    slots={"project": "{full_path}"},
-)
 
 
 def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:

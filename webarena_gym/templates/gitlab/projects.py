@@ -8,7 +8,6 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import (
-    GROUP_SEEN,
     ME,
     PROJECTS,
     PROJECTS_PER_PAGE,
@@ -19,9 +18,9 @@ from webarena_gym.templates.gitlab import (
     project_label,
     slashed,
 )
-from webarena_gym.templates.ways import Change, Fact, Visit, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import instruction, question, turn_pages, visit
 
-MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
+PROJECTS_MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
 INVITED = f"""SELECT m.user_id, m.role, m.expires_on FROM project_member m JOIN project p USING (project_id)
     WHERE p.project_id > ? AND m.user_id != {ME} ORDER BY m.user_id"""
@@ -67,18 +66,6 @@ def sorted_place(world: t.Sampler) -> t.Draw:
     )
 
 
-project_place = Visit(
-    PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id",
-    lambda _, row: f"__GITLAB__/{row['full_path']}{TEXTS['pages'][row['page']].format(branch=row['default_branch'])}",
-    way=lambda _, row: open_project(
-        row,
-        {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}.get(row["page"], row["page"].capitalize()),
-    ),
-    also={"page": lambda world, _row: world.rng.choice(list(TEXTS["pages"]))},
-    slots={"project": "{name}"},
-)
-
-
 def new_name(world: t.Sampler) -> str:
     """Return a name that no project has."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
@@ -99,7 +86,7 @@ def project_empty(world: t.Sampler) -> t.Draw:
     last = world.value("SELECT max(project_id) FROM project")
     return instruction(
         {"visibility": visibility, "name": name},
-        t.all_of(t.at_url(f"__GITLAB__/{me}/{name}"), t.state(MADE, last, expected=[[me, name, visibility, 0]])),
+        t.all_of(t.at_url(f"__GITLAB__/{me}/{name}"), t.state(PROJECTS_MADE, last, expected=[[me, name, visibility, 0]])),
         way=[
             *_new_project(name, visibility),
             t.click("Initialize repository with a README", "It is ticked."),
@@ -133,7 +120,7 @@ def _with_members(world: t.Sampler, template: str) -> t.Draw:
     return instruction(
         {"visibility": visibility, "name": name, "template": template, "people": usernames, "role": role.lower()},
         t.all_of(
-            t.state(MADE, last, expected=[[me, name, visibility, TEMPLATES_OFFERED.get(template, 1)]]),
+            t.state(PROJECTS_MADE, last, expected=[[me, name, visibility, TEMPLATES_OFFERED.get(template, 1)]]),
             t.state(INVITED, last, expected=[[row["user_id"], role, None] for row in invited]),
         ),
         way=[
@@ -149,34 +136,21 @@ def _with_members(world: t.Sampler, template: str) -> t.Draw:
     )
 
 
-def _settings(world: t.Sampler, project_id: int, **changes: Any) -> dict[str, Any]:
+def project_place(world: t.Sampler) -> t.Draw:
+    """Open a list of a project."""
+    row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id")
+    page = world.rng.choice(list(TEXTS["pages"]))
+    link = {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}.get(page, page.capitalize())
+    path = TEXTS["pages"][page].format(branch=row["default_branch"])
+    return visit({"page": page, "project": row["name"]}, f"__GITLAB__/{row['full_path']}{path}", way=open_project(row, link))
+
+
+def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, Any]:
     """My projects must be as they are now, but for changes to one of them."""
-    rows = [dict(row) for row in world.rows(STATE)]
-    return t.state(STATE, expected=[list((row | changes if row["project_id"] == project_id else row).values()) for row in rows])
-
-
-visibility_change = Change(
-    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
-    lambda world, row: _settings(world, row["project_id"], visibility=row["wanted"]),
-    way=lambda _, row: [*open_project(row, "Settings"), t.click(row["wanted"].capitalize()), t.click("Save changes")],
-    also={"wanted": lambda world, row: world.rng.choice([value for value in VISIBILITIES if value != row["visibility"]])},
-    slots={"project": "{name}", "visibility": "{wanted}"},
-)
-description_change = Change(
-    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
-    lambda world, row: _settings(world, row["project_id"], description=row["text"]),
-    way=lambda _, row: [
-        *open_project(row, "Settings"),
-        t.type_text("Project description (optional)", row["text"]),
-        t.click("Save changes"),
-    ],
-    also={
-        "text": lambda world, row: (
-            f"{row['description']} ({world.rng.choice(('looking for helpers', 'under construction', 'no longer maintained'))})"
-        )
-    },
-    slots={"project": "{name}"},
-)
+    rows = [dict(each) for each in world.rows(STATE)]
+    return t.state(
+        STATE, expected=[list((each | changes if each["project_id"] == row["project_id"] else each).values()) for each in rows]
+    )
 
 
 def topic_add(world: t.Sampler) -> t.Draw:
@@ -187,30 +161,9 @@ def topic_add(world: t.Sampler) -> t.Draw:
     topics = ", ".join(filter(None, (row["topics"], topic)))
     return instruction(
         {"topic": topic, "project": row["name"]},
-        _settings(world, row["project_id"], topics=topics),
+        settings_become(world, row, topics=topics),
         way=[*open_project(row, "Settings"), t.type_text("Topics (optional)", topics), t.click("Save changes")],
     )
-
-
-archive = Change(
-    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
-    lambda world, row: _settings(world, row["project_id"], is_archived=1),
-    way=lambda _, row: [*open_project(row, "Settings"), t.click("Archive project")],
-    seen="The project is archived.",
-    slots={"project": "{name}"},
-)
-project_delete = Change(
-    PROJECTS + "SELECT * FROM mine ORDER BY project_id",
-    lambda _, row: t.state(STATE, expected=row["rows"]),
-    way=lambda _, row: [
-        *open_project(row, "Settings"),
-        t.type_text("Full path to confirm", row["full_path"]),
-        t.click("Delete project"),
-    ],
-    seen="The project is deleted.",
-    also={"rows": lambda world, row: [list(other) for other in world.rows(STATE) if other["project_id"] != row["project_id"]]},
-    slots={"project": "{name}"},
-)
 
 
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"
@@ -231,15 +184,6 @@ def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[s
     """My stars must be those that I have now, with some more, without another."""
     before = {row["project_id"] for row in world.rows(STARRED)}
     return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
-
-
-star_count = Fact(
-    PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id",
-    "{stars}",
-    way=lambda _, row: open_project(row),
-    seen="The number is beside the button.",
-    slots={"project": "{name}"},
-)
 
 
 def clone_command(world: t.Sampler) -> t.Draw:
@@ -313,27 +257,6 @@ def star_top(world: t.Sampler) -> t.Draw:
     )
 
 
-star_one = Change(
-    PROJECTS + f"SELECT * FROM seen WHERE project_id NOT IN ({STARRED}) ORDER BY project_id",
-    lambda world, row: starred_with(world, [row["project_id"]]),
-    way=lambda _, row: [*open_project(row), t.click("Star")],
-    seen="The button says Unstar now.",
-    slots={"project": "{name}"},
-)
-unstar = Change(
-    PROJECTS + f"SELECT * FROM seen WHERE project_id IN ({STARRED}) ORDER BY project_id",
-    lambda world, row: starred_with(world, [], removed=row["project_id"]),
-    way=lambda _, row: [
-        t.click("Projects"),
-        t.click("Starred"),
-        t.search("Filter by name", row["name"]),
-        t.click(project_label(row)),
-        t.click("Unstar"),
-    ],
-    slots={"project": "{name}"},
-)
-
-
 def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
     """Return the projects of others, with unique names, that can be forked into a namespace."""
     return world.rows(
@@ -388,7 +311,7 @@ def fork_all(world: t.Sampler) -> t.Draw:
 
 
 HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"
-ROLES = ("Guest", "Reporter", "Developer", "Maintainer")
+GIVEN_ROLES = ("Guest", "Reporter", "Developer", "Maintainer")
 OTHERS = (
     PROJECTS.rstrip()
     + f""", others AS (
@@ -407,6 +330,11 @@ def members_become(world: t.Sampler, project_id: int, changes: dict[int, list[An
         if values is not None:
             members[user_id] = [user_id, *values]
     return t.state(HELD, project_id, expected=[members[user_id] for user_id in sorted(members)])
+
+
+def member_becomes(world: t.Sampler, row: t.Row, *role_and_end: Any) -> dict[str, Any]:
+    """One member of a project must have this role and last day, or be gone, and the others must be as they are."""
+    return members_become(world, row["project_id"], {row["user_id"]: list(role_and_end) or None})
 
 
 def _others(world: t.Sampler, row: t.Row) -> list[t.Row]:
@@ -433,18 +361,6 @@ def access_list(world: t.Sampler) -> t.Draw:
     )
 
 
-role_of = Fact(
-    PROJECTS
-    + """SELECT s.*, u.name AS person, m.role FROM seen s JOIN project_member m USING (project_id) JOIN user u USING (user_id)
-        WHERE m.user_id NOT IN (SELECT user_id FROM group_member g WHERE g.group_id IS s.group_id) ORDER BY project_id, user_id""",
-    "{role}",
-    way=lambda _, row: open_project(row, "Members"),
-    seen="{person} is a {role}.",
-    wrong=lambda _, row: ["Guest" if row["role"] != "Guest" else "Reporter"],
-    slots={"project": "{name}"},
-)
-
-
 def expiry_of(world: t.Sampler) -> t.Draw:
     """Ask when somebody's place ends."""
     row = world.pick(
@@ -466,7 +382,7 @@ def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
     present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
     invited = people(world, count)
     t.skip_if(any(person["user_id"] in present for person in invited), "people who are no members")
-    role = world.rng.choice(ROLES)
+    role = world.rng.choice(GIVEN_ROLES)
     until = [t.type_text("Access expiration date (optional)", expires)] if expires else []
     return instruction(
         {
@@ -503,20 +419,6 @@ def invite_until(world: t.Sampler) -> t.Draw:
     return _invite(world, 1, _day(world))
 
 
-role_change = Change(
-    OTHERS + "SELECT * FROM others ORDER BY project_id, user_id",
-    lambda world, row: members_become(world, row["project_id"], {row["user_id"]: [row["new_role"], row["expires_on"]]}),
-    way=lambda _, row: [
-        *open_project(row, "Members"),
-        t.choose(f"Role of {row['person']}", row["new_role"]),
-        t.click(f"Update {row['person']}"),
-    ],
-    seen="The role is changed.",
-    also={"new_role": lambda world, row: world.rng.choice([role for role in ROLES if role != row["role"]])},
-    slots={"project": "{name}", "role": "{new_role:lower}"},
-)
-
-
 def expiry_change(world: t.Sampler) -> t.Draw:
     """Set the last day of somebody's place; the role stays."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
@@ -532,15 +434,6 @@ def expiry_change(world: t.Sampler) -> t.Draw:
         ],
         seen="The day is set.",
     )
-
-
-member_remove = Change(
-    OTHERS + "SELECT * FROM others ORDER BY project_id, user_id",
-    lambda world, row: members_become(world, row["project_id"], {row["user_id"]: None}),
-    way=lambda _, row: [*open_project(row, "Members"), t.click(f"Remove {row['person']}")],
-    seen="The person is gone.",
-    slots={"project": "{name}"},
-)
 
 
 def leave_project(world: t.Sampler) -> t.Draw:
@@ -561,17 +454,6 @@ GROUPS_MADE = "SELECT path, name, visibility FROM user_group WHERE group_id > ? 
 MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER BY user_id"
 
 
-group_project_count = Fact(
-    PROJECTS
-    + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
-        GROUP BY group_id ORDER BY group_id""",
-    "{found}",
-    way=lambda world, row: open_group(world, row["name"]),
-    seen="All of them are listed.",
-    slots={"group": "{name}"},
-)
-
-
 def group_best_project(world: t.Sampler) -> t.Draw:
     """Ask for the best-liked project of a group."""
     group = world.pick(PROJECTS + "SELECT DISTINCT group_id FROM project_seen WHERE group_id IS NOT NULL ORDER BY group_id")
@@ -588,22 +470,6 @@ def group_best_project(world: t.Sampler) -> t.Draw:
         seen=f"It has {rows[0]['stars']} stars.",
         wrong=[rows[1]["name"]],
     )
-
-
-group_role_count = Fact(
-    "SELECT g.name, m.role, count(*) AS found FROM user_group g JOIN group_member m USING (group_id)"
-    f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role",
-    "{found}",
-    way=lambda world, row: [*open_group(world, row["name"]), t.click("Group members")],
-    seen="{found} with that role.",
-    slots={"group": "{name}"},
-)
-group_place = Visit(
-    f"SELECT * FROM user_group g WHERE {GROUP_SEEN} ORDER BY group_id",
-    "__GITLAB__/groups/{path}/-/group_members",
-    way=lambda world, row: [*open_group(world, row["name"]), t.click("Group members")],
-    slots={"group": "{name}"},
-)
 
 
 def _group_name(world: t.Sampler) -> str:

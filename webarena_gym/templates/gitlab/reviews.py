@@ -27,9 +27,9 @@ from webarena_gym.templates.gitlab import (
     people_of,
 )
 from webarena_gym.templates.gitlab.issues import my_name, today
-from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
-MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
+MERGEABLE_BY_ME = f"rank >= {DEVELOPER} AND NOT is_archived"
 
 REVIEWED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM merge_request_reviewer r JOIN user USING (user_id)
@@ -58,7 +58,7 @@ def request_create(world: t.Sampler) -> t.Draw:
         PLANNING
         + f"""SELECT place.*, b.name AS source, c.name AS target
         FROM place JOIN branch b USING (project_id) JOIN branch c USING (project_id)
-        WHERE {MINE} AND b.name != place.default_branch AND c.name != b.name AND NOT EXISTS (
+        WHERE {MERGEABLE_BY_ME} AND b.name != place.default_branch AND c.name != b.name AND NOT EXISTS (
             SELECT 1 FROM merge_request r WHERE r.project_id = place.project_id AND r.source_branch = b.name
                 AND r.target_branch = c.name AND r.state = 'opened'
         ) ORDER BY project_id, source, target"""
@@ -151,7 +151,7 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
     """Set the reviewer of a request that has none."""
     row = world.pick(
         PLANNING
-        + f"""SELECT * FROM request WHERE state = 'opened' AND {MINE}
+        + f"""SELECT * FROM request WHERE state = 'opened' AND {MERGEABLE_BY_ME}
         AND merge_request_id NOT IN (SELECT merge_request_id FROM merge_request_reviewer) ORDER BY merge_request_id"""
     )
     others = [person for person in people_of(world, row["project_id"]) if person["user_id"] != row["author_id"]]
@@ -167,20 +167,6 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
             t.click("Save changes"),
         ],
     )
-
-
-request_close = Change(
-    PLANNING + f"SELECT * FROM request WHERE state = 'opened' AND {MINE} ORDER BY merge_request_id",
-    lambda world, row: value_holds(world, STATES, row, "closed"),
-    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Close merge request")],
-    slots={"project": "{full_path}"},
-)
-request_merge = Change(
-    MERGEABLE,
-    lambda world, row: value_holds(world, STATES, row, "merged"),
-    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Merge")],
-    slots={"project": "{full_path}"},
-)
 
 
 REQUEST_LISTS = {
@@ -200,20 +186,6 @@ def own_requests_place(world: t.Sampler) -> t.Draw:
         f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}",
         way=[*map(t.click, filter(None, labels))],
     )
-
-
-merged_requests_place = Visit(
-    PLANNING + "SELECT * FROM request WHERE state = 'merged' GROUP BY project_id ORDER BY project_id",
-    "__GITLAB__/{full_path}/-/merge_requests?state=merged",
-    way=lambda _, row: [*open_list(MERGE_REQUEST, row), t.click("Merged")],
-    slots={"project": "{full_path}"},
-)
-changes_place = Visit(
-    PLANNING + "SELECT * FROM request WHERE state = 'opened' ORDER BY merge_request_id",
-    lambda _, row: f"{item_url(MERGE_REQUEST, row)}/diffs",
-    way=lambda world, row: [*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
-    slots={"project": "{full_path}"},
-)
 
 
 def request_author(world: t.Sampler) -> t.Draw:
@@ -243,29 +215,6 @@ def request_author(world: t.Sampler) -> t.Draw:
         ],
         wrong_answers=[other["author"]],
     )
-
-
-comment_count = Fact(
-    PLANNING
-    + """SELECT request.*, (
-            SELECT count(*) FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
-        ) AS found FROM request ORDER BY merge_request_id""",
-    "{found}",
-    way=lambda world, row: open_item(world, MERGE_REQUEST, row),
-    seen="There are {found} under Overview.",
-    slots={"project": "{full_path}"},
-)
-request_merger = Fact(
-    PLANNING
-    + """SELECT request.*, u.name AS merger
-        FROM request JOIN note n USING (merge_request_id) JOIN user u ON u.user_id = n.author_id
-        WHERE n.is_system AND n.body = 'merged' AND n.author_id != request.author_id ORDER BY merge_request_id""",
-    "{merger}",
-    way=lambda world, row: open_item(world, MERGE_REQUEST, row),
-    seen="{merger} merged it.",
-    wrong=["{author}"],
-    slots={"project": "{full_path}"},
-)
 
 
 def changed_files(world: t.Sampler) -> t.Draw:
@@ -341,20 +290,6 @@ def person_unfollow(world: t.Sampler) -> t.Draw:
         t.state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
         way=[*open_person(row["name"]), t.click("Unfollow")],
     )
-
-
-job_of = Fact(
-    f"SELECT * FROM user WHERE job_title != '' AND NOT is_profile_private AND user_id != {ME} ORDER BY user_id",
-    "{job_title}",
-    way=open_person("{name}"),
-    wrong=["{other}"],
-    also={
-        "other": lambda world, row: world.value(
-            "SELECT job_title FROM user WHERE job_title NOT IN ('', ?) ORDER BY user_id", row["job_title"]
-        )
-    },
-    slots={"person": "{name}"},
-)
 
 
 def username_of(world: t.Sampler) -> t.Draw:

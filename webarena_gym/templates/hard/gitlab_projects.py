@@ -23,7 +23,7 @@ from webarena_gym.templates.gitlab import (
 )
 from webarena_gym.templates.gitlab import open_project as open_mine
 from webarena_gym.templates.gitlab.code import branches_of
-from webarena_gym.templates.gitlab.projects import HELD, ROLES, members_become
+from webarena_gym.templates.gitlab.projects import GIVEN_ROLES, HELD, members_become
 from webarena_gym.templates.gitlab.reviews import MERGEABLE, REVIEWED, STATES
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
@@ -219,7 +219,7 @@ def invite_namesakes(world: t.Sampler) -> t.Draw:
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     held = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
     t.skip_if(any(person["user_id"] in held for person in chosen), "people who are no members")
-    role = world.rng.choice(ROLES)
+    role = world.rng.choice(GIVEN_ROLES)
     steps: list[Step] = []
     for person in chosen:
         first = person["name"].split()[0]

@@ -9,8 +9,9 @@ from webarena_gym.sites.map.queries import PLACES, PLURALS, by_distance, of_plac
 from webarena_gym.sites.map.routing import CAR, Mode, Roads, Route, Spot, load_roads
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reader import read_texts
 
-TEXTS = t.read_texts("map")
+TEXTS = read_texts("map")
 
 SEARCH_BOX = "Search the map"
 PER_PAGE = 10  # results of a search, places nearby

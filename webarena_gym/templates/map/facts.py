@@ -26,10 +26,6 @@ from webarena_gym.templates.map import (
 )
 from webarena_gym.templates.map.travel import nearest_of_a_kind, two_far_apart, two_in_a_town
 from webarena_gym.templates.ways import (
-    Change,
-    Fact,
-    Impossible,
-    Visit,
     impossible,
     instruction,
     on_page,
@@ -72,31 +68,10 @@ def place_postcode(world: t.Sampler) -> t.Draw:
     return one_fact(row, "postcode", other)
 
 
-place_coordinates = Fact(
-    two_places,
-    "{truth}",
-    way=open_place("{name}"),
-    seen="The page says {truth}.",
-    wrong=lambda _, row: [coordinates(row["other"]["latitude"], row["other"]["longitude"])],
-    also={"truth": lambda _, row: coordinates(row["latitude"], row["longitude"])},
-    slots={"place": "{name}"},
-)
-
-
 def place_phone(world: t.Sampler) -> t.Draw:
     """Ask for a telephone number."""
     row, other = two_places(world, "phone != ''")
     return one_fact(row, "phone", other)
-
-
-phone_unknown = Impossible(
-    lambda world: some_place(world, "phone = ''"),
-    says("not known"),
-    way=open_place("{name}"),
-    seen="The page says that the phone is not known.",
-    wrong=lambda world, row: [some_place(world, "phone != '' AND town_id = ?", row["town_id"])["phone"]],
-    slots={"place": "{name}"},
-)
 
 
 def place_website(world: t.Sampler) -> t.Draw:
@@ -134,23 +109,6 @@ def closing_time(world: t.Sampler) -> t.Draw:
     )
 
 
-hotel_stars = Fact(
-    lambda world: some_place(world, "category = 'hotel'"),
-    "{stars}",
-    way=open_place("{name}"),
-    wrong=lambda _, row: [str(int(row["stars"]) + 1)],
-    also={
-        "stars": lambda world, row: world.value(
-            "SELECT value FROM place_detail WHERE place_id = ? AND name = 'Stars'", row["place_id"]
-        )
-    },
-    slots={"place": "{name}"},
-)
-town_population = Fact(
-    TOWNS, "{population:,}", way=open_place("{name}"), wrong=["{other[population]:,}"], pair=True, slots={"town": "{name}"}
-)
-
-
 def larger_town(world: t.Sampler) -> t.Draw:
     """Compare the populations of two towns of one kind."""
     kind = world.rng.choice(("city", "town", "village"))
@@ -175,24 +133,6 @@ def state_borders(world: t.Sampler) -> t.Draw:
     return question(
         {"state": states[chosen]}, ", ".join(names), way=open_place(states[chosen]), wrong=[names[0], ", ".join(others)]
     )
-
-
-state_capital = Fact(
-    PLACES + "SELECT c.name AS state, t.name, population FROM state c JOIN towns t ON t.name = c.capital ORDER BY c.state_id",
-    "{name}; {population}",
-    way=[*open_place("{state}"), t.click("{name}")],
-    wrong=["{other[name]}; {other[population]}", "{name}"],
-    other=(PLACES + "SELECT * FROM towns WHERE name != ? ORDER BY town_id", "name"),
-)
-count_in_town = Fact(
-    PLACES
-    + """SELECT town, category, count(*) AS found FROM places GROUP BY town, category HAVING count(*) > 2
-        ORDER BY town, category""",
-    "{found}",
-    way=[t.search(SEARCH_BOX, "{kinds} in {town}")],
-    seen="The list says how many there are.",
-    also={"kinds": lambda _, row: PLURALS[row["category"]]},
-)
 
 
 def place_at_point(world: t.Sampler) -> t.Draw:
@@ -264,28 +204,6 @@ def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
     )
 
 
-place_page = Visit(
-    lambda world: some_place(world, LANDMARKS), "__MAP__/place/{place_id}", way=open_place("{name}"), slots={"place": "{name}"}
-)
-street_page = Visit(
-    PLACES + "SELECT * FROM streets WHERE kind IN ('main', 'street') ORDER BY street_id",
-    "__MAP__/street/{street_id}",
-    way=open_place("{name}, {town}"),
-    slots={"street": "{name}"},
-)
-page_by_address = Visit(
-    lambda world: some_place(world, "category NOT IN ('national park', 'airport')"),
-    "__MAP__/place/{place_id}",
-    way=lambda world, row: [
-        *open_place(f"{row['street']}, {row['town']}"),
-        *turn_pages(world, len(row["before"]), 20),
-        t.click(row["name"], f"It has the number {row['number']}."),
-    ],
-    also={"before": lambda world, row: places(world, "street_id = ? AND number < ?", row["street_id"], row["number"])},
-    slots={"kind": "{category}", "address": "{number} {street}, {town}"},
-)
-
-
 def route_page(world: t.Sampler) -> t.Draw:
     """Show a route."""
     mode = world.rng.choice((CAR, BICYCLE, FOOT))
@@ -317,19 +235,6 @@ def walk_to_nearest(world: t.Sampler) -> t.Draw:
         way=[*open_nearby(centre, kind), *open_route(centre["name"], best.row["name"], FOOT)],
         seen=f"{best.row['name']} is the closest.",
     )
-
-
-kind_around = Change(
-    lambda world: some_place(world, LANDMARKS),
-    lambda _, row: t.page_shows("last", "main h1", exact_match=f"{capital(row['kinds'])} near {row['name']}"),
-    way=[t.search(SEARCH_BOX, "{kinds} near {name}")],
-    also={
-        "kinds": lambda world, _row: PLURALS[
-            world.rng.choice(("hotel", "restaurant", "cafe", "supermarket", "pharmacy", "museum", "bank"))
-        ]
-    },
-    slots={"place": "{name}"},
-)
 
 
 def nearest_page(world: t.Sampler) -> t.Draw:
@@ -397,26 +302,10 @@ def saved(world: t.Sampler) -> dict[int, str]:
     return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
 
 
-save_place = Change(
-    lambda world: some_place(world, f"NOT {MINE}"),
-    lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
-    way=[*open_place("{name}"), t.type_text("Note", "{note}"), t.click("Save place")],
-    also={"note": lambda world, _row: world.rng.choice(TEXTS["reminders"])},
-    slots={"place": "{name}"},
-)
-forget_place = Change(
-    lambda world: some_place(world, MINE),
-    lambda world, row: saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
-    way=[t.click("Saved places"), t.click("Remove {name}")],
-    slots={"place": "{name}"},
-)
-change_reminder = Change(
-    lambda world: some_place(world, MINE),
-    lambda world, row: saved_are({**saved(world), row["place_id"]: row["note"]}),
-    way=[t.click("Saved places"), t.click("{name}"), t.type_text("Note", "{note}"), t.click("Update note")],
-    also={"note": lambda world, _row: world.rng.choice(TEXTS["reminders"])},
-    slots={"place": "{name}"},
-)
+def saved_become(world: t.Sampler, row: t.Row, note: str | None = None) -> dict[str, Any]:
+    """A place must be among my saved ones with that note, or be gone, and the others must be as they are."""
+    notes = {**saved(world), row["place_id"]: note}
+    return saved_are({key: each for key, each in notes.items() if each is not None})
 
 
 def forget_kind(world: t.Sampler) -> t.Draw:

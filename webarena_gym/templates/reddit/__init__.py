@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 
-TEXTS = t.read_texts("reddit")
+TEXTS = read_texts("reddit")
 
 ME = 1  # the user who is signed in when a task starts
 PER_PAGE = 25  # rows of a list in the plain layout

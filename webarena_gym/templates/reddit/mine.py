@@ -16,10 +16,9 @@ from webarena_gym.templates.reddit import (
     open_forum,
     open_post,
     open_user,
-    turn_thread,
     word,
 )
-from webarena_gym.templates.ways import Change, instruction, turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
@@ -85,21 +84,8 @@ def add_line(world: t.Sampler) -> t.Draw:
     )
 
 
+HIDDEN = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
 OWN_COMMENTS = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
-delete_comment = Change(
-    (
-        POSTS
-        + f"""SELECT p.title, p.submission_id, min(c.comment_id) AS comment_id FROM posts p JOIN comment c USING (submission_id)
-        WHERE c.user_id = {ME} AND c.state = 'visible' AND p.comments <= ?
-        GROUP BY p.submission_id HAVING count(*) = 1 ORDER BY p.submission_id""",
-        PER_PAGE,
-    ),
-    lambda world, row: t.state(
-        OWN_COMMENTS, expected=[list(item) for item in world.rows(OWN_COMMENTS) if item[0] != row["comment_id"]]
-    ),
-    way=lambda world, row: [*open_post(row["title"]), *turn_thread(world, row, row["comment_id"]), t.click("Delete comment")],
-    seen="The comment is gone.",
-)
 
 
 def delete_post(world: t.Sampler) -> t.Draw:
@@ -112,18 +98,6 @@ def delete_post(world: t.Sampler) -> t.Draw:
         way=[*open_post(row["title"]), t.click("Delete")],
         seen="The post is gone.",
     )
-
-
-hide = Change(
-    POSTS + f"SELECT * FROM posts WHERE user_id != {ME} AND newest <= 10 ORDER BY submission_id",
-    lambda _, row: t.state(row["query"], expected=[[post] for post in sorted([*row["hidden"], row["submission_id"]])]),
-    way=[*open_post("{title}"), t.click("Hide")],
-    seen="It is hidden.",
-    also={
-        "query": lambda _, _row: f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id",
-        "hidden": lambda world, row: [item[0] for item in world.rows(row["query"])],
-    },
-)
 
 
 def unhide(world: t.Sampler) -> t.Draw:
@@ -152,6 +126,11 @@ def subscribed_to(world: t.Sampler, *, added: tuple[int, ...] = (), removed: tup
     return t.state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
 
 
+def subscription_turned(world: t.Sampler, row: t.Row) -> dict[str, Any]:
+    """I must be subscribed to a forum if I was not, and the other way round."""
+    return subscribed_to(world, **{"removed" if row["is_mine"] else "added": (row["forum_id"],)})
+
+
 def create_forum(world: t.Sampler) -> t.Draw:
     """Make a forum."""
     subject = word(world)
@@ -177,16 +156,6 @@ def create_forum(world: t.Sampler) -> t.Draw:
         ],
         seen="The forum is there.",
     )
-
-
-subscription = Change(
-    f"SELECT f.*, forum_id IN (SELECT forum_id FROM subscription WHERE user_id = {ME}) AS is_mine FROM forum f ORDER BY forum_id",
-    lambda world, row: subscribed_to(world, **{"removed" if row["is_mine"] else "added": (row["forum_id"],)}),
-    way=lambda _, row: [*open_forum(row["name"]), t.click(f"{row['change'].replace(' me', '')} {row['name']}")],
-    seen="That is done.",
-    also={"change": lambda _, row: "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"},
-    slots={"forum": "{name}"},
-)
 
 
 def subscribe_to_tag(world: t.Sampler) -> t.Draw:
@@ -272,6 +241,11 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 CHOICES = {1: "Upvote", -1: "Downvote"}
 UNVOTED = f"""user_id != {ME}
     AND submission_id NOT IN (SELECT submission_id FROM submission_vote WHERE user_id = {ME})"""
+
+
+def vote_becomes(world: t.Sampler, row: t.Row, choice: int) -> dict[str, Any]:
+    """My vote on one post must be this; 0 is no vote."""
+    return votes_are(world, {row["submission_id"]: choice})
 
 
 def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] = ()) -> dict[str, Any]:
@@ -363,13 +337,3 @@ def like_all(world: t.Sampler) -> t.Draw:
 def dislike_all(world: t.Sampler) -> t.Draw:
     """Vote against everything that somebody has posted to a forum."""
     return vote_on_all(world, -1)
-
-
-retract = Change(
-    POSTS
-    + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
-        WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id""",
-    lambda world, row: votes_are(world, {row["submission_id"]: 0}),
-    way=lambda _, row: [*open_post(row["title"]), t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}")],
-    seen="The vote is gone.",
-)

@@ -6,8 +6,8 @@ from typing import Any
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, TEXTS, open_best, open_forum, open_post, thread_url, word
-from webarena_gym.templates.ways import Change, instruction
+from webarena_gym.templates.reddit import ME, POSTS, TEXTS, open_best, open_forum, thread_url, word
+from webarena_gym.templates.ways import instruction
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
@@ -90,25 +90,6 @@ def book_review(world: t.Sampler) -> t.Draw:
     )
 
 
-repost_image = Change(
-    POSTS + "SELECT * FROM posts WHERE image_id IS NOT NULL ORDER BY submission_id",
-    lambda world, row: posted(world, [row["other"]["name"]], row["title"], f"from /f/{row['forum']}", image_id=row["image_id"]),
-    way=[
-        *open_post("{title}"),
-        t.click("Submit", "The address of the picture is /submission_images/{image_id}.svg."),
-        t.type_text("Image address", "/submission_images/{image_id}.svg"),
-        t.type_text("Title", "{title}"),
-        t.type_text("Body", "from /f/{forum}"),
-        t.choose("Forum", "{other[name]}"),
-        t.click("Create submission"),
-    ],
-    seen="The picture is in {other[name]}.",
-    start_url="__REDDIT__/f/{forum}",
-    other=("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", "forum_id"),
-    slots={"forum": "{other[name]}", "note": "from /f/{forum}"},
-)
-
-
 def relationship_advice(world: t.Sampler) -> t.Draw:
     """Ask people about love."""
     issue = world.rng.choice(list(TEXTS["issues"]))
@@ -184,40 +165,6 @@ def tool_for_field(world: t.Sampler) -> t.Draw:
     return t.Draw(slots=slots, eval=posted(world, [forum], title, text), solution=submit(forum, title, text))
 
 
-share_link = Change(
-    "SELECT name FROM forum ORDER BY name",
-    lambda world, row: posted(world, [row["name"]], f"A good read about {row['new_name']}", url=row["url"]),
-    way=[
-        *open_forum("{name}"),
-        t.click("Submit"),
-        t.type_text("URL", "{url}"),
-        t.type_text("Title", "A good read about {new_name}"),
-        t.click("Create submission"),
-    ],
-    seen="The link is shared.",
-    also={
-        "new_name": lambda world, _row: word(world),
-        "url": lambda world, row: f"https://{row['new_name'].lower()}.example/news/{world.rng.randint(100, 999)}",
-    },
-    slots={"forum": "{name}", "title": "A good read about {new_name}"},
-)
-share_again = Change(
-    POSTS + "SELECT * FROM posts WHERE url IS NOT NULL ORDER BY submission_id",
-    lambda world, row: posted(world, [row["other"]["name"]], row["title"], url=row["url"]),
-    way=[
-        *open_post("{title}"),
-        t.click("Submit", "The link is {url}."),
-        t.type_text("URL", "{url}"),
-        t.type_text("Title", "{title}"),
-        t.choose("Forum", "{other[name]}"),
-        t.click("Create submission"),
-    ],
-    seen="The link is in {other[name]}.",
-    other=("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", "forum_id"),
-    slots={"forum": "{other[name]}"},
-)
-
-
 PRODUCTS = {
     "headphones": ("noise-cancelling headphones", "audio"),
     "running": ("running shoes", "fitness"),
@@ -254,16 +201,6 @@ def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> 
     )
 
 
-comment_here = Change(
-    OPEN_POSTS + "ORDER BY submission_id",
-    lambda world, row: answered(world, row, None, row["text"]),
-    way=[t.type_text("Comment", "{text}"), t.click("Post")],
-    seen="The comment stands below the post.",
-    start_url=lambda _, row: thread_url(row),
-    also={"text": lambda world, _row: remark(world)},
-)
-
-
 def comment_in_forum(world: t.Sampler) -> t.Draw:
     """Comment on a post that must be found by its place in a list."""
     place, rank, orders = world.rng.choice((("newest", "newest", ("New",)), ("highest rated", "best", ("Top", "All time"))))
@@ -285,24 +222,6 @@ def comment_in_forum(world: t.Sampler) -> t.Draw:
         ],
         seen="The comment is there.",
     )
-
-
-answer_comment = Change(
-    (
-        POSTS
-        + f"""SELECT p.*, c.comment_id, u.username AS speaker FROM posts p JOIN comment c USING (submission_id)
-        JOIN user u ON u.user_id = c.user_id
-        WHERE NOT p.is_locked AND c.state = 'visible' AND c.user_id NOT IN ({ME}, p.user_id) AND p.comments BETWEEN 2 AND ?
-        GROUP BY submission_id, c.user_id HAVING count(*) = 1 ORDER BY c.comment_id""",
-        PER_PAGE // 3,  # so few that every layout shows them on one page
-    ),
-    lambda world, row: answered(world, row, row["comment_id"], row["text"]),
-    way=[t.click("Reply to {speaker}"), t.type_text("Reply to {speaker}'s comment", "{text}"), t.click("Post")],
-    seen="The answer stands below the comment.",
-    start_url=lambda _, row: thread_url(row),
-    also={"text": lambda world, _row: remark(world)},
-    slots={"author": "{speaker}"},
-)
 
 
 def open_and_subscribe(world: t.Sampler) -> t.Draw:

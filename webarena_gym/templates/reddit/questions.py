@@ -20,7 +20,7 @@ from webarena_gym.templates.reddit import (
     turn_thread,
     word,
 )
-from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 TEN = 10
 NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"
@@ -116,46 +116,6 @@ def mention_of_nothing(world: t.Sampler) -> t.Draw:
     )
 
 
-poster = Fact(
-    POSTS + "SELECT * FROM posts ORDER BY submission_id",
-    "{author}",
-    way=open_post("{title}"),
-    seen="It is by {author}.",
-    wrong=["{other[author]}"],
-    other=(POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id", "author"),
-)
-points = Fact(
-    POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id",
-    "{score}",
-    way=open_best("{forum}"),
-    seen="Number {best} has {score} points.",
-    slots={"place": lambda _, row: ("best", "second best", "third best")[row["best"] - 1]},
-)
-most_commented = Fact(
-    POSTS
-    + """SELECT p.* FROM posts p WHERE comments > 2 AND NOT EXISTS
-        (SELECT 1 FROM posts other WHERE other.forum_id = p.forum_id AND other.submission_id != p.submission_id
-            AND other.comments >= p.comments) ORDER BY submission_id""",
-    "{title}",
-    way=open_forum("{forum}", "Most commented", "All time"),
-    seen="It has {comments} comments.",
-    wrong=["{other[title]}"],
-    other=(
-        POSTS + "SELECT * FROM posts WHERE forum_id = ? AND submission_id != ? ORDER BY submission_id",
-        "forum_id",
-        "submission_id",
-    ),
-)
-submission_count = Fact(
-    """SELECT u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
-        WHERE s.state = 'visible' GROUP BY u.user_id ORDER BY u.user_id""",
-    "{posts}",
-    way=open_user("{username}"),
-    seen="The profile counts {posts} submissions.",
-    slots={"user": "{username}"},
-)
-
-
 def favourite_forum(world: t.Sampler) -> t.Draw:
     """Count somebody's posts by forum."""
     user = world.pick(
@@ -208,28 +168,6 @@ def largest_of_tag(world: t.Sampler) -> t.Draw:
     )
 
 
-moderators = Fact(
-    "SELECT f.* FROM forum f JOIN moderator USING (forum_id) GROUP BY forum_id HAVING count(*) > 1 ORDER BY forum_id",
-    lambda _, row: ", ".join(row["names"]),
-    way=open_forum("{name}"),
-    seen="They are named beside the posts.",
-    wrong=lambda _, row: [row["names"][0], ", ".join([*row["names"], row["other"]["username"]])],
-    other=(
-        "SELECT username FROM user WHERE user_id NOT IN (SELECT user_id FROM moderator WHERE forum_id = ?) ORDER BY user_id",
-        "forum_id",
-    ),
-    also={
-        "names": lambda world, row: [
-            row["username"]
-            for row in world.rows(
-                "SELECT username FROM user JOIN moderator USING (user_id) WHERE forum_id = ? ORDER BY since", row["forum_id"]
-            )
-        ]
-    },
-    slots={"forum": "{name}"},
-)
-
-
 def best_comment(world: t.Sampler) -> t.Draw:
     """Ask for the author of the best comment of a thread."""
     row = world.pick(POSTS + "SELECT * FROM posts WHERE comments BETWEEN 4 AND ? ORDER BY submission_id", PER_PAGE)
@@ -262,18 +200,6 @@ def forum_list(world: t.Sampler) -> t.Draw:
         way=open_forum(forum, SORTS[sort], PERIODS[period]),
         seen="This is the list.",
     )
-
-
-newest_of_user = Visit(
-    POSTS
-    + """SELECT * FROM posts p WHERE NOT EXISTS
-        (SELECT 1 FROM submission s WHERE s.user_id = p.user_id AND s.state = 'visible' AND s.submission_id > p.submission_id)
-        ORDER BY submission_id""",
-    lambda _, row: thread_url(row),
-    way=[*open_user("{author}"), t.click("{title}", "It stands first.")],
-    seen="This is the thread.",
-    slots={"user": "{author}"},
-)
 
 
 def extreme_post(world: t.Sampler) -> t.Draw:
@@ -321,6 +247,11 @@ def blocked(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]
     return t.state(BLOCKED, expected=[[each] for each in sorted([*others, user_id] if is_added else others)])
 
 
+def private_message(world: t.Sampler) -> str:
+    """Return something to say to one person."""
+    return str(world.rng.choice(TEXTS["messages"]).format(word=word(world)))
+
+
 def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
     """Exactly one new message must be there, of mine, in a conversation with that user."""
     return t.state(
@@ -330,29 +261,6 @@ def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
         world.value("SELECT max(message_id) FROM message"),
         expected=[[ME, text, 1]],
     )
-
-
-block = Change(
-    POSTS + f"SELECT * FROM posts WHERE user_id != {ME} ORDER BY submission_id",
-    lambda world, row: blocked(world, row["user_id"], is_added=True),
-    way=[*open_post("{title}"), t.click("{author}"), t.click("Block {author}")],
-    seen="{author} is blocked.",
-)
-unblock = Change(
-    f"SELECT u.* FROM user u JOIN user_block b ON b.blocked_id = u.user_id WHERE b.user_id = {ME} ORDER BY 1",
-    lambda world, row: blocked(world, row["user_id"], is_added=False),
-    way=lambda world, row: [t.click(my_name(world)), t.click("Block list"), t.click(f"Unblock {row['username']}")],
-    seen="They are off the list.",
-    slots={"user": "{username}"},
-)
-message = Change(
-    f"SELECT * FROM user WHERE user_id != {ME} AND user_id IN (SELECT user_id FROM submission) ORDER BY user_id",
-    lambda world, row: sent(world, row["user_id"], row["text"]),
-    way=[*open_user("{username}"), t.click("Send message"), t.type_text("Message", "{text}"), t.click("Send message")],
-    seen="The message is sent.",
-    also={"text": lambda world, _row: world.rng.choice(TEXTS["messages"]).format(word=word(world))},
-    slots={"user": "{username}"},
-)
 
 
 def answer_message(world: t.Sampler) -> t.Draw:

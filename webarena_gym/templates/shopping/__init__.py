@@ -3,9 +3,10 @@
 from webarena_gym.sites.shopping.queries import FINAL_PRICE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import nth, on_page, turn_pages
 
-TEXTS = t.read_texts("shopping")
+TEXTS = read_texts("shopping")
 
 SEARCH_BOX = "Search entire store"
 ME = 1  # the customer who is signed in when a task starts

@@ -4,8 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping import GOODS, ME, TEXTS, open_account, open_product, open_reviews
-from webarena_gym.templates.shopping.goods import two_of_a_category
-from webarena_gym.templates.ways import Change, instruction, nth
+from webarena_gym.templates.ways import instruction, nth
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
 ADDRESS = (
@@ -79,15 +78,6 @@ def wish_list_only(world: t.Sampler) -> t.Draw:
         way=[*open_product(row["name"]), t.click("Add to Wish List"), *removals],
         seen=f"Only the {row['name']} is left.",
     )
-
-
-compare_two = Change(
-    two_of_a_category,
-    lambda _, row: t.state(COMPARED, expected=sorted([row["sku"]] for row in (row, row["other"]))),
-    way=[*open_product("{name}"), t.click("Add to Compare"), *open_product("{other[name]}"), t.click("Add to Compare")],
-    seen="They stand side by side.",
-    slots={"first": "{name}", "second": "{other[name]}"},
-)
 
 
 def newsletter_switch(world: t.Sampler) -> t.Draw:

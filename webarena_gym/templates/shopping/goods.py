@@ -1,49 +1,26 @@
 """Goods: facts about them, shelves and their extremes, reviews, and pages to open."""
 
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from webarena_gym.answers import matches
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import difference_of, lacks, says
+from webarena_gym.tasks.grounds import difference_of, says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping import (
     GOODS,
-    ME,
-    MINE,
     PER_PAGE,
     SEARCH_BOX,
     open_account,
     open_category,
-    open_order,
     open_product,
     open_reviews,
     sort_by_price,
 )
-from webarena_gym.templates.ways import Fact, Impossible, Visit, impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
-
-
-product_price = Fact(
-    GOODS + "SELECT name, cents, price_cents FROM goods ORDER BY product_id",
-    "{cents:money}",
-    way=[t.search(SEARCH_BOX, "{name}")],
-    seen="It costs {cents:money}.",
-    wrong=lambda _, row: [money(row["price_cents"] if row["price_cents"] != row["cents"] else row["cents"] + 100)],
-    slots={"product": "{name}"},
-)
-product_sku = Fact(
-    GOODS + "SELECT name, sku FROM goods ORDER BY product_id",
-    "{sku}",
-    way=open_product("{name}"),
-    seen="The page says SKU: {sku}.",
-    wrong=["{other[sku]}"],
-    pair=True,
-    slots={"product": "{name}"},
-)
 
 
 def product_stock(world: t.Sampler) -> t.Draw:
@@ -161,29 +138,6 @@ def kind_of(row: t.Row) -> str:
     return str(row["name"]).partition(",")[0].split()[-1].lower()
 
 
-brand_phone = Impossible(
-    GOODS + "SELECT name, brand FROM goods ORDER BY product_id",
-    lacks(["{brand}"], ["Phone", "Telephone"]),
-    way=open_product("{name}"),
-    seen="The page names {brand} but no phone number.",
-    slots={"product": "{name}"},
-)
-store_phone = Fact(
-    "SELECT value FROM store_config WHERE path = 'general/store_information/phone'",
-    "{value}",
-    way=[t.click("Customer Service")],
-    seen="They can be called at {value}.",
-    wrong=lambda _, row: [row["value"][:-1] + str((int(row["value"][-1]) + 1) % 10)],
-)
-return_window = Fact(
-    "SELECT value FROM store_config WHERE path = 'catalog/returns_days'",
-    "{value}",
-    way=[t.click("Customer Service"), t.click("Returns")],
-    seen="Returns are possible within {value} days.",
-    wrong=lambda _, row: [str(int(row["value"]) + 15)],
-)
-
-
 ONE_PAGE = 12  # products on one page of a list, in the plain layout
 
 
@@ -273,15 +227,6 @@ def cheapest_found(world: t.Sampler) -> t.Draw:
     )
 
 
-brand_count = Fact(
-    GOODS
-    + "SELECT brand, category, department, division, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand",
-    "{found}",
-    way=lambda _, row: open_category(row),
-    seen="The filter says {brand} ({found}).",
-)
-
-
 MANY = 2 * PER_PAGE  # reviews that one can still read through
 
 SAID = (
@@ -300,59 +245,20 @@ def reviews_of(world: t.Sampler, row: t.Row) -> list[t.Row]:
     return world.rows(SAID + "SELECT * FROM said WHERE product_id = ? ORDER BY place", row["product_id"])
 
 
-average_rating = Fact(
-    GOODS + "SELECT name, rating, reviews FROM goods WHERE reviews > 1 ORDER BY product_id",
-    "{rating:.1f}",
-    way=open_product("{name}"),
-    seen="It is rated {rating:.1f} on average.",
-    wrong=lambda _, row: [f"{row['rating'] - 0.3:.1f}"],
-    slots={"product": "{name}"},
-)
-review_count = Fact(
-    GOODS + "SELECT name, reviews FROM goods WHERE reviews > 0 ORDER BY product_id",
-    "{reviews}",
-    way=open_product("{name}"),
-    seen="The number in brackets is {reviews}.",
-    slots={"product": "{name}"},
-)
-stars_count = Fact(
-    (
-        SAID
-        + """SELECT g.product_id, g.name, g.reviews, s.stars, count(*) AS found FROM goods g JOIN said s USING (product_id)
-        WHERE g.reviews BETWEEN 2 AND ? GROUP BY product_id, s.stars ORDER BY product_id, s.stars""",
-        MANY,
-    ),
-    "{found!s}",
-    way=lambda world, row: [
-        *open_reviews(row),
-        *turn_pages(world, row["reviews"] - 1, PER_PAGE, f"{row['so_far']} on the first page."),
-    ],
-    seen="{found} of {reviews} gave {new_stars}.",
-    wrong=lambda _, row: [str(row["found"] + 1), str(row["found"] - 1)],
-    also={
-        "new_stars": lambda _, row: f"{row['stars']} star{('s' if row['stars'] > 1 else '')}",
-        "so_far": lambda world, row: sum(
-            review["stars"] == row["stars"] for review in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)]
-        ),
-    },
-    slots={"product": "{name}", "stars": "{new_stars}"},
-)
-review_author = Fact(
-    SAID
-    + """SELECT g.product_id, g.name, g.reviews, s.title, min(s.nickname) AS nickname, min(s.place) AS place
-        FROM goods g JOIN said s USING (product_id)
-        WHERE g.reviews > 1 GROUP BY product_id, s.title HAVING count(*) = 1 ORDER BY product_id, s.title""",
-    "{nickname}",
-    way=lambda world, row: [*open_reviews(row), *turn_pages(world, row["place"], PER_PAGE, "That title is not on this page.")],
-    seen='{nickname} wrote "{title}".',
-    wrong=lambda _, row: [*row["others"], "Nobody"][:1],
-    also={
-        "others": lambda world, row: [
-            review["nickname"] for review in reviews_of(world, row) if not matches(row["nickname"], review["nickname"])
-        ]
-    },
-    slots={"product": "{name}"},
-)
+def same_on_first_page(world: t.Sampler, row: t.Row) -> int:
+    """Return how many of the first page of reviews give as many stars."""
+    return sum(each["stars"] == row["stars"] for each in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
+
+
+def another_reviewer(world: t.Sampler, row: t.Row) -> str:
+    """Return a reviewer of another name."""
+    names = (review["nickname"] for review in reviews_of(world, row))
+    return next((name for name in names if not matches(row["nickname"], name)), "Nobody")
+
+
+def search_words(row: t.Row) -> str:
+    """Return what a product is, without its brand and in small letters."""
+    return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
 
 
 def unhappy_reviewers(world: t.Sampler) -> t.Draw:
@@ -376,20 +282,6 @@ def unhappy_reviewers(world: t.Sampler) -> t.Draw:
     )
 
 
-own_stars = Fact(
-    f"""SELECT p.name, r.rating, row_number() OVER (ORDER BY r.created_at DESC, review_id DESC) - 1 AS place
-        FROM review r JOIN product p USING (product_id) WHERE customer_id = {ME} ORDER BY review_id""",
-    "{rating!s}",
-    way=lambda world, row: [
-        *open_account("My Product Reviews"),
-        *turn_pages(world, row["place"], PER_PAGE, "That review is not on this page."),
-    ],
-    seen="My rating was {rating}.",
-    wrong=lambda _, row: [str(row["rating"] % 5 + 1)],
-    slots={"product": "{name}"},
-)
-
-
 ROOMS = {
     "wish list": ("wishlist/", [t.click("My Wish List")]),
     "address book": ("customer/address/", open_account("Address Book")),
@@ -408,37 +300,6 @@ def account_place(world: t.Sampler) -> t.Draw:
     place = world.rng.choice(list(ROOMS))
     path, steps = ROOMS[place]
     return visit({"place": place}, f"__SHOPPING__/{path}", way=steps)
-
-
-category_place = Visit(
-    GOODS + "SELECT DISTINCT category, department, division, url_path FROM goods ORDER BY url_path",
-    "__SHOPPING__/{url_path}.html",
-    way=lambda _, row: open_category(row),
-)
-search_place = Visit(
-    GOODS + "SELECT name, brand FROM goods ORDER BY product_id",
-    lambda _, row: f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': row['words']})}",
-    way=[t.search(SEARCH_BOX, "{words}")],
-    also={"words": lambda _, row: row["name"].partition(",")[0].removeprefix(row["brand"]).strip().lower()},
-)
-product_place = Visit(
-    GOODS + "SELECT name, url_key FROM goods ORDER BY product_id",
-    "__SHOPPING__/{url_key}.html",
-    way=open_product("{name}"),
-    slots={"product": "{name}"},
-)
-order_place = Visit(
-    MINE + "SELECT * FROM mine ORDER BY order_id",
-    "__SHOPPING__/sales/order/view/order_id/{order_id}/",
-    way=open_order,
-    slots={"number": "{increment_id}"},
-)
-reviews_place = Visit(
-    GOODS + "SELECT * FROM goods WHERE reviews > 0 ORDER BY product_id",
-    "__SHOPPING__/review/product/list/id/{product_id}/",
-    way=lambda _, row: open_reviews(row),
-    slots={"product": "{name}"},
-)
 
 
 def sorted_place(world: t.Sampler) -> t.Draw:
@@ -471,13 +332,6 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
         way=[*open_category(row), t.click(label)],
         seen=f"These are the {found} from {label}.",
     )
-
-
-brand_filter_place = Visit(
-    GOODS + "SELECT DISTINCT category, department, division, url_path, brand FROM goods ORDER BY url_path, brand",
-    "__SHOPPING__/{url_path}.html?brand={brand}",
-    way=lambda _, row: [*open_category(row), t.click(row["brand"])],
-)
 
 
 def extreme_place(world: t.Sampler) -> t.Draw:

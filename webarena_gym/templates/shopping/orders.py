@@ -8,7 +8,7 @@ from webarena_gym.sites.country.texts import long_date, money
 from webarena_gym.sites.shopping.carts import FLAT, PAYMENT_METHODS, TABLE
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import lacks, number_of, says, sum_of
+from webarena_gym.tasks.grounds import lacks, number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping import (
     GOODS,
@@ -23,64 +23,12 @@ from webarena_gym.templates.shopping import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.goods import ONE_PAGE
-from webarena_gym.templates.ways import Change, Fact, Impossible, impossible, instruction, nth, on_page, question, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, nth, on_page, question, turn_pages
 
 
 def any_order(world: t.Sampler) -> t.Row:
     """Return one of my orders."""
     return world.pick(MINE + "SELECT * FROM mine ORDER BY order_id")
-
-
-order_status = Fact(
-    any_order,
-    "{new_status}",
-    way=open_orders,
-    seen="The row of {increment_id} says {new_status}.",
-    wrong=lambda world, row: [world.rng.choice([label for label in STATUS_LABELS.values() if label != row["new_status"]])],
-    also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
-    slots={"number": "{increment_id}"},
-)
-order_total = Fact(
-    any_order,
-    "{grand_total_cents:money}",
-    way=open_orders,
-    seen="The total of {increment_id} is {grand_total_cents:money}.",
-    wrong=lambda _, row: [money(row["grand_total_cents"] + 500)],
-    slots={"number": "{increment_id}"},
-)
-order_date = Fact(
-    any_order,
-    "{created_at:long_date}",
-    way=open_orders,
-    seen="Order {increment_id} is of {created_at:long_date}.",
-    wrong=["{other[created_at]:long_date}"],
-    other=(MINE + "SELECT created_at FROM mine WHERE date(created_at) != date(?) ORDER BY order_id", "created_at"),
-    slots={"number": "{increment_id}"},
-)
-order_payment = Fact(
-    any_order,
-    "{payment_method}",
-    way=open_order,
-    seen="Payment Method: {payment_method}.",
-    wrong=lambda _, row: [other["payment_method"] for other in row["others"]],
-    also={
-        "others": lambda world, row: world.rows(
-            MINE + "SELECT DISTINCT payment_method FROM mine WHERE payment_method != ? ORDER BY 1", row["payment_method"]
-        )
-    },
-    slots={"number": "{increment_id}"},
-)
-order_city = Fact(
-    MINE
-    + """SELECT m.*, a.city FROM mine m JOIN order_address a ON a.order_id = m.order_id AND a.kind = 'shipping'
-        ORDER BY order_id""",
-    "{city}",
-    way=open_order,
-    seen="The shipping address is in {city}.",
-    wrong=["{other[city]}"],
-    other=("SELECT DISTINCT city FROM order_address WHERE city != ? ORDER BY city", "city"),
-    slots={"number": "{increment_id}"},
-)
 
 
 def order_content(world: t.Sampler) -> t.Draw:
@@ -131,18 +79,6 @@ def order_discount(world: t.Sampler) -> t.Draw:
         seen=seen,
         wrong=[money(row["discount_cents"] + 500)],
     )
-
-
-order_tracking = Fact(
-    MINE
-    + """SELECT m.*, t.number FROM mine m JOIN shipment USING (order_id) JOIN shipment_track t USING (shipment_id)
-        GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id""",
-    "{number}",
-    way=lambda world, row: [*open_order(world, row), t.click("Order Shipments")],
-    seen="It is {number}.",
-    wrong=lambda _, row: [row["increment_id"], row["number"][:-1]],
-    slots={"number": "{increment_id}"},
-)
 
 
 def orders_sum(world: t.Sampler) -> t.Draw:
@@ -233,27 +169,6 @@ def months(world: t.Sampler, condition: str) -> list[list[t.Row]]:
 def month_name(row: t.Row) -> str:
     """Return the month of an order as people write it."""
     return f"{date.fromisoformat(row['created_at'][:10]):%B %Y}"
-
-
-latest_number = Fact(
-    latest_in_status,
-    "{increment_id}",
-    way=lambda world, row: look_for(world, row, row["new_status"]),
-    seen="The first one that is {new_status} is {increment_id}.",
-    wrong=["{other[increment_id]}"],
-    other=(MINE + "SELECT increment_id FROM mine WHERE order_id != ? ORDER BY order_id", "order_id"),
-    also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
-    slots={"status": "{new_status}"},
-)
-latest_total = Fact(
-    latest_in_status,
-    "{grand_total_cents:money}",
-    way=lambda world, row: look_for(world, row, row["new_status"]),
-    seen="The first one that is {new_status} comes to {grand_total_cents:money}.",
-    wrong=lambda _, row: [money(row["grand_total_cents"] + 500)],
-    also={"new_status": lambda _, row: STATUS_LABELS[row["status"]]},
-    slots={"status": "{new_status}"},
-)
 
 
 def status_count(world: t.Sampler) -> t.Draw:
@@ -368,23 +283,6 @@ def plain_product(world: t.Sampler) -> t.Row:
     return world.pick(GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain ORDER BY product_id")
 
 
-cart_add = Change(
-    plain_product,
-    lambda _, row: cart_holds((row["sku"], {}, 1)),
-    way=lambda _, row: buy(row["name"]),
-    seen="It is in the cart.",
-    slots={"product": "{name}"},
-)
-cart_add_several = Change(
-    GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain AND quantity > 5 ORDER BY product_id",
-    lambda _, row: cart_holds((row["sku"], {}, row["quantity"])),
-    way=[*open_product("{name}"), t.type_text("Qty", "{quantity!s}"), t.click("Add to Cart")],
-    seen="There are {quantity} in the cart.",
-    also={"quantity": lambda world, _row: world.rng.randint(2, 5)},
-    slots={"product": "{name}"},
-)
-
-
 def cart_add_option(world: t.Sampler) -> t.Draw:
     """Add a product with a choice to the cart."""
     row = world.pick(
@@ -419,15 +317,6 @@ def cart_add_two(world: t.Sampler) -> t.Draw:
     )
 
 
-cart_show = Change(
-    plain_product,
-    lambda _, row: t.all_of(cart_holds((row["sku"], {}, 1)), t.at_url("__SHOPPING__/checkout/cart/")),
-    way=lambda _, row: [*buy(row["name"]), t.click("My Cart")],
-    seen="The cart shows it.",
-    slots={"product": "{name}"},
-)
-
-
 def cart_add_affordable(world: t.Sampler) -> t.Draw:
     """Add the dearest product of a category below a round price to the cart; it is on the first page when sorted."""
     row = world.pick(
@@ -455,47 +344,21 @@ def cart_add_affordable(world: t.Sampler) -> t.Draw:
     )
 
 
-cart_add_sold_out = Impossible(
-    GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id",
-    says("Out of stock"),
-    way=open_product("{name}"),
-    seen="It is out of stock and has no button to add it.",
-    slots={"product": "{name}"},
-)
-coupon_apply = Change(
-    plain_product,
-    lambda _, row: cart_holds((row["sku"], {}, 1), coupon=row["other"]["coupon_code"]),
-    way=lambda _, row: [
-        *buy(row["name"]),
-        t.click("My Cart"),
-        t.type_text("Discount Code", row["other"]["coupon_code"]),
-        t.click("Apply Discount"),
-    ],
-    seen="The shop took the coupon {other[coupon_code]}.",
-    other=(
-        """SELECT coupon_code FROM cart_rule JOIN world ON key = 'now'
-        WHERE is_active AND coupon_code != '' AND from_date <= date(value) AND coalesce(to_date, date(value)) >= date(value)
-        ORDER BY rule_id""",
-    ),
-    slots={"product": "{name}", "code": "{other[coupon_code]}"},
-)
-reorder = Change(
-    MINE
-    + """SELECT m.* FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
-        GROUP BY order_id HAVING min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered) ORDER BY order_id""",
-    lambda _, row: cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in row["items"])),
-    way=lambda world, row: [
-        *open_orders(world, row),
-        t.click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
-    ],
-    seen="The cart holds the same again.",
-    also={
-        "items": lambda world, row: world.rows(
-            "SELECT sku, options, qty_ordered FROM order_item WHERE order_id = ?", row["order_id"]
-        )
-    },
-    slots={"number": "{increment_id}"},
-)
+def reorder(world: t.Sampler) -> t.Draw:
+    """Put everything from an order of mine into the cart once more."""
+    row = world.pick(
+        MINE
+        + """SELECT m.* FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
+        GROUP BY order_id HAVING min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered) ORDER BY order_id"""
+    )
+    items = world.rows("SELECT sku, options, qty_ordered FROM order_item WHERE order_id = ?", row["order_id"])
+    _, place = on_page(world, row["place"], PER_PAGE)
+    return instruction(
+        {"number": row["increment_id"]},
+        cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
+        way=[*open_orders(world, row), t.click(nth("Reorder", place), f"{row['increment_id']} is on this page.")],
+        seen="The cart holds the same again.",
+    )
 
 
 def checkout(world: t.Sampler) -> t.Draw:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES as STATUSES
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reader import read_texts
 
-TEXTS = t.read_texts("shopping_admin")
+TEXTS = read_texts("shopping_admin")
 
 EVERYTHING = "Search everything"
 KEYWORD = "Search by keyword"
@@ -67,10 +68,10 @@ def open_menu(*labels: str) -> list[Step]:
     return [t.click(label) for label in labels]
 
 
-def open_order(order: t.Row) -> list[Step]:
+def open_order(row: t.Row) -> list[Step]:
     """Return the steps to an order's page."""
-    number = order["increment_id"]
-    return [t.search(EVERYTHING, number), t.click(f"Order #{number}, {order['customer_name']}")]
+    number = row["increment_id"]
+    return [t.search(EVERYTHING, number), t.click(f"Order #{number}, {row['customer_name']}")]
 
 
 def open_product(name: str) -> list[Step]:

@@ -21,15 +21,7 @@ from webarena_gym.templates.shopping_admin import (
     others_stay,
     typed,
 )
-from webarena_gym.templates.ways import Change, Fact, impossible, instruction, question
-
-product_quantity = Fact(
-    "SELECT name, quantity FROM product ORDER BY product_id",
-    "{quantity}",
-    way=open_product("{name}"),
-    seen="The field Quantity holds {quantity}.",
-    slots={"product": "{name}"},
-)
+from webarena_gym.templates.ways import impossible, instruction, question
 
 
 def product_missing(world: t.Sampler) -> t.Draw:
@@ -45,31 +37,6 @@ def product_missing(world: t.Sampler) -> t.Draw:
         seen="Nothing was found, so there is no such product.",
         wrong=["0"],
     )
-
-
-price_of_sku = Fact(
-    "SELECT sku, price_cents FROM product ORDER BY product_id",
-    "{price_cents:money}",
-    way=[*open_menu("Catalog", "Products"), t.search(KEYWORD, "{sku}")],
-    seen="The price of {sku} is {price_cents:money}.",
-    wrong=lambda _, row: [money(row["price_cents"] + 100)],
-)
-name_of_sku = Fact(
-    "SELECT sku, name FROM product ORDER BY product_id",
-    "{name}",
-    way=[t.search(EVERYTHING, "{sku}")],
-    seen="The product found is {name}.",
-    wrong=["{other[name]}"],
-    pair=True,
-)
-products_of_brand = Fact(
-    """SELECT brand, count(*) AS products FROM product p GROUP BY brand
-           HAVING products = (SELECT count(*) FROM product q WHERE instr(lower(q.name || q.brand), lower(p.brand)))
-           AND products > 1 ORDER BY brand""",
-    "{products}",
-    way=[*open_menu("Catalog", "Products"), t.search(KEYWORD, "{brand}")],
-    seen="{products} records were found, all by {brand}.",
-)
 
 
 def products_by_stock(world: t.Sampler) -> t.Draw:
@@ -133,21 +100,6 @@ def disable_product(world: t.Sampler) -> t.Draw:
         seen="The product is disabled.",
         is_enabled=0,
     )
-
-
-set_quantity = Change(
-    lambda world: a_product(world, "is_in_stock"),
-    lambda world, row: becomes(world, PRODUCTS, row["sku"], quantity=row["new_quantity"]),
-    way=[
-        t.search(EVERYTHING, "{sku}"),
-        t.click("Product {name}", "This is the one with that SKU."),
-        t.type_text("Quantity", "{new_quantity!s}", "The quantity is {quantity} so far."),
-        t.click("Save"),
-    ],
-    seen="The quantity is {new_quantity} now.",
-    also={"new_quantity": lambda world, row: row["quantity"] + world.rng.randint(5, 60)},
-    slots={"quantity": "{new_quantity}"},
-)
 
 
 def add_quantity(world: t.Sampler) -> t.Draw:
@@ -239,20 +191,6 @@ def extend_description(world: t.Sampler) -> t.Draw:
     )
 
 
-add_option_value = Change(
-    """SELECT p.*, o.title, v.label FROM product p JOIN product_option o USING (product_id)
-           JOIN (SELECT DISTINCT title, label FROM product_option JOIN product_option_value USING (option_id)) v USING (title)
-           WHERE NOT EXISTS (SELECT 1 FROM product_option_value own
-                             WHERE own.option_id = o.option_id AND lower(own.label) = lower(v.label))
-           ORDER BY product_id, o.title, v.label""",
-    lambda world, row: becomes(world, PRODUCTS, row["sku"], options=f"{row['options']}; {row['title']}: {row['label']} +0"),
-    way=[*open_product("{name}"), t.type_text("Option", "{title}"), t.type_text("Value", "{label}"), t.click("Add Value")],
-    seen="The option {title} has the value {label}.",
-    also={"options": lambda world, row: world.value(f"SELECT options FROM {PRODUCTS.table} WHERE sku = ?", row["sku"])},
-    slots={"product": "{name}", "value": "{label}", "option": "{title}"},
-)
-
-
 def disable_brand(world: t.Sampler) -> t.Draw:
     """Take all products of a brand out of the shop at once."""
     brand = world.pick(
@@ -286,21 +224,6 @@ def variants_out_of_stock(world: t.Sampler) -> t.Draw:
     )
 
 
-disable_and_list = Change(
-    lambda world: a_product(world, "is_enabled"),
-    lambda world, row: t.all_of(
-        becomes(world, PRODUCTS, row["sku"], is_enabled=0), t.at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")
-    ),
-    way=lambda _, row: [
-        *change_form(row, t.click("Enable Product", "It is still enabled."), seen="")[:-1],
-        *open_menu("Catalog", "Products"),
-        *filtered(t.choose("Status", "Disabled")),
-    ],
-    seen="The list shows the disabled products.",
-    slots={"product": "{name}"},
-)
-
-
 def add_product(world: t.Sampler) -> t.Draw:
     """Put something new into the catalog."""
     name, number = world.rng.choice(NEW_GOODS), world.rng.randint(10000, 99999)
@@ -329,7 +252,6 @@ def add_product(world: t.Sampler) -> t.Draw:
     )
 
 
-STATUSES = ("Approved", "Pending", "Not Approved")
 _REVIEWED = """
 WITH reviewed AS (
     SELECT p.product_id, p.name, p.sku FROM product p
@@ -360,18 +282,6 @@ def latest_review(world: t.Sampler) -> t.Row:
     )[0]
 
 
-reviews_counted = Fact(
-    "SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2",
-    "{reviews}",
-    way=lambda _, row: [
-        *open_menu("Marketing", "All Reviews"),
-        *filtered(t.choose("Status", row["status"]), t.choose("Rating", stars(row["rating"]))),
-    ],
-    seen="{reviews} records were found.",
-    slots={"stars": lambda _, row: stars(row["rating"])},
-)
-
-
 def reviews_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a count by dates."""
     month = a_month(world, "review")
@@ -400,17 +310,6 @@ def reviews_with_word(world: t.Sampler) -> t.Draw:
         way=[*open_menu("Marketing", "All Reviews"), *filtered(t.type_text("Review", word))],
         seen=f"{count} records were found.",
     )
-
-
-latest_reviewer = Fact(
-    latest_review,
-    "{nickname}",
-    way=lambda _, row: open_reviews(row["name"]),
-    seen="The newest review stands first; it is by {nickname}.",
-    wrong=["{other[nickname]}"],
-    other=("SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname", "nickname"),
-    slots={"product": "{name}"},
-)
 
 
 def latest_rating(world: t.Sampler) -> t.Draw:

@@ -13,14 +13,11 @@ from webarena_gym.templates.shopping_admin import (
     CUSTOMER_NAMES,
     CUSTOMERS,
     KEYWORD,
-    PAGES,
     PER_PAGE,
     REVIEWS,
     RULES,
     SETTINGS,
-    SUBSCRIBERS,
     TERMS,
-    TEXTS,
     becomes,
     filtered,
     open_customer,
@@ -30,17 +27,22 @@ from webarena_gym.templates.shopping_admin import (
 )
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES as PEOPLE
 from webarena_gym.templates.shopping_admin.orders import STREETS, an_address, enter_address
-from webarena_gym.templates.ways import Change, Fact, impossible, instruction, nth, question, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, nth, question, turn_pages
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
-_PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'
+PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'
     AND (SELECT count(*) FROM review s WHERE s.status = 'Pending' AND s.product_id = p.product_id) = 1
     AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1 ORDER BY review_id"""
 
 
-def open_pending(review: t.Row) -> list[Step]:
+def open_pending(row: t.Row) -> list[Step]:
     """Return the steps to the form of the one review of its product that is pending."""
-    return [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, review["name"]), t.click("Edit")]
+    return [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, row["name"]), t.click("Edit")]
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a name."""
+    return name.rsplit(maxsplit=1)[-1]
 
 
 def tick(rows: list[t.Row], key: str, action: str) -> list[Step]:
@@ -50,7 +52,7 @@ def tick(rows: list[t.Row], key: str, action: str) -> list[Step]:
 
 def moderate(world: t.Sampler, status: str, seen: str) -> t.Draw:
     """Return a draw in which the status of a pending review is set."""
-    row = world.pick(_PENDING)
+    row = world.pick(PENDING)
     return instruction(
         {"nickname": row["nickname"], "product": row["name"]},
         becomes(world, REVIEWS, row["review_id"], status=status),
@@ -67,15 +69,6 @@ def approve_review(world: t.Sampler) -> t.Draw:
 def reject_review(world: t.Sampler) -> t.Draw:
     """Refuse a review, without deleting it."""
     return moderate(world, "Not Approved", "The review is not approved.")
-
-
-delete_review = Change(
-    _PENDING,
-    lambda world, row: vanish(world, REVIEWS, row["review_id"]),
-    way=lambda _, row: [*open_pending(row), t.click("Delete Review")],
-    seen="The review has been deleted.",
-    slots={"product": "{name}"},
-)
 
 
 def delete_reviews_of(world: t.Sampler) -> t.Draw:
@@ -211,31 +204,6 @@ def delete_term(world: t.Sampler) -> t.Draw:
     )
 
 
-unsubscribe = Change(
-    """SELECT email, firstname || ' ' || lastname AS name FROM newsletter_subscriber JOIN customer USING (email)
-           WHERE status = 'Subscribed' ORDER BY email""",
-    lambda world, row: becomes(world, SUBSCRIBERS, row["email"], status="Unsubscribed"),
-    way=lambda _, row: [
-        *open_menu("Marketing", "Newsletter Subscribers"),
-        t.search(KEYWORD, row["name"].split()[-1]),
-        *tick([row], "email", "Unsubscribe"),
-    ],
-    seen="The status is Unsubscribed.",
-    slots={"customer": "{name}"},
-)
-delete_subscriber = Change(
-    """SELECT email FROM newsletter_subscriber s
-           WHERE (SELECT count(*) FROM newsletter_subscriber q WHERE instr(q.email, s.email)) = 1 ORDER BY email""",
-    lambda world, row: vanish(world, SUBSCRIBERS, row["email"]),
-    way=lambda _, row: [
-        *open_menu("Marketing", "Newsletter Subscribers"),
-        t.search(KEYWORD, row["email"]),
-        *tick([row], "email", "Delete"),
-    ],
-    seen="The address is not in the list any more.",
-)
-
-
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
 HOURS = ("Monday to Saturday, 9 AM to 6 PM", "Tuesday to Friday, 8 AM to 4 PM", "Daily, 11 AM to 7 PM")
 
@@ -328,39 +296,9 @@ def move_customer(world: t.Sampler) -> t.Draw:
     )
 
 
-def page_form(world: t.Sampler) -> tuple[t.Row, str]:
-    """Draw one of the shop's own pages, and return it with the label of its link in the list."""
-    rows = world.rows("SELECT * FROM cms_page ORDER BY page_id")
-    place = world.rng.randrange(len(rows))
-    return rows[place], nth("Edit", place)
-
-
-change_title = Change(
-    page_form,
-    lambda world, row: becomes(world, PAGES, row["page_id"], title=row["new_title"]),
-    way=lambda _, row: [
-        *open_menu("Content", "Pages"),
-        t.click(row["other"], f"This is the page {row['title']}."),
-        t.type_text("Page Title", row["new_title"]),
-        t.click("Save"),
-    ],
-    seen="The page is called {new_title} now.",
-    also={"new_title": lambda world, _row: world.rng.choice(TEXTS["titles"])},
-    slots={"page": "{title}", "title": "{new_title}"},
-)
-change_heading = Change(
-    page_form,
-    lambda world, row: becomes(world, PAGES, row["page_id"], content_heading=row["heading"]),
-    way=lambda _, row: [
-        *open_menu("Content", "Pages"),
-        t.click(row["other"], f"This is the page {row['title']}."),
-        t.type_text("Content Heading", row["heading"]),
-        t.click("Save"),
-    ],
-    seen="The page is saved.",
-    also={"heading": lambda world, _row: world.rng.choice(TEXTS["titles"])},
-    slots={"page": "{title}"},
-)
+PAGE_FORMS = """SELECT *, 'Edit' || iif(place > 1, ' [' || place || ']', '') AS edit
+FROM (SELECT *, row_number() OVER (ORDER BY page_id) AS place FROM cms_page) ORDER BY page_id"""
+"""The shop's own pages, with the labels of their links in the list."""
 
 
 def apply_theme(world: t.Sampler) -> t.Draw:
@@ -398,17 +336,6 @@ def change_setting(world: t.Sampler) -> t.Draw:
 GROUPS = ("General", "Wholesale", "Retailer")
 
 
-customer_email = Fact(
-    CUSTOMER_NAMES + "SELECT * FROM people ORDER BY customer_id",
-    "{email}",
-    way=open_customer("{name}"),
-    seen="The customer's e-mail address is {email}.",
-    wrong=["{other[email]}"],
-    pair=True,
-    slots={"customer": "{name}"},
-)
-
-
 def customer_by_phone(world: t.Sampler) -> t.Draw:
     """Ask who has a phone number, which stands in the list of customers."""
     rows = world.rows(CUSTOMER_NAMES + "SELECT * FROM people WHERE telephone IS NOT NULL ORDER BY customer_id")
@@ -420,30 +347,6 @@ def customer_by_phone(world: t.Sampler) -> t.Draw:
         seen=f"The only one with {row['telephone']} is {row['name']}, {row['email']}.",
         wrong=[f"{other['name']}, {other['email']}"],
     )
-
-
-customer_group = Fact(
-    "SELECT DISTINCT group_name FROM customer ORDER BY group_name",
-    "{other[group_name]}",
-    way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, "{other[email]}")],
-    seen="{other[name]} is in the group {other[group_name]}.",
-    wrong=lambda _, row: [next(other for other in GROUPS if other != row["other"]["group_name"])],
-    other=(CUSTOMER_NAMES + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id", "group_name"),
-    slots={"email": "{other[email]}"},
-)
-customer_since = Fact(
-    CUSTOMER_NAMES + "SELECT * FROM people ORDER BY customer_id",
-    "{created_at:long_date}",
-    way=open_customer("{name}"),
-    seen="The page says Customer Since {created_at:long_date}.",
-    wrong=lambda _, row: [
-        long_date(row["other"]["created_at"])
-        if long_date(row["other"]["created_at"]) != long_date(row["created_at"])
-        else "January 1, 1999"
-    ],
-    pair=True,
-    slots={"customer": "{name}"},
-)
 
 
 def customer_missing(world: t.Sampler) -> t.Draw:
@@ -459,18 +362,6 @@ def customer_missing(world: t.Sampler) -> t.Draw:
         seen="No record was found: nobody has this number.",
         wrong=[f"{other['name']}, {other['email']}"],
     )
-
-
-customer_sales = Fact(
-    """SELECT firstname || ' ' || lastname AS name, sum(grand_total_cents) AS cents
-           FROM customer JOIN sales_order USING (customer_id) WHERE status != 'canceled'
-           GROUP BY customer_id ORDER BY customer_id""",
-    "{cents:money}",
-    way=open_customer("{name}"),
-    seen="The page shows lifetime sales of {cents:money}.",
-    wrong=lambda _, row: [money(row["cents"] + 5000)],
-    slots={"customer": "{name}"},
-)
 
 
 def customer_last_order(world: t.Sampler) -> t.Draw:
@@ -489,16 +380,6 @@ def customer_last_order(world: t.Sampler) -> t.Draw:
         seen=f"The last order is of {day}.",
         wrong=[next(other for other in (long_date(row["latest"]) for row in rows) if other != day)],
     )
-
-
-customers_of_region = Fact(
-    CUSTOMER_NAMES
-    + """SELECT region, count(*) AS customers FROM people p WHERE region IS NOT NULL GROUP BY region
-        HAVING customers = (SELECT count(*) FROM people q WHERE instr(q.region, p.region)) ORDER BY region""",
-    "{customers}",
-    way=[*open_menu("Customers", "All Customers"), *filtered(t.type_text("State/Province", "{region}"))],
-    seen="Records found: {customers}.",
-)
 
 
 def customer_newsletter(world: t.Sampler) -> t.Draw:

@@ -21,7 +21,7 @@ from webarena_gym.templates.shopping_admin import (
     open_order,
     others_stay,
 )
-from webarena_gym.templates.ways import Change, Fact, impossible, instruction, nth, question
+from webarena_gym.templates.ways import impossible, instruction, nth, question
 
 
 def missing_number(world: t.Sampler, table: str) -> str:
@@ -38,44 +38,6 @@ def order_status(world: t.Sampler) -> t.Draw:
     return question(
         {"number": row["increment_id"]}, label, way=open_order(row), seen=f"The order status is {label}.", wrong=[wrong]
     )
-
-
-order_total = Fact(
-    an_order,
-    "{grand_total_cents:money}",
-    way=lambda _, row: open_order(row),
-    seen="Under Order Totals, the grand total is {grand_total_cents:money}.",
-    wrong=lambda _, row: [money(row["grand_total_cents"] + 1000)],
-    slots={"number": "{increment_id}"},
-)
-order_date = Fact(
-    an_order,
-    "{created_at:long_date}",
-    way=lambda _, row: open_order(row),
-    seen="The order date is {created_at:long_date}.",
-    wrong=lambda _, row: [long_date(row["other"]["created_at"])],
-    also={"other": lambda world, row: an_order(world, f"substr(created_at, 1, 10) != '{row['created_at'][:10]}'")},
-    slots={"number": "{increment_id}"},
-)
-order_customer = Fact(
-    an_order,
-    "{customer_name}, {customer_email}",
-    way=lambda _, row: open_order(row),
-    seen="The account information names {customer_name} with {customer_email}.",
-    wrong=lambda _, row: [f"{row['customer_name']}, {row['other']['customer_email']}"],
-    also={"other": lambda world, row: an_order(world, f"customer_email != '{row['customer_email']}'")},
-    slots={"number": "{increment_id}"},
-)
-invoice_total = Fact(
-    """SELECT i.increment_id, i.grand_total_cents, o.grand_total_cents AS other_cents
-           FROM invoice i JOIN sales_order o USING (increment_id)
-           WHERE i.grand_total_cents != o.grand_total_cents ORDER BY invoice_id""",
-    "{grand_total_cents:money}",
-    way=[*open_menu("Sales", "Invoices"), t.search(KEYWORD, "{increment_id}")],
-    seen="The amount of invoice {increment_id} is {grand_total_cents:money}.",
-    wrong=["{other_cents:money}"],
-    slots={"number": "{increment_id}"},
-)
 
 
 def order_missing(world: t.Sampler) -> t.Draw:
@@ -100,26 +62,6 @@ def invoice_missing(world: t.Sampler) -> t.Draw:
         seen=f"No record was found, so there is no invoice {number}.",
         wrong=["$0.00"],
     )
-
-
-order_pieces = Fact(
-    """SELECT o.*, sum(qty_ordered) AS pieces, count(*) AS lines FROM sales_order o JOIN order_item USING (order_id)
-           GROUP BY order_id HAVING lines > 1 AND pieces > lines ORDER BY order_id""",
-    "{pieces!s}",
-    way=lambda _, row: open_order(row),
-    seen="The quantities of the {lines} lines add up to {pieces!s}.",
-    wrong=["{lines!s}"],
-    slots={"number": "{increment_id}"},
-)
-order_refunded = Fact(
-    """SELECT o.*, sum(d.grand_total_cents) AS refunded FROM sales_order o JOIN creditmemo d USING (order_id)
-           GROUP BY order_id ORDER BY order_id""",
-    "{refunded:money}",
-    way=lambda _, row: open_order(row),
-    seen="The total refunded is {refunded:money}.",
-    wrong=lambda _, row: [money(row["refunded"] + 500)],
-    slots={"number": "{increment_id}"},
-)
 
 
 def order_tracking(world: t.Sampler) -> t.Draw:
@@ -167,30 +109,30 @@ CITIES = (
     ("Denver", "Colorado", "80202"), ("Portland", "Oregon", "97205"), ("Austin", "Texas", "78701"),
     ("Boston", "Massachusetts", "02110"), ("Madison", "Wisconsin", "53703"), ("Tucson", "Arizona", "85701"),
 )  # fmt: skip
-_UNTOUCHED = """status = 'pending' AND NOT EXISTS (
+UNTOUCHED = """status = 'pending' AND NOT EXISTS (
     SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND qty_invoiced + qty_shipped + qty_canceled > 0)"""
 _PAID = """status = 'processing' AND NOT EXISTS (
     SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND (qty_invoiced < qty_ordered OR qty_shipped > 0))"""
 
 
-def last_comment(world: t.Sampler, order: t.Row, comment: str, *, is_notified: bool) -> dict[str, object]:
+def last_comment(world: t.Sampler, row: t.Row, comment: str, *, is_notified: bool) -> dict[str, object]:
     """The order must have got this comment, and nothing else must have changed."""
-    count = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", order["order_id"])
+    count = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
     return t.all_of(
-        becomes(world, ORDERS, order["increment_id"], comments=count + 1),
+        becomes(world, ORDERS, row["increment_id"], comments=count + 1),
         t.state(
             """SELECT comment, is_customer_notified FROM order_comment WHERE order_id = ?
                ORDER BY comment_id DESC LIMIT 1""",
-            order["order_id"],
+            row["order_id"],
             expected=[[comment, int(is_notified)]],
         ),
     )
 
 
-def total_is(order: t.Row, table: str) -> dict[str, object]:
+def total_is(row: t.Row, table: str) -> dict[str, object]:
     """The one document of the order in a table must be about the order's whole total."""
     query = f"SELECT grand_total_cents FROM {table} WHERE order_id = ?"
-    return t.state(query, order["order_id"], expected=[[order["grand_total_cents"]]])
+    return t.state(query, row["order_id"], expected=[[row["grand_total_cents"]]])
 
 
 def an_address(world: t.Sampler) -> dict[str, str]:
@@ -220,56 +162,6 @@ def track_is(order: t.Row, carrier: str, number: str) -> dict[str, object]:
     query = """SELECT carrier, number FROM shipment_track JOIN shipment USING (shipment_id) WHERE order_id = ?
                ORDER BY track_id DESC LIMIT 1"""
     return t.state(query, order["order_id"], expected=[[carrier, number]])
-
-
-cancel_order = Change(
-    lambda world: an_order(world, _UNTOUCHED),
-    lambda world, row: becomes(world, ORDERS, row["increment_id"], status="canceled"),
-    way=lambda _, row: [*open_order(row), t.click("Cancel")],
-    seen="The order is canceled.",
-    slots={"number": "{increment_id}"},
-)
-hold_order = Change(
-    lambda world: an_order(world, "status IN ('pending', 'processing')"),
-    lambda world, row: becomes(world, ORDERS, row["increment_id"], status="holded"),
-    way=lambda _, row: [*open_order(row), t.click("Hold")],
-    seen="The order is on hold.",
-    slots={"number": "{increment_id}"},
-)
-hold_and_list = Change(
-    lambda world: an_order(world, "status IN ('pending', 'processing')"),
-    lambda world, row: t.all_of(
-        becomes(world, ORDERS, row["increment_id"], status="holded"), t.at_url("__SHOPPING_ADMIN__/sales/order/?status=holded")
-    ),
-    way=lambda _, row: [
-        *open_order(row),
-        t.click("Hold"),
-        *open_menu("Sales", "Orders"),
-        *filtered(t.choose("Status", STATUSES["holded"])),
-    ],
-    seen="The list shows the orders on hold.",
-    slots={"number": "{increment_id}"},
-)
-unhold_order = Change(
-    lambda world: an_order(world, "status = 'holded'"),
-    lambda world, row: becomes(world, ORDERS, row["increment_id"], status="processing" if row["has_begun"] else "pending"),
-    way=lambda _, row: [*open_order(row), t.click("Unhold")],
-    seen="The order is not on hold any more.",
-    also={
-        "has_begun": lambda world, row: world.value(
-            "SELECT max(qty_invoiced + qty_shipped) > 0 FROM order_item WHERE order_id = ?", row["order_id"]
-        )
-    },
-    slots={"number": "{increment_id}"},
-)
-comment_order = Change(
-    an_order,
-    lambda world, row: last_comment(world, row, row["note"], is_notified=False),
-    way=lambda _, row: [*open_order(row), t.type_text("Comment", row["note"]), t.click("Submit Comment")],
-    seen="The comment stands among the notes.",
-    also={"note": lambda world, _row: world.rng.choice(TEXTS["notes"])},
-    slots={"number": "{increment_id}"},
-)
 
 
 def notify_customer(world: t.Sampler) -> t.Draw:
@@ -307,21 +199,6 @@ def notify_nobody(world: t.Sampler) -> t.Draw:
         eval=t.all_of(t.not_achievable(), others_stay(world, ORDERS)),
         solution=[*open_customer(row["name"], "Orders"), t.leave("N/A", f"None of the orders of {row['name']} is pending.")],
     )
-
-
-invoice_order = Change(
-    lambda world: an_order(world, _UNTOUCHED),
-    lambda world, row: t.all_of(
-        becomes(world, ORDERS, row["increment_id"], status="processing", invoices=1), total_is(row, "invoice")
-    ),
-    way=lambda _, row: [
-        *open_order(row),
-        t.click("Invoice"),
-        t.click("Submit Invoice", "All that is left is filled in already."),
-    ],
-    seen="The invoice has been created.",
-    slots={"number": "{increment_id}"},
-)
 
 
 def ship_order(world: t.Sampler) -> t.Draw:
@@ -486,17 +363,6 @@ def customer_latest_total(world: t.Sampler) -> t.Draw:
         wrong=[money(total_of(rows[:-1]))],
         ground=sum_of(*(money(row["grand_total_cents"]) for row in rows)),
     )
-
-
-customer_canceled = Fact(
-    """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders, sum(status = 'canceled') AS canceled
-           FROM customer c JOIN sales_order o USING (customer_id)
-           GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id""",
-    "{canceled}",
-    way=open_customer("{name}", "Orders"),
-    seen="{canceled} of the {orders} orders are marked Canceled.",
-    slots={"customer": "{name}"},
-)
 
 
 def largest_of_status(world: t.Sampler) -> t.Draw:

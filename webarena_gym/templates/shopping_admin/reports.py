@@ -15,12 +15,10 @@ from webarena_gym.templates.shopping_admin import (
     filtered,
     open_customer,
     open_menu,
-    open_order,
-    open_product,
     show_report,
     typed,
 )
-from webarena_gym.templates.ways import Fact, Visit, instruction, nth, question, visit
+from webarena_gym.templates.ways import instruction, nth, question, visit
 
 ORDINALS = ("", "second", "third", "fourth", "fifth")
 _SOLD = "SELECT i.name, sum(qty_ordered) AS pieces FROM order_item i JOIN sales_order o USING (order_id)"
@@ -242,17 +240,6 @@ def terms_by_results(world: t.Sampler) -> t.Draw:
     )
 
 
-rule_of_coupon = Fact(
-    "SELECT * FROM cart_rule WHERE coupon_code IS NOT NULL ORDER BY rule_id",
-    "{name}",
-    way=open_menu("Marketing", "Cart Price Rules"),
-    seen="The rule is called {name}.",
-    wrong=["{other[name]}"],
-    pair=True,
-    slots={"code": "{coupon_code}"},
-)
-
-
 def coupon_uses(world: t.Sampler) -> t.Draw:
     """Ask for the uses of a coupon in a time, by the report about coupons."""
     one, other = sorted((a_month(world), a_month(world)))
@@ -323,22 +310,6 @@ def list_page(world: t.Sampler) -> t.Draw:
     )
 
 
-product_form = Visit(
-    "SELECT product_id, name FROM product ORDER BY product_id",
-    "__SHOPPING_ADMIN__/catalog/product/edit/id/{product_id}/",
-    way=open_product("{name}"),
-    seen="This is the product's form.",
-    slots={"product": "{name}"},
-)
-customer_addresses = Visit(
-    "SELECT customer_id, firstname || ' ' || lastname AS name FROM customer ORDER BY customer_id",
-    "__SHOPPING_ADMIN__/customer/index/edit/id/{customer_id}/?tab=addresses",
-    way=open_customer("{name}", "Addresses"),
-    seen="These are the addresses.",
-    slots={"customer": "{name}"},
-)
-
-
 def orders_in_status(world: t.Sampler) -> t.Draw:
     """Filter the list of orders; there are as many draws as statuses."""
     status, label = world.rng.choice(list(STATUSES.items()))
@@ -361,16 +332,6 @@ def large_orders(world: t.Sampler) -> t.Draw:
         way=[*open_menu("Sales", "Orders"), *filtered(t.type_text("Grand Total from", amount), t.choose("Status", label))],
         seen="Both filters are active.",
     )
-
-
-invoice_page = Visit(
-    """SELECT o.*, max(i.invoice_id) AS invoice_id, max(i.increment_id) AS invoice
-           FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id""",
-    "__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{invoice_id}/",
-    way=lambda _, row: [*open_order(row), t.click(f"Invoice #{row['invoice']}")],
-    seen="This is the invoice.",
-    slots={"number": "{increment_id}"},
-)
 
 
 def customer_order(world: t.Sampler) -> t.Draw:

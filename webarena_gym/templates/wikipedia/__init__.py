@@ -6,9 +6,10 @@ from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.sites.wikipedia.views import MEMBERS_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 
-TEXTS = t.read_texts("wikipedia")
+TEXTS = read_texts("wikipedia")
 
 SEARCH_BOX = "Search Lexandria"
 ME = 1  # the user who is signed in when a task starts

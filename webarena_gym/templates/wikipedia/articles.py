@@ -1,10 +1,9 @@
 """Facts of one article or of several, lists and categories, pages to open, and changes to articles and the watchlist."""
 
-from webarena_gym.sites.country.texts import date_time
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, sum_of
-from webarena_gym.templates.ways import Change, Fact, Visit, impossible, instruction, question, visit
+from webarena_gym.templates.ways import impossible, instruction, question, visit
 from webarena_gym.templates.wikipedia import (
     FACTS,
     FILMS,
@@ -13,7 +12,6 @@ from webarena_gym.templates.wikipedia import (
     country,
     draw_extreme,
     open_article,
-    open_category,
     open_list,
     url,
 )
@@ -52,16 +50,6 @@ def fact_number(world: t.Sampler) -> t.Draw:
         seen=f"{label}: {row['text']}.",
         wrong=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
     )
-
-
-birthday = Fact(
-    FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id",
-    "{text}",
-    way=open_article("{title}"),
-    seen="Born: {text}.",
-    wrong=lambda _, row: [row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
-    slots={"person": "{title}"},
-)
 
 
 def birthplace_of_maker(world: t.Sampler) -> t.Draw:
@@ -106,22 +94,6 @@ def older_person(world: t.Sampler) -> t.Draw:
     )
 
 
-prize_winner = Fact(
-    FACTS
-    + """SELECT target AS prize, CAST(number AS INTEGER) AS year, title FROM facts
-        WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2""",
-    "{title}",
-    way=open_article("{prize}"),
-    seen="In {year} it went to {title}.",
-    wrong=["{other}"],
-    also={
-        "other": lambda world, row: world.value(
-            "SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"]
-        )
-    },
-)
-
-
 def prize_without_winner(world: t.Sampler) -> t.Draw:
     """Ask for a winner in a year in which there was none."""
     prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
@@ -141,19 +113,9 @@ def prize_without_winner(world: t.Sampler) -> t.Draw:
     )
 
 
-home_in_decade = Fact(
-    FACTS
-    + """, homes AS (SELECT title, target, number AS since, lead(number) OVER (PARTITION BY title ORDER BY number) AS until
-        FROM facts WHERE label IN ('Home stadium', 'Former stadium'))
-        SELECT *, (SELECT h.target FROM homes h WHERE h.title = o.title AND h.until IS NULL) AS now FROM homes o
-        WHERE until IS NOT NULL AND target != now ORDER BY title, since""",
-    "{target}",
-    way=open_article("{title}"),
-    seen="From {decade} on they played at {target}.",
-    wrong=["{now}"],
-    also={"decade": lambda world, row: world.rng.choice(range(int(row["since"]), int(row["until"]), 10))},
-    slots={"team": "{title}"},
-)
+def decades(row: t.Row) -> range:
+    """Return the decades in which a team played at a stadium."""
+    return range(int(row["since"]), int(row["until"]), 10)
 
 
 def latest_editor(world: t.Sampler) -> t.Draw:
@@ -192,47 +154,6 @@ def first_of_several(world: t.Sampler) -> t.Draw:
     )
 
 
-office_holder = Fact(
-    FACTS
-    + """SELECT o.title, o.label, o.target AS holder, s.target AS university FROM facts o
-        JOIN facts s ON s.title = o.target AND s.label = 'Alma mater'
-        WHERE o.label IN ('President', 'Governor', 'Mayor') ORDER BY o.article_id""",
-    "{holder}; {university}",
-    way=[*open_article("{title}"), t.click("{holder}")],
-    seen="{holder} studied at {university}.",
-    wrong=["{holder}; {other}", "{holder}"],
-    also={
-        "other": lambda world, row: world.value(
-            "SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"]
-        )
-    },
-    slots={"office": "{label:lower}", "place": "{title}"},
-)
-alumni_count = Fact(
-    FACTS
-    + """SELECT target AS university, kind, count(*) AS found FROM facts WHERE label = 'Alma mater'
-        GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2""",
-    "{found!s}",
-    way=lambda world, row: open_list(world, f"{row['kind']}s"),
-    seen="{university} stands in {found} rows.",
-    wrong=lambda _, row: [str(row["found"] + 1), str(row["found"] - 1)],
-    slots={"people": "{kind}s"},
-)
-film_director = Fact(
-    FILMS + "SELECT * FROM films ORDER BY article_id",
-    "{director}",
-    way=open_article("{title}"),
-    seen="Directed by: {director}.",
-    wrong=["{other}"],
-    also={
-        "other": lambda world, row: world.value(
-            FILMS + "SELECT director FROM films WHERE director != ? ORDER BY article_id", row["director"]
-        )
-    },
-    slots={"film": "{title}"},
-)
-
-
 def first_film(world: t.Sampler) -> t.Draw:
     """Compare the years of two films."""
     row = world.pick(
@@ -267,23 +188,6 @@ def films_before_year(world: t.Sampler) -> t.Draw:
         seen=f"{found} of {len(years)} are from {when} {year}.",
         wrong=[str(found + 1), str(len(years))],
     )
-
-
-prized_films = Fact(
-    FILMS + "SELECT director FROM films GROUP BY director HAVING sum(is_awarded) BETWEEN 2 AND count(*) - 1 ORDER BY director",
-    lambda _, row: ", ".join(row["title"] for row in row["films"] if row["is_awarded"]),
-    way=open_article("List of films directed by {director}"),
-    seen="The last column of the table names the prizes.",
-    wrong=lambda _, row: [
-        ", ".join(row["title"] for row in row["films"]),
-        next(row["title"] for row in row["films"] if not row["is_awarded"]),
-    ],
-    also={
-        "films": lambda world, row: world.rows(
-            FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", row["director"]
-        )
-    },
-)
 
 
 def common_actor(world: t.Sampler) -> t.Draw:
@@ -398,17 +302,6 @@ def towns_above(world: t.Sampler) -> t.Draw:
     )
 
 
-category_size = Fact(
-    "SELECT name, count(*) AS size FROM category GROUP BY name HAVING size > 1 ORDER BY name",
-    "{size!s}",
-    way=lambda world, row: open_category(world, row["name"]),
-    seen="{other[title]} and others, {size} in all.",
-    wrong=lambda _, row: [str(row["size"] + 1), str(row["size"] - 1)],
-    other=("SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title", "name"),
-    slots={"category": "{name}"},
-)
-
-
 def prized_university(world: t.Sampler) -> t.Draw:
     """Ask for the university with the most prize winners, in a state or in the whole country."""
     rows = world.rows(
@@ -450,19 +343,6 @@ def landmarks_of_state(world: t.Sampler) -> t.Draw:
     )
 
 
-article_place = Visit(
-    "SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation', 'country') ORDER BY article_id",
-    lambda _, row: url(row["title"]),
-    way=open_article("{title}"),
-)
-category_place = Visit(
-    "SELECT DISTINCT name FROM category ORDER BY name",
-    lambda _, row: f"__WIKIPEDIA__{path('Category:' + row['name'])}",
-    way=lambda world, row: open_category(world, row["name"]),
-    slots={"category": "{name}"},
-)
-
-
 def extreme_place(world: t.Sampler) -> t.Draw:
     """Find the landmark at one end of a measure and open its article."""
     end = draw_extreme(world)
@@ -473,53 +353,25 @@ def extreme_place(world: t.Sampler) -> t.Draw:
     )
 
 
-source_place = Visit(
-    FACTS + "SELECT title, target FROM facts WHERE label = 'Based on' ORDER BY article_id",
-    lambda _, row: url(row["target"]),
-    way=[*open_article("{title}"), t.click("{target}", "Based on: {target}.")],
-    slots={"film": "{title}"},
-)
-links_place = Visit(
-    "SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation') ORDER BY article_id",
-    lambda _, row: f"__WIKIPEDIA__{path(row['title']).replace('/wiki/', '/links/', 1)}",
-    way=[*open_article("{title}"), t.click("What links here")],
-)
-first_revision_place = Visit(
-    """SELECT title, min(revision_id) AS oldest, count(*) AS edits FROM revision JOIN article USING (article_id)
-        GROUP BY article_id HAVING edits > 1 ORDER BY article_id""",
-    lambda _, row: f"{url(row['title'])}?oldid={row['oldest']}",
-    way=[*open_article("{title}"), t.click("View history"), t.click("{stamp}", "The last line is the oldest.")],
-    also={
-        "stamp": lambda world, row: date_time(
-            world.value("SELECT created_at FROM revision WHERE revision_id = ?", row["oldest"])
-        )
-    },
-)
-university_place = Visit(
-    FACTS + "SELECT title, target FROM facts WHERE label = 'Alma mater' ORDER BY article_id",
-    lambda _, row: url(row["target"]),
-    way=[*open_article("{title}"), t.click("{target}", "Alma mater: {target}.")],
-    slots={"person": "{title}"},
-)
-
-
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
 _NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
 WHERE revision_id > ? ORDER BY revision_id"""
+
+
+def links_url(title: str) -> str:
+    """Return the address of the list of what links to an article."""
+    return f"__WIKIPEDIA__{path(title).replace('/wiki/', '/links/', 1)}"
+
+
+def new_address(world: t.Sampler, row: t.Row) -> str:
+    """Return an e-mail address of somebody."""
+    return f"{row['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
 
 
 def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[list[str]]:
     """Return the watchlist as it should be after some titles came and some went."""
     titles = [row["title"] for row in world.rows(WATCHED)]
     return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
-
-
-watch_add = Change(
-    f"SELECT title FROM article WHERE kind != 'list' AND title NOT IN ({WATCHED}) ORDER BY article_id",
-    lambda world, row: t.state(WATCHED, expected=watchlist(world, plus=[row["title"]], minus=[])),
-    way=[*open_article("{title}"), t.click("Add to watchlist")],
-    seen="{title} is on the watchlist.",
-)
 
 
 def watch_extreme(world: t.Sampler) -> t.Draw:
@@ -531,13 +383,6 @@ def watch_extreme(world: t.Sampler) -> t.Draw:
         t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
         way=[*end.way, t.click(title, f"It has {end.shown}."), t.click("Add to watchlist")],
     )
-
-
-watch_remove = Change(
-    WATCHED,
-    lambda world, row: t.state(WATCHED, expected=watchlist(world, plus=[], minus=[row["title"]])),
-    way=[t.click("Watchlist"), t.click("Stop watching {title}")],
-)
 
 
 def watch_films(world: t.Sampler) -> t.Draw:
@@ -591,25 +436,3 @@ def edit_section(world: t.Sampler) -> t.Draw:
         ],
         seen="The edit was saved.",
     )
-
-
-preferences = Change(
-    f"SELECT username, real_name FROM user WHERE user_id = {ME}",
-    lambda _, row: t.state(
-        "SELECT username, real_name, email, wants_mail FROM user WHERE user_id = ?",
-        ME,
-        expected=[[row["username"], row["real_name"], row["email"], 1]],
-    ),
-    way=[
-        t.click("Preferences"),
-        t.type_text("Email", "{email}"),
-        t.click("Email me when a page on my watchlist changes"),
-        t.click("Save preferences"),
-    ],
-    seen="The preferences were saved.",
-    also={
-        "email": lambda world, row: (
-            f"{row['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
-        )
-    },
-)

@@ -1,0 +1,253 @@
+"""Templates as data: what each site's `templates.toml` asks for, in which words, and how it is drawn.
+
+An entry is an intent, which a function of the same name draws, or a row: a section that needs no function. A row draws one row of
+a query; its texts name the columns in braces: `{cents:money}`, `{other[name]}`, `{found+1}`, `{title:url}`. A text that is one field
+alone is the column's own value. `$NAME` is what the site's modules call by that name. The keys of a section:
+
+- `intent`, and `sites` where they are others than the folder's;
+- `given`: columns computed before the row is drawn, as in `also`;
+- `query`, or `source`, a call that returns one row or two; with `pair`, two rows of the query are drawn; `other` is the query of a
+  second row. Queries name columns that are known as `:column`; texts call the second row `other`, queries `:other_column`;
+- `also`: more columns, one after the other: texts, calls, `{sql = "..."}` for one value, `{column = "..."}` for a list, and
+  `{rows = "..."}` for a list of lists;
+- `needs`: columns that must not be false or empty, each with what the world has not where it is;
+- one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
+- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a function of the site;
+- `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
+- `slots`: texts by name; those that it leaves out are columns of that name.
+
+A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
+have parameters of these names.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from inspect import Parameter, signature
+from itertools import islice
+from pathlib import Path
+from pkgutil import iter_modules
+from string import Formatter
+from types import ModuleType
+from typing import Any, NamedTuple
+from urllib.parse import quote_plus
+
+from webarena_gym.sites.country.texts import date_time, long_date, money
+from webarena_gym.sites.map.geometry import distance, duration
+from webarena_gym.tasks import grounds
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates import ways
+
+_FOLDER = Path(__file__).parent
+_NAME = re.compile(r"\$([A-Z]\w*)((?:\[\w+\]|\.[a-z]\w*)?)")
+_SUM = re.compile(r"(.+?)([+-]\d[\d.]*)")
+_MAKE: Mapping[str, Callable[..., t.Draw]] = {
+    "answer": ways.question,
+    "url": ways.visit,
+    "check": ways.instruction,
+    "says": ways.impossible,
+    "lacks": ways.impossible,
+}
+_OWN = {"intent", "sites", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
+_REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels"}
+
+
+def choice(world: t.Sampler, items: Sequence[Any] | Mapping[Any, Any]) -> Any:
+    """Return one of the items, or of the keys."""
+    return world.rng.choice(list(items))
+
+
+def randint(world: t.Sampler, low: int, high: int) -> int:
+    """Return a number from `low` to `high`."""
+    return world.rng.randint(low, high)
+
+
+def without(items: Iterable[Any], item: Any) -> list[Any]:
+    """Return the items but one."""
+    return [each for each in items if each != item]
+
+
+BUILT_IN: Mapping[str, Any] = {
+    "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
+    "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
+    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of,
+    "difference_of": grounds.difference_of, "turn_pages": ways.turn_pages, "choice": choice, "randint": randint, "without": without,
+    "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
+    "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join,
+}  # fmt: skip
+"""Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
+_STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought
+
+
+class _Constant(NamedTuple):
+    """A value of a site's modules, in which nothing is to be filled."""
+
+    value: Any
+
+
+class Row(Formatter):
+    """A template that is a section of a data file. Raises TaskError for a key or a name that is not known."""
+
+    def __init__(self, name: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+        kinds = [kind for kind in _MAKE if kind in entry]
+        if unknown := entry.keys() - _OWN - _REST - _MAKE.keys() or len(kinds) != 1:
+            told = (
+                f"has {', '.join(sorted(unknown))}" if isinstance(unknown, set) else f"has {len(kinds)} of {', '.join(_MAKE)}"
+            )
+            raise t.TaskError(
+                f"templates.toml: {name} {told}; expected the keys that templates/reader.py lists, one of the kinds"
+            )
+        self._name, self._names, self._kind = name, {**BUILT_IN, **names}, kinds[0]
+        self._way = [self._step(line) for line in entry["way"]]
+        tables = ("given", "also", "needs", "slots")  # by name, and no calls
+        self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "way", *tables)}
+        self._entry |= {key: {name: self._named(value) for name, value in entry.get(key, {}).items()} for key in tables}
+        slots = self._entry["slots"]
+        fields = (field for _, field, _, _ in self.parse(entry["intent"]) if field)
+        self._slots = {**slots, **{field: f"{{{field}}}" for field in fields if field not in slots}}
+
+    def __call__(self, world: t.Sampler) -> t.Draw:
+        """Draw a task. Raises NothingToDraw."""
+        row: dict[str, Any] = {}
+        self._compute("given", world, row)
+        first, *others = self._drawn(world, row)
+        row |= {name: first[name] for name in first.keys()}  # noqa: SIM118 - a row of sqlite3 iterates over its values
+        if "other" in self._entry:
+            others = [world.rng.choice(self._rows(world, row, self._entry["other"]))]
+        row |= {"other": others[0]} if others else {}
+        self._compute("also", world, row)
+        for column, missing in self._entry["needs"].items():
+            t.skip_if(not row[column], missing)
+        rest = {name: self._fill(self._entry[name], world, row) for name in _REST if name in self._entry}
+        aim = self._entry[self._kind]
+        if self._kind in ("says", "lacks"):
+            aim = {self._kind: aim}
+        blocks = [self._fill(each, world, row) for each in (aim if self._kind == "check" and isinstance(aim, list) else [aim])]
+        way = [step for line in self._way for step in self._steps(line, world, row)]
+        slots = {name: self._fill(text, world, row) for name, text in self._slots.items()}
+        return _MAKE[self._kind](slots, t.all_of(*blocks) if len(blocks) > 1 else blocks[0], way=way, **rest)
+
+    def _drawn(self, world: t.Sampler, row: dict[str, Any]) -> Sequence[Any]:
+        if "source" in self._entry:
+            drawn = self._fill(self._entry["source"], world, row)
+            return drawn if isinstance(drawn, list | tuple) else [drawn]
+        rows = self._rows(world, row, self._entry["query"])
+        return world.rng.sample(rows, 2) if self._entry.get("pair") else [world.rng.choice(rows)]
+
+    def _rows(self, world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
+        other: Any = row.get("other", {})
+        known = {f"other_{name}": other[name] for name in other.keys()}  # noqa: SIM118
+        return world.rows(query, {**row, **known}) if ":" in query else world.rows(query)
+
+    def _compute(self, key: str, world: t.Sampler, row: dict[str, Any]) -> None:
+        for name, value in self._entry[key].items():
+            row[name] = self._fill(value, world, row)
+
+    def _named(self, value: Any) -> Any:
+        """Return a value with what the site's modules call by the names in it."""
+        if isinstance(value, dict):
+            called = next(iter(value), None)
+            if isinstance(value.get(called), list) and called not in self._names and called not in ("column", "rows"):
+                raise t.TaskError(f"templates.toml: {self._name} calls {called}, which no module of its site has")
+            return {key: self._named(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._named(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        whole = _NAME.fullmatch(value)
+        if whole:
+            found = self._find(whole)
+            return found if isinstance(found, str) else _Constant(found)
+        return _NAME.sub(lambda found: str(self._find(found)), value)
+
+    def _find(self, found: re.Match[str]) -> Any:
+        if found[1] not in self._names:
+            raise t.TaskError(f"templates.toml: {self._name} names ${found[1]}, which no module of its site has")
+        return super().get_field(found[1] + found[2], (), self._names)[0]
+
+    def _step(self, line: str) -> tuple[str, list[Any], str]:
+        words, _, thought = line.partition(" -- ")
+        verb, _, rest = words.partition(" ")
+        if verb not in self._names:
+            raise t.TaskError(f"templates.toml: {self._name} has the step {line!r}; expected a verb or a function of its site")
+        return verb, [self._named(each) for each in rest.split(" | ")] if rest else [], thought
+
+    def _steps(self, line: tuple[str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:
+        verb, arguments, thought = line
+        filled = [self._fill(each, world, row) for each in arguments]
+        if verb in _STEPS:
+            return [BUILT_IN[verb](*map(str, filled), self._fill(thought, world, row))]
+        made = self._call(verb, filled, {}, world, row)
+        return made if isinstance(made, list) else [made]
+
+    def _call(self, name: str, arguments: list[Any], keywords: dict[str, Any], world: t.Sampler, row: Mapping[str, Any]) -> Any:
+        function, own, left = self._names[name], {"world": world, "row": row}, iter(arguments)
+        bound: list[Any] = []
+        for parameter in signature(function).parameters.values():
+            if parameter.name in own:
+                bound.append(own[parameter.name])
+            elif parameter.kind is Parameter.VAR_POSITIONAL:
+                bound += left
+            elif parameter.kind is not Parameter.KEYWORD_ONLY:
+                bound += [int(each) if parameter.annotation is int else each for each in islice(left, 1)]
+        return function(*bound, **keywords)
+
+    def _fill(self, value: Any, world: t.Sampler, row: Mapping[str, Any]) -> Any:
+        """Return a text, or what holds texts, with all fields filled and all calls made."""
+        if isinstance(value, str):
+            whole = re.fullmatch(r"\{(\w+(?:\[\w+\])?)\}", value)
+            if whole:
+                return super().get_field(whole[1], (), row)[0]
+            return self.vformat(value, (), row) if "{" in value else value
+        if isinstance(value, _Constant):
+            return value.value
+        if isinstance(value, list):
+            return [self._fill(each, world, row) for each in value]
+        if not isinstance(value, dict) or not value:
+            return value
+        (name, arguments), *_ = value.items()
+        if name in ("sql", "column", "rows"):
+            found = self._rows(world, row, arguments if "SELECT" in arguments else f"SELECT {arguments}")
+            if name == "sql":
+                t.skip_if(not found, arguments)
+                return found[0][0]
+            return [each[0] if name == "column" else list(each) for each in found]
+        (name, arguments), *keywords = ((key, self._fill(each, world, row)) for key, each in value.items())
+        return self._call(name, arguments, dict(keywords), world, row)
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return a column, or the sum of a column and a number."""
+        added = _SUM.fullmatch(field_name)
+        value, key = super().get_field(added[1] if added else field_name, args, kwargs)
+        return (value + float(added[2]) if "." in added[2] else value + int(added[2])) if added else value, key
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a value in the format that a function or a table of that name gives it, or in Python's own."""
+        own = self._names.get(format_spec)
+        return str(own(value) if callable(own) else own[value]) if own is not None else format(value, format_spec)
+
+
+def read_texts(folder: str) -> dict[str, Any]:
+    """Return the texts of a folder of templates by their names: lists, and tables of texts."""
+    return tomllib.loads((_FOLDER / folder / "texts.toml").read_text(encoding="utf-8"))
+
+
+def read_templates(package: ModuleType) -> dict[str, t.Template]:
+    """Return the templates of a folder by name, as its `templates.toml` lists them. Raises TaskError."""
+    folder = package.__name__.rpartition(".")[2]
+    modules = [package, *(import_module(each.name) for each in iter_modules(package.__path__, f"{package.__name__}."))]
+    names = {name: value for module in modules for name, value in vars(module).items()}
+    known: dict[str, t.Template] = {}
+    for name, entry in tomllib.loads((_FOLDER / folder / "templates.toml").read_text(encoding="utf-8")).items():
+        section = {"intent": entry} if isinstance(entry, str) else entry
+        if "way" in section:
+            draw: Callable[[t.Sampler], t.Draw] = Row(name, section, names)
+        elif callable(names.get(name)):
+            draw = names[name]
+        else:
+            raise t.TaskError(f"templates.toml of {folder} names {name}, which no module of {package.__name__} draws")
+        sites = tuple(section.get("sites", (folder,)))
+        known[f"{folder}.{name}"] = t.Template(f"{folder}.{name}", sites, section["intent"], draw)
+    return known
