@@ -6,7 +6,7 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 
 - `intent`, and `sites` where they are others than the folder's;
 - `given`: columns computed before the row is drawn, as in `also`;
-- `query`, or `source`, a call that returns one row or two; with `pair`, two rows of the query are drawn; `other` is the query of a
+- `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other` is the query of a
   second row. Queries name columns that are known as `:column`; texts call the second row `other`, queries `:other_column`;
 - `also`: more columns, one after the other: texts, calls, `{sql = "..."}` for one value, `{column = "..."}` for a list, and
   `{rows = "..."}` for a list of lists;
@@ -64,6 +64,17 @@ def randint(world: t.Sampler, low: int, high: int) -> int:
     return world.rng.randint(low, high)
 
 
+def randrange(world: t.Sampler, start: int, stop: int, step: int) -> int:
+    """Return a number from `start` to before `stop`, in steps."""
+    return world.rng.randrange(start, stop, step)
+
+
+def shuffled(world: t.Sampler, items: list[Any]) -> list[Any]:
+    """Return the items in some order."""
+    world.rng.shuffle(items)
+    return items
+
+
 def without(items: Iterable[Any], item: Any) -> list[Any]:
     """Return the items but one."""
     return [each for each in items if each != item]
@@ -74,6 +85,7 @@ BUILT_IN: Mapping[str, Any] = {
     "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of,
     "difference_of": grounds.difference_of, "turn_pages": ways.turn_pages, "choice": choice, "randint": randint, "without": without,
+    "randrange": randrange, "shuffled": shuffled,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
     "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join,
 }  # fmt: skip
@@ -133,6 +145,8 @@ class Row(Formatter):
         if "source" in self._entry:
             drawn = self._fill(self._entry["source"], world, row)
             return drawn if isinstance(drawn, list | tuple) else [drawn]
+        if "query" not in self._entry:
+            return [{}]
         rows = self._rows(world, row, self._entry["query"])
         return world.rng.sample(rows, 2) if self._entry.get("pair") else [world.rng.choice(rows)]
 
@@ -197,7 +211,7 @@ class Row(Formatter):
     def _fill(self, value: Any, world: t.Sampler, row: Mapping[str, Any]) -> Any:
         """Return a text, or what holds texts, with all fields filled and all calls made."""
         if isinstance(value, str):
-            whole = re.fullmatch(r"\{(\w+(?:\[\w+\])?)\}", value)
+            whole = re.fullmatch(r"\{([\w.\[\]]+)\}", value)
             if whole:
                 return super().get_field(whole[1], (), row)[0]
             return self.vformat(value, (), row) if "{" in value else value

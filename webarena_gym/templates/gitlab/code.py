@@ -48,8 +48,7 @@ def branch_new(world: t.Sampler) -> t.Draw:
         PROJECTS
         + f"SELECT s.*, b.name AS source FROM seen s JOIN branch b USING (project_id) WHERE {MAY_WRITE} ORDER BY branch_id"
     )
-    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
-    branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
+    branch = missing_branch(world)
     before = branches_of(world, row["project_id"])
     source = next(entry for entry in before if entry[0] == row["source"])
     return instruction(

@@ -219,43 +219,6 @@ def busiest_author(world: t.Sampler) -> t.Draw:
     )
 
 
-def oldest_issue(world: t.Sampler) -> t.Draw:
-    """Ask for the issue that has been open longest."""
-    row = world.pick(
-        PLANNING + "SELECT * FROM problem WHERE state = 'opened' GROUP BY project_id HAVING count(*) > 2 ORDER BY project_id"
-    )
-    first, second = world.rows(
-        PLANNING + "SELECT title FROM problem WHERE state = 'opened' AND project_id = ? ORDER BY created_at, issue_id LIMIT 2",
-        row["project_id"],
-    )
-    return question(
-        {"project": row["full_path"]},
-        first["title"],
-        way=[*open_list(ISSUE, row), t.choose("Sort by", "Created date, oldest first"), t.click("Apply")],
-        seen="It comes first now.",
-        wrong=[second["title"]],
-    )
-
-
-def milestone_facts(world: t.Sampler) -> t.Draw:
-    """Ask for the date and the open issues of a milestone."""
-    row = world.pick(
-        PLANNING
-        + """SELECT place.*, m.title, m.due_on, m.state, (
-            SELECT count(*) FROM problem WHERE problem.milestone_id = m.milestone_id AND problem.state = 'opened'
-        ) AS found FROM place JOIN milestone m USING (project_id) WHERE m.due_on IS NOT NULL ORDER BY m.milestone_id"""
-    )
-    shown = day_label(row["due_on"])
-    closed = [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
-    return question(
-        {"milestone": row["title"], "project": row["full_path"]},
-        f"{shown}; {row['found']}",
-        way=[*find_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"]))],
-        seen=f"{row['found']} of its issues are open.",
-        wrong=[f"{shown}; {row['found'] + 1}"],
-    )
-
-
 def sort_label(sort: str) -> str:
     """Return the name of an order of the list."""
     return SORTS[sort][0]
@@ -342,22 +305,6 @@ def issue_label(world: t.Sampler) -> t.Draw:
         {"label": label, "title": row["title"], "project": row["full_path"]},
         names_hold(world, LABELLED, row, [*present, label]),
         way=[*open_item(world, ISSUE, row), t.click("Edit issue"), t.click(label), t.click("Save changes")],
-    )
-
-
-def issue_due_date(world: t.Sampler) -> t.Draw:
-    """Give an issue a due date, or another one."""
-    row = world.pick(OPEN_ONES)
-    due = today(world) + timedelta(days=world.rng.randint(5, 300))
-    return instruction(
-        {"title": row["title"], "project": row["full_path"], "date": f"{due:%B} {due.day}, {due.year}"},
-        column_holds(world, row, "due_on", str(due)),
-        way=[
-            *open_item(world, ISSUE, row),
-            t.click("Edit issue"),
-            t.type_text("Due date (optional)", str(due)),
-            t.click("Save changes"),
-        ],
     )
 
 

@@ -1,6 +1,5 @@
 """Merge requests and reviews, people, to-do items and my settings."""
 
-from datetime import timedelta
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
@@ -26,7 +25,7 @@ from webarena_gym.templates.gitlab import (
     option,
     people_of,
 )
-from webarena_gym.templates.gitlab.issues import my_name, today
+from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 MERGEABLE_BY_ME = f"rank >= {DEVELOPER} AND NOT is_archived"
@@ -254,6 +253,9 @@ PLACES = {
 """Pages of my own: what they are called, where they are, and the way there."""
 
 
+FOLLOWED = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
+
+
 def others(world: t.Sampler) -> list[t.Row]:
     """Return everybody but me."""
     return world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
@@ -268,39 +270,13 @@ def own_place(world: t.Sampler) -> t.Draw:
 
 def people_follow(world: t.Sampler) -> t.Draw:
     """Follow two or three people whom I do not follow yet."""
-    followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
-    present = [row[0] for row in world.rows(followed)]
+    present = [row[0] for row in world.rows(FOLLOWED)]
     chosen = world.rng.sample([row for row in others(world) if row["user_id"] not in present], world.rng.randint(2, 3))
     names = [row["name"] for row in chosen]
     return t.Draw(
         slots={"people": f"{', '.join(names[:-1])} and {names[-1]}"},
-        eval=t.state(followed, expected=[[user_id] for user_id in sorted([*present, *(row["user_id"] for row in chosen)])]),
+        eval=t.state(FOLLOWED, expected=[[user_id] for user_id in sorted([*present, *(row["user_id"] for row in chosen)])]),
         solution=[step for name in names for step in (*open_person(name), t.click("Follow"))] + [t.leave()],
-    )
-
-
-def person_unfollow(world: t.Sampler) -> t.Draw:
-    """Take back a follow."""
-    followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
-    row = world.pick(
-        f"SELECT * FROM user WHERE user_id IN (SELECT followed_id FROM follow WHERE follower_id = {ME}) ORDER BY user_id"
-    )
-    return instruction(
-        {"person": row["name"]},
-        t.state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
-        way=[*open_person(row["name"]), t.click("Unfollow")],
-    )
-
-
-def username_of(world: t.Sampler) -> t.Draw:
-    """Ask for somebody's user name."""
-    rows = others(world)
-    row = world.rng.choice(rows)
-    return question(
-        {"person": row["name"]},
-        row["username"],
-        way=open_person(row["name"]),
-        wrong=[next(other["username"] for other in rows if other is not row)],
     )
 
 
@@ -408,12 +384,6 @@ SNIPPETS = (
 TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked ORDER BY name"
 
 
-def feed_token(world: t.Sampler) -> t.Draw:
-    """Ask for my feed token; there is one draw in a world."""
-    token, other = (world.value("SELECT feed_token FROM user WHERE user_id = ?", user_id) for user_id in (ME, ME + 1))
-    return question({}, token, way=open_settings("Access tokens"), wrong=[other])
-
-
 def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
     """My profile must be what it was, but for these columns; a website may be written with or without https://."""
     site = "rtrim(replace(replace(website, 'https://', ''), 'http://', ''), '/')"
@@ -433,89 +403,4 @@ def status_set(world: t.Sampler) -> t.Draw:
         {"status": status},
         profile_holds(world, status_message=message, is_busy=int(busy)),
         way=[*open_settings(), step, t.click("Update profile settings")],
-    )
-
-
-def website_set(world: t.Sampler) -> t.Draw:
-    """Set the website of my profile."""
-    site = world.rng.choice(SITES)
-    written = world.rng.choice((site, f"https://{site}"))
-    return instruction(
-        {"site": written},
-        profile_holds(world, website=site),
-        way=[*open_settings(), t.type_text("Website (optional)", written), t.click("Update profile settings")],
-    )
-
-
-def profile_set(world: t.Sampler) -> t.Draw:
-    """Change three fields of my profile."""
-    job, company = world.rng.choice(JOBS), world.rng.choice(TEXTS["companies"])
-    town = world.rng.choice(("Lisbon", "Tromsø", "Kyoto", "Valparaíso", "Nairobi"))
-    return instruction(
-        {"job": job, "company": company, "town": town},
-        profile_holds(world, job_title=job, organization=company, location=town),
-        way=[
-            *open_settings(),
-            t.type_text("Location (optional)", town),
-            t.type_text("Job title (optional)", job),
-            t.type_text("Organization (optional)", company),
-            t.click("Update profile settings"),
-        ],
-    )
-
-
-def token_revoke(world: t.Sampler) -> t.Draw:
-    """Revoke one of my tokens."""
-    names = [row["name"] for row in world.rows(TOKENS)]
-    t.skip_if(not names, "a token of mine")
-    name = world.rng.choice(names)
-    return instruction(
-        {"name": name},
-        t.state(TOKENS, expected=[[other] for other in names if other != name]),
-        way=[*open_settings("Access tokens"), t.click(f"Revoke {name}")],
-    )
-
-
-def token_create(world: t.Sampler) -> t.Draw:
-    """Make a token with one scope and a last day."""
-    name = world.rng.choice(("ci runner", "mirror job", "phone app", "backup script", "dashboard widget"))
-    scope, meaning = world.rng.choice((("read_api", "read access to the API"), ("read_user", "read access to your profile")))
-    ends = today(world) + timedelta(days=world.rng.randint(20, 300))
-    return instruction(
-        {"name": name, "scope": scope, "date": f"{ends:%B} {ends.day}, {ends.year}"},
-        t.state(
-            f"SELECT name, scopes, expires_on FROM access_token WHERE user_id = {ME} AND token_id > ? AND NOT is_revoked",
-            world.value("SELECT max(token_id) FROM access_token"),
-            expected=[[name, scope, str(ends)]],
-        ),
-        way=[
-            *open_settings("Access tokens"),
-            t.type_text("Token name", name),
-            t.type_text("Expiration date (optional)", str(ends)),
-            t.click(f"{scope}: {meaning}"),
-            t.click("Create personal access token"),
-        ],
-    )
-
-
-def snippet_create(world: t.Sampler) -> t.Draw:
-    """Store a snippet."""
-    title, file_name, content = world.rng.choice(SNIPPETS)
-    visibility = world.rng.choice(("public", "internal", "private"))
-    snippet_id = world.value("SELECT coalesce(max(snippet_id), 0) + 1 FROM snippet")
-    expected = [[ME, title, file_name, content, visibility]]
-    return instruction(
-        {"visibility": visibility, "title": title, "file": file_name, "content": content},
-        t.all_of(
-            t.at_url(f"__GITLAB__/-/snippets/{snippet_id}"),
-            new_rows(world, "snippet", "author_id, title, file_name, trim(content), visibility", expected),
-        ),
-        way=[
-            t.click("New snippet"),
-            t.type_text("Title", title),
-            t.type_text("File name (optional)", file_name),
-            t.type_text("Content", content),
-            t.click(visibility.capitalize()),
-            t.click("Create snippet"),
-        ],
     )

@@ -10,11 +10,9 @@ from webarena_gym.sites.map.site import capital
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map import (
-    LANDMARKS,
     MARGIN,
     PER_PAGE,
     SEARCH_BOX,
-    TEXTS,
     open_nearby,
     open_place,
     open_route,
@@ -38,46 +36,11 @@ DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
 
 
-def one_fact(row: t.Row, column: str, other: t.Row) -> t.Draw:
-    """Return a question that one line of a place's page answers; another place's line is a wrong answer."""
-    return question(
-        {"place": row["name"]},
-        row[column],
-        way=open_place(row["name"]),
-        seen=f"The page says {row[column]}.",
-        wrong=[other[column]],
-    )
-
-
 def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
     """Return two places that differ in a column. Raises NothingToDraw."""
     first, second = world.rng.sample(places(world, f"({where}) AND label = name"), 2)
     t.skip_if(first[column] == second[column], "two that differ")
     return [first, second]
-
-
-def place_address(world: t.Sampler) -> t.Draw:
-    """Ask for an address."""
-    row, other = two_places(world)
-    return one_fact(row, "address", other)
-
-
-def place_postcode(world: t.Sampler) -> t.Draw:
-    """Ask for the postcode of a landmark."""
-    row, other = two_places(world, LANDMARKS, "postcode")
-    return one_fact(row, "postcode", other)
-
-
-def place_phone(world: t.Sampler) -> t.Draw:
-    """Ask for a telephone number."""
-    row, other = two_places(world, "phone != ''")
-    return one_fact(row, "phone", other)
-
-
-def place_website(world: t.Sampler) -> t.Draw:
-    """Ask for a website; it is not always what the name would make one guess."""
-    row, other = two_places(world, "website != ''")
-    return one_fact(row, "website", other)
 
 
 def place_hours(world: t.Sampler) -> t.Draw:
@@ -106,32 +69,6 @@ def closing_time(world: t.Sampler) -> t.Draw:
         way=open_place(row["name"]),
         seen=f"It is open {row[column]}.",
         wrong=[opens],
-    )
-
-
-def larger_town(world: t.Sampler) -> t.Draw:
-    """Compare the populations of two towns of one kind."""
-    kind = world.rng.choice(("city", "town", "village"))
-    first, second = world.rng.sample([row for row in world.rows(TOWNS) if row["kind"] == kind], 2)
-    larger, smaller = sorted((first, second), key=lambda row: -row["population"])
-    return question(
-        {"first": first["name"], "second": second["name"]},
-        larger["name"],
-        way=[*open_place(first["name"]), *open_place(second["name"], f"{first['name']} has {first['population']:,}.")],
-        seen=f"{second['name']} has {second['population']:,}.",
-        wrong=[smaller["name"]],
-    )
-
-
-def state_borders(world: t.Sampler) -> t.Draw:
-    """Ask for a state's neighbours."""
-    states = {row["state_id"]: row["name"] for row in world.rows("SELECT * FROM state ORDER BY state_id")}
-    chosen = world.rng.choice(list(states))
-    rows = world.rows("SELECT neighbour_id FROM state_border WHERE state_id = ? ORDER BY 1", chosen)
-    names = [states[row["neighbour_id"]] for row in rows]
-    others = [name for key, name in states.items() if key != chosen]
-    return question(
-        {"state": states[chosen]}, ", ".join(names), way=open_place(states[chosen]), wrong=[names[0], ", ".join(others)]
     )
 
 
@@ -273,19 +210,6 @@ def last_page(world: t.Sampler) -> t.Draw:
     )
 
 
-def saved_page(world: t.Sampler) -> t.Draw:
-    """Open one of my saved places."""
-    mine = "EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = 1)"
-    row = some_place(world, mine)
-    same = places(world, f"{mine} AND category = ? AND town_id = ?", row["category"], row["town_id"])
-    t.skip_if(len(same) > 1, "a saved place of its own kind")
-    return visit(
-        {"kind": row["category"], "town": row["town"]},
-        f"__MAP__/place/{row['place_id']}",
-        way=[t.click("Saved places"), t.click(row["name"])],
-    )
-
-
 ME = 1  # the mapper who is signed in when a task starts
 NOTES_PER_PAGE = 15
 SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
@@ -317,21 +241,6 @@ def forget_kind(world: t.Sampler) -> t.Draw:
         {"kind": kind},
         saved_are({key: note for key, note in saved(world).items() if key not in gone}),
         way=[t.click("Saved places"), *(t.click(f"Remove {row['name']}") for row in rows)],
-    )
-
-
-def add_note(world: t.Sampler) -> t.Draw:
-    """Put a note on the map at a place."""
-    row, text = some_place(world, "1"), world.rng.choice(TEXTS["faults"])
-    total = world.value("SELECT count(*) FROM map_note")
-    return instruction(
-        {"place": row["name"], "text": text},
-        t.state(
-            "SELECT user_id, latitude, longitude, text, status FROM map_note ORDER BY note_id LIMIT -1 OFFSET ?",
-            total,
-            expected=[[ME, row["latitude"], row["longitude"], text, "open"]],
-        ),
-        way=[*open_place(row["name"]), t.click("Add a note here"), t.type_text("Note", text), t.click("Add note")],
     )
 
 

@@ -97,24 +97,6 @@ def newsletter_switch(world: t.Sampler) -> t.Draw:
     )
 
 
-def newsletter_subscribe(world: t.Sampler) -> t.Draw:
-    """Enter the address of somebody who has no account."""
-    row = world.pick("SELECT DISTINCT firstname, lastname FROM order_address ORDER BY firstname, lastname")
-    email = f"{row['firstname']}.{row['lastname']}@example.net".lower()
-    subscribed = "SELECT count(*) FROM newsletter_subscriber WHERE status = 'Subscribed'"
-    total = world.value(subscribed)
-    return instruction(
-        {"email": email},
-        t.state(
-            f"SELECT status, ({subscribed}) FROM newsletter_subscriber WHERE email = ?",
-            email,
-            expected=[["Subscribed", total + 1]],
-        ),
-        way=[t.type_text("Email for our newsletter", email), t.click("Subscribe")],
-        seen="The shop thanks for the subscription.",
-    )
-
-
 def rename(world: t.Sampler) -> t.Draw:
     """Change the first or the last name of the account."""
     me = world.rows(f"SELECT firstname, lastname, email FROM customer WHERE customer_id = {ME}")[0]

@@ -6,7 +6,7 @@ from webarena_gym.answers import matches
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import difference_of, says
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping import (
     GOODS,
@@ -15,29 +15,11 @@ from webarena_gym.templates.shopping import (
     open_account,
     open_category,
     open_product,
-    open_reviews,
     sort_by_price,
 )
 from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
-
-
-def product_stock(world: t.Sampler) -> t.Draw:
-    """Ask whether something can be bought; both answers are as likely."""
-    is_salable = world.rng.randrange(2)
-    row = world.pick(GOODS + "SELECT name FROM goods WHERE is_salable = ? ORDER BY product_id", is_salable)
-    seen = "It is in stock." if is_salable else "The page says that it is out of stock."
-    return question(
-        {"product": row["name"]},
-        YES_NO[is_salable],
-        way=open_product(row["name"]),
-        seen=seen,
-        wrong=[YES_NO[1 - is_salable]],
-        ground=says("In stock" if is_salable else "Out of stock"),
-        yes=["in stock", "available"],
-        no=["out of stock", "sold out", "unavailable"],
-    )
 
 
 def product_attribute(world: t.Sampler) -> t.Draw:
@@ -56,54 +38,6 @@ def product_attribute(world: t.Sampler) -> t.Draw:
         eval=t.answer(fuzzy_match=row["value"]),
         solution=[*open_product(row["product"]), t.leave(row["value"], f"{row['name']}: {row['value']}.")],
         wrong_answers=[other["value"] for other in others if not matches(row["value"], other["value"])][:2],
-    )
-
-
-def product_options(world: t.Sampler) -> t.Draw:
-    """Ask for the values of an option."""
-    row = world.pick(
-        GOODS
-        + """SELECT g.name, o.title, o.option_id FROM goods g JOIN product_option o USING (product_id)
-        WHERE is_salable ORDER BY option_id"""
-    )
-    values = world.rows("SELECT label FROM product_option_value WHERE option_id = ? ORDER BY position", row["option_id"])
-    labels = [value["label"] for value in values]
-    return question(
-        {"product": row["name"], "option": row["title"]},
-        ", ".join(labels),
-        way=open_product(row["name"]),
-        seen=f"The list of {row['title']} has {len(labels)} entries.",
-        wrong=[", ".join(labels[1:])],
-    )
-
-
-def product_saving(world: t.Sampler) -> t.Draw:
-    """Ask for the difference of two prices."""
-    row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods WHERE cents < price_cents ORDER BY product_id")
-    now, before, saved = (money(cents) for cents in (row["cents"], row["price_cents"], row["price_cents"] - row["cents"]))
-    return question(
-        {"product": row["name"]},
-        saved,
-        way=[t.search(SEARCH_BOX, row["name"])],
-        seen=f"{before} before, {now} now: {saved} less.",
-        wrong=[money(row["price_cents"] - row["cents"] + 100), now],
-        ground=difference_of([before], [now]),
-    )
-
-
-def cheaper_of_two(world: t.Sampler) -> t.Draw:
-    """Compare two products of one category."""
-    first, second = two_of_a_category(world)
-    cheap, dear = sorted((first, second), key=lambda row: int(row["cents"]))
-    return question(
-        {"first": first["name"], "second": second["name"]},
-        cheap["name"],
-        way=[
-            t.search(SEARCH_BOX, first["name"]),
-            t.search(SEARCH_BOX, second["name"], f"The first costs {money(first['cents'])}."),
-        ],
-        seen=f"The second costs {money(second['cents'])}, so the {cheap['name']} is cheaper.",
-        wrong=[dear["name"]],
     )
 
 
@@ -259,27 +193,6 @@ def another_reviewer(world: t.Sampler, row: t.Row) -> str:
 def search_words(row: t.Row) -> str:
     """Return what a product is, without its brand and in small letters."""
     return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
-
-
-def unhappy_reviewers(world: t.Sampler) -> t.Draw:
-    """Ask for all who were not content with a product."""
-    stars = world.rng.choice((2, 3))
-    row = world.pick(
-        SAID
-        + """SELECT g.product_id, g.name, g.reviews FROM goods g JOIN said s USING (product_id)
-        WHERE g.reviews <= ? GROUP BY product_id HAVING sum(s.stars <= ?) BETWEEN 2 AND 4 ORDER BY product_id""",
-        PER_PAGE,
-        stars,
-    )
-    reviews = reviews_of(world, row)
-    names = [review["nickname"] for review in reviews if review["stars"] <= stars]
-    return question(
-        {"product": row["name"], "stars": stars},
-        ", ".join(names),
-        way=[*open_reviews(row), *turn_pages(world, len(reviews) - 1, PER_PAGE, "There are more on the next page.")],
-        seen=f"{len(names)} of {len(reviews)} gave {stars} stars or fewer.",
-        wrong=[", ".join(names[1:])],
-    )
 
 
 ROOMS = {

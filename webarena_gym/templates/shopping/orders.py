@@ -31,41 +31,6 @@ def any_order(world: t.Sampler) -> t.Row:
     return world.pick(MINE + "SELECT * FROM mine ORDER BY order_id")
 
 
-def order_content(world: t.Sampler) -> t.Draw:
-    """Ask for all products of an order."""
-    row = world.pick(
-        MINE
-        + """SELECT m.* FROM mine m JOIN order_item i USING (order_id)
-        GROUP BY order_id HAVING count(*) BETWEEN 2 AND 4 ORDER BY order_id"""
-    )
-    items = world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
-    names = "; ".join(item["name"] for item in items)
-    return question(
-        {"number": row["increment_id"]},
-        names,
-        way=open_order(world, row),
-        seen=f"The order has {len(items)} lines.",
-        wrong=[items[0]["name"]],
-    )
-
-
-def order_quantity(world: t.Sampler) -> t.Draw:
-    """Ask how many of one product were ordered; more than one is as likely as one."""
-    condition = world.rng.choice(("= 1", "> 1"))
-    row = world.pick(
-        MINE
-        + f"""SELECT m.*, i.name, i.qty_ordered AS quantity FROM mine m JOIN order_item i USING (order_id)
-        WHERE i.qty_ordered {condition} ORDER BY item_id"""
-    )
-    quantity = row["quantity"]
-    return question(
-        {"number": row["increment_id"], "product": row["name"]},
-        quantity,
-        way=open_order(world, row),
-        seen=f"Ordered: {quantity}.",
-    )
-
-
 def order_discount(world: t.Sampler) -> t.Draw:
     """Ask for the discount of an order; none is as likely as some."""
     condition = world.rng.choice(("= 0", "> 0"))

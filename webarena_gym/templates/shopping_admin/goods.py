@@ -1,7 +1,6 @@
 """Products: facts about them, changes of prices, stock, texts and options, and what customers think of them."""
 
 import re
-from typing import Any
 
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping_admin.grids import written_cents
@@ -13,13 +12,11 @@ from webarena_gym.templates.shopping_admin import (
     KEYWORD,
     PRODUCTS,
     TEXTS,
-    a_month,
     becomes,
     filtered,
     open_menu,
     open_product,
     others_stay,
-    typed,
 )
 from webarena_gym.templates.ways import impossible, instruction, question
 
@@ -39,43 +36,12 @@ def product_missing(world: t.Sampler) -> t.Draw:
     )
 
 
-def products_by_stock(world: t.Sampler) -> t.Draw:
-    """Ask which products are about to run out."""
-    row = world.pick(
-        "SELECT quantity, count(*) AS n FROM product WHERE quantity BETWEEN 1 AND 25 GROUP BY 1 HAVING n <= 6 ORDER BY 1"
-    )
-    quantity = row["quantity"]
-    skus = [found["sku"] for found in world.rows("SELECT sku FROM product WHERE quantity = ? ORDER BY sku", quantity)]
-    other = world.value("SELECT sku FROM product WHERE quantity > ? ORDER BY quantity", quantity)
-    listed = ", ".join(skus)
-    return question(
-        {"quantity": quantity},
-        listed,
-        way=[
-            *open_menu("Catalog", "Products"),
-            *filtered(t.type_text("Quantity from", str(quantity)), t.type_text("Quantity to", str(quantity))),
-        ],
-        seen=f"The products with a quantity of {quantity} have the SKUs {listed}.",
-        wrong=[", ".join([*skus[1:], other])],
-    )
-
-
 NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas Apron", "Desk Bell", "Puzzle Mat", "Rain Gauge")
 
 
 def a_product(world: t.Sampler, condition: str = "1") -> t.Row:
     """Draw one of the products that meet a condition."""
     return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
-
-
-def change_form(product: t.Row, *steps: Step, seen: str) -> list[Step]:
-    """Return the steps that change a product in its form."""
-    return [*open_product(product["name"]), *steps, t.click("Save"), t.leave("", seen)]
-
-
-def edited(world: t.Sampler, row: t.Row, slots: dict[str, Any], change: Step, *, seen: str, **values: object) -> t.Draw:
-    """Return a draw that makes one change in a product's form. The product must get these values, and no other may change."""
-    return t.Draw(slots, becomes(world, PRODUCTS, row["sku"], **values), change_form(row, change, seen=seen))
 
 
 def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
@@ -89,60 +55,6 @@ def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
     ]
 
 
-def disable_product(world: t.Sampler) -> t.Draw:
-    """Take a product out of the shop."""
-    row = a_product(world, "is_enabled")
-    return edited(
-        world,
-        row,
-        {"product": row["name"]},
-        t.click("Enable Product", "It is still enabled."),
-        seen="The product is disabled.",
-        is_enabled=0,
-    )
-
-
-def add_quantity(world: t.Sampler) -> t.Draw:
-    """Add to how many the shop has of a product."""
-    row, count = a_product(world, "is_in_stock AND quantity > 0"), world.rng.randint(3, 40)
-    quantity = row["quantity"] + count
-    return edited(
-        world,
-        row,
-        {"count": count, "product": row["name"]},
-        t.type_text("Quantity", str(quantity), f"{row['quantity']} and {count} are {quantity}."),
-        seen=f"The quantity is {quantity} now.",
-        quantity=quantity,
-    )
-
-
-def out_of_stock(world: t.Sampler) -> t.Draw:
-    """Stop the sale of a product."""
-    row = a_product(world, "is_in_stock")
-    return edited(
-        world,
-        row,
-        {"product": row["name"]},
-        t.choose("Stock Status", "Out of Stock"),
-        seen="The product is out of stock.",
-        is_in_stock=0,
-    )
-
-
-def set_price(world: t.Sampler) -> t.Draw:
-    """Set a product's regular price."""
-    row = a_product(world, "special_price_cents IS NULL")
-    cents = row["price_cents"] + world.rng.choice((-1, 1)) * world.rng.randrange(25, min(row["price_cents"], 1000), 25)
-    return edited(
-        world,
-        row,
-        {"product": row["name"], "price": money(cents)},
-        t.type_text("Price", written_cents(cents)),
-        seen=f"The price is {money(cents)} now.",
-        price_cents=cents,
-    )
-
-
 def move_price(world: t.Sampler) -> t.Draw:
     """Raise or lower a product's regular price by an amount of money or by some percent."""
     row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
@@ -151,43 +63,15 @@ def move_price(world: t.Sampler) -> t.Draw:
     amount = old * percent // 100 if is_percent else world.rng.randint(1, 8) * 100
     change, sign = world.rng.choice((("Raise", 1), ("Lower", -1)))
     cents = old + sign * amount
-    return edited(
-        world,
-        row,
+    return instruction(
         {"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
-        t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
+        becomes(world, PRODUCTS, row["sku"], price_cents=cents),
+        way=[
+            *open_product(row["name"]),
+            t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
+            t.click("Save"),
+        ],
         seen=f"The price is {money(cents)} now.",
-        price_cents=cents,
-    )
-
-
-def set_special_price(world: t.Sampler) -> t.Draw:
-    """Give a product a sale price."""
-    row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
-    cents = row["price_cents"] - world.rng.randrange(100, 900, 50)
-    return edited(
-        world,
-        row,
-        {"product": row["name"], "price": money(cents)},
-        t.type_text("Special Price", written_cents(cents)),
-        seen=f"The sale price is {money(cents)}.",
-        special_price_cents=cents,
-    )
-
-
-def extend_description(world: t.Sampler) -> t.Draw:
-    """Change a product's text; its form must show the old text and the new one."""
-    row, sentence = a_product(world, "length(description) < 300"), world.rng.choice(TEXTS["sentences"])
-    text = f"{row['description']} {sentence}"
-    form = f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"
-    return t.Draw(
-        slots={"sentence": sentence, "product": row["name"]},
-        eval=t.all_of(
-            t.page_shows(form, "#description", exact_match=text), becomes(world, PRODUCTS, row["sku"], description=text)
-        ),
-        solution=change_form(
-            row, t.type_text("Description", text, "The old text stays."), seen="The description is longer now."
-        ),
     )
 
 
@@ -252,7 +136,7 @@ def add_product(world: t.Sampler) -> t.Draw:
     )
 
 
-_REVIEWED = """
+REVIEWED = """
 WITH reviewed AS (
     SELECT p.product_id, p.name, p.sku FROM product p
     WHERE (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1
@@ -273,28 +157,13 @@ def open_reviews(product: str) -> list[Step]:
 def latest_review(world: t.Sampler) -> t.Row:
     """Draw a product with several reviews, and return its newest review."""
     product = world.pick(
-        _REVIEWED
+        REVIEWED
         + "SELECT product_id FROM reviewed JOIN review USING (product_id) GROUP BY product_id HAVING count(*) > 1 ORDER BY 1"
     )
     return world.rows(
         "SELECT r.*, name FROM review r JOIN product USING (product_id) WHERE product_id = ? ORDER BY r.created_at DESC",
         product["product_id"],
     )[0]
-
-
-def reviews_of_month(world: t.Sampler) -> t.Draw:
-    """Ask for a count by dates."""
-    month = a_month(world, "review")
-    count = world.value("SELECT count(*) FROM review WHERE substr(created_at, 1, 7) = ?", month.key)
-    return question(
-        {"month": month.name},
-        count,
-        way=[
-            *open_menu("Marketing", "All Reviews"),
-            *filtered(t.type_text("Created from", typed(month.first)), t.type_text("Created to", typed(month.last))),
-        ],
-        seen=f"{count} records were found.",
-    )
 
 
 def reviews_with_word(world: t.Sampler) -> t.Draw:
@@ -309,58 +178,4 @@ def reviews_with_word(world: t.Sampler) -> t.Draw:
         count,
         way=[*open_menu("Marketing", "All Reviews"), *filtered(t.type_text("Review", word))],
         seen=f"{count} records were found.",
-    )
-
-
-def latest_rating(world: t.Sampler) -> t.Draw:
-    """Ask for a rating, which only the form of the review shows."""
-    row = latest_review(world)
-    rating = str(row["rating"])
-    return question(
-        {"product": row["name"]},
-        rating,
-        way=[*open_reviews(row["name"]), t.click("Edit", "The newest review stands first.")],
-        seen=f"The rating is {stars(row['rating'])}.",
-        wrong=[str(row["rating"] % 5 + 1)],
-    )
-
-
-def reviewers_by_rating(world: t.Sampler) -> t.Draw:
-    """Ask who has given a product a certain rating."""
-    row = world.pick(
-        _REVIEWED
-        + """SELECT product_id, name, rating FROM reviewed JOIN review USING (product_id) GROUP BY product_id, rating
-        HAVING count(*) BETWEEN 2 AND 4 AND count(DISTINCT nickname) = count(*) ORDER BY product_id, rating"""
-    )
-    rows = world.rows(
-        "SELECT nickname, rating = ? AS is_wanted FROM review WHERE product_id = ? ORDER BY created_at DESC",
-        row["rating"],
-        row["product_id"],
-    )
-    names = [found["nickname"] for found in rows if found["is_wanted"]]
-    listed = ", ".join(names)
-    return question(
-        {"product": row["name"], "stars": stars(row["rating"])},
-        listed,
-        way=[*open_reviews(row["name"]), *filtered(t.choose("Rating", stars(row["rating"])))],
-        seen=f"The reviews with {stars(row['rating'])} are by {listed}.",
-        wrong=[names[0]],
-    )
-
-
-def average_rating(world: t.Sampler) -> t.Draw:
-    """Ask for a figure of the report about reviews by products."""
-    row = world.pick(
-        _REVIEWED
-        + """SELECT name, round(avg(rating), 2) AS average FROM reviewed JOIN review USING (product_id)
-        GROUP BY product_id HAVING count(*) > 2 ORDER BY product_id"""
-    )
-    average = str(row["average"])
-    t.skip_if(average == "5.0", row["name"])
-    return question(
-        {"product": row["name"]},
-        average,
-        way=[*open_menu("Reports", "Reviews By Products"), *filtered(t.type_text("Product", row["name"]))],
-        seen=f"The average rating is {average}.",
-        wrong=[str(round(row["average"] - 0.5, 2))],
     )

@@ -1,7 +1,5 @@
 """Reviews, price rules, search terms and the newsletter; customers, the shop's pages, its theme and its settings."""
 
-from typing import Any
-
 from webarena_gym.sites.country.texts import long_date, money
 from webarena_gym.sites.shopping_admin.grids import written_cents
 from webarena_gym.sites.shopping_admin.views.customers import APPLY
@@ -9,9 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin import (
-    CUSTOMER_ADDRESSES,
     CUSTOMER_NAMES,
-    CUSTOMERS,
     KEYWORD,
     PER_PAGE,
     REVIEWS,
@@ -26,7 +22,7 @@ from webarena_gym.templates.shopping_admin import (
     vanish,
 )
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES as PEOPLE
-from webarena_gym.templates.shopping_admin.orders import STREETS, an_address, enter_address
+from webarena_gym.templates.shopping_admin.orders import STREETS
 from webarena_gym.templates.ways import impossible, instruction, nth, question, turn_pages
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
@@ -48,27 +44,6 @@ def last_word(name: str) -> str:
 def tick(rows: list[t.Row], key: str, action: str) -> list[Step]:
     """Return the steps that do something with several rows of the list on this page."""
     return [*[t.click(f"Select {row[key]}") for row in rows], t.choose("Actions", action), t.click("Submit")]
-
-
-def moderate(world: t.Sampler, status: str, seen: str) -> t.Draw:
-    """Return a draw in which the status of a pending review is set."""
-    row = world.pick(PENDING)
-    return instruction(
-        {"nickname": row["nickname"], "product": row["name"]},
-        becomes(world, REVIEWS, row["review_id"], status=status),
-        way=[*open_pending(row), t.choose("Status", status), t.click("Save Review")],
-        seen=seen,
-    )
-
-
-def approve_review(world: t.Sampler) -> t.Draw:
-    """Publish a review."""
-    return moderate(world, "Approved", "The review is approved.")
-
-
-def reject_review(world: t.Sampler) -> t.Draw:
-    """Refuse a review, without deleting it."""
-    return moderate(world, "Not Approved", "The review is not approved.")
 
 
 def delete_reviews_of(world: t.Sampler) -> t.Draw:
@@ -113,10 +88,10 @@ def judge_reviews_of(world: t.Sampler) -> t.Draw:
     )
 
 
-def rule_form(world: t.Sampler, rule: t.Row) -> list[Step]:
+def rule_form(world: t.Sampler, row: t.Row) -> list[Step]:
     """Return the steps to the form of a cart price rule; the newest stands first in the list."""
-    place = world.value("SELECT count(*) FROM cart_rule WHERE rule_id > ?", rule["rule_id"])
-    return [*open_menu("Marketing", "Cart Price Rules"), t.click(nth("Edit", place), f"This is the rule {rule['name']}.")]
+    place = world.value("SELECT count(*) FROM cart_rule WHERE rule_id > ?", row["rule_id"])
+    return [*open_menu("Marketing", "Cart Price Rules"), t.click(nth("Edit", place), f"This is the rule {row['name']}.")]
 
 
 def create_rule(world: t.Sampler) -> t.Draw:
@@ -151,21 +126,6 @@ def create_rule(world: t.Sampler) -> t.Draw:
             t.click("Save", "The rule is active from the start."),
         ],
         seen="The rule is in the list.",
-    )
-
-
-def switch_rule(world: t.Sampler) -> t.Draw:
-    """Activate a rule that is not active, or the other way round; a world has eight rules."""
-    row = world.pick("SELECT * FROM cart_rule ORDER BY rule_id")
-    return instruction(
-        {"verb": "Deactivate" if row["is_active"] else "Activate", "name": row["name"]},
-        becomes(world, RULES, row["name"], is_active=1 - row["is_active"]),
-        way=[
-            *rule_form(world, row),
-            t.click("Active", "It is active." if row["is_active"] else "It is not active."),
-            t.click("Save"),
-        ],
-        seen="The status has changed.",
     )
 
 
@@ -213,87 +173,9 @@ def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
     return world.pick(PEOPLE + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
 
 
-def customer_and_group(world: t.Sampler) -> tuple[t.Row, str]:
-    """Draw a customer, and a group that the customer is not in."""
-    row = a_customer(world)
-    return row, world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-
-
-def edit_customer(row: t.Row, change: Step) -> list[Step]:
-    """Return the steps that make one change to a customer's account."""
-    return [*open_customer(row["name"], "Account Information"), change, t.click("Save Customer")]
-
-
 def a_phone(world: t.Sampler) -> str:
     """Draw a phone number."""
     return f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
-
-
-def edited(row: t.Row, slots: dict[str, Any], check: dict[str, Any], change: Step) -> t.Draw:
-    """Return a draw that makes one change in a customer's form."""
-    return instruction({"customer": row["name"], **slots}, check, way=edit_customer(row, change), seen="The customer is saved.")
-
-
-def change_email(world: t.Sampler) -> t.Draw:
-    """Give a customer another e-mail address."""
-    row = a_customer(world)
-    email = f"{row['lastname']}.{world.rng.randint(100, 999)}@example.net".lower()
-    return edited(
-        row, {"email": email}, becomes(world, CUSTOMERS, row["customer_id"], email=email), t.type_text("Email", email)
-    )
-
-
-def change_lastname(world: t.Sampler) -> t.Draw:
-    """Give a customer another name."""
-    row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
-    return edited(
-        row,
-        {"lastname": lastname},
-        becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
-        t.type_text("Last Name", lastname),
-    )
-
-
-def change_group(world: t.Sampler) -> t.Draw:
-    """Put a customer into another group."""
-    row, group = customer_and_group(world)
-    return edited(
-        row, {"group": group}, becomes(world, CUSTOMERS, row["customer_id"], group_name=group), t.choose("Group", group)
-    )
-
-
-def change_group_and_list(world: t.Sampler) -> t.Draw:
-    """Put a customer into another group, and open a filtered list."""
-    row, group = customer_and_group(world)
-    return instruction(
-        {"customer": row["name"], "group": group},
-        t.all_of(
-            becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-            t.at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
-        ),
-        way=[
-            *edit_customer(row, t.choose("Group", group)),
-            *open_menu("Customers", "All Customers"),
-            *filtered(t.choose("Group", group)),
-        ],
-        seen="The list shows the customers of the group.",
-    )
-
-
-def move_customer(world: t.Sampler) -> t.Draw:
-    """Change a customer's only address."""
-    row = world.pick(
-        """SELECT max(address_id) AS address_id, c.firstname || ' ' || c.lastname AS name
-           FROM customer c JOIN customer_address USING (customer_id)
-           GROUP BY customer_id HAVING count(*) = 1 ORDER BY customer_id"""
-    )
-    place = an_address(world)
-    return instruction(
-        {"customer": row["name"], **place},
-        becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
-        way=[*open_customer(row["name"], "Addresses"), t.click("Edit"), *enter_address(place)],
-        seen="The address is saved.",
-    )
 
 
 PAGE_FORMS = """SELECT *, 'Edit' || iif(place > 1, ' [' || place || ']', '') AS edit
@@ -336,19 +218,6 @@ def change_setting(world: t.Sampler) -> t.Draw:
 GROUPS = ("General", "Wholesale", "Retailer")
 
 
-def customer_by_phone(world: t.Sampler) -> t.Draw:
-    """Ask who has a phone number, which stands in the list of customers."""
-    rows = world.rows(CUSTOMER_NAMES + "SELECT * FROM people WHERE telephone IS NOT NULL ORDER BY customer_id")
-    row, other = world.rng.sample(rows, 2)
-    return question(
-        {"phone": row["telephone"]},
-        f"{row['name']}, {row['email']}",
-        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, row["telephone"])],
-        seen=f"The only one with {row['telephone']} is {row['name']}, {row['email']}.",
-        wrong=[f"{other['name']}, {other['email']}"],
-    )
-
-
 def customer_missing(world: t.Sampler) -> t.Draw:
     """Ask for a phone number that nobody has."""
     taken = world.pick("SELECT telephone FROM customer_address ORDER BY address_id")["telephone"]
@@ -379,25 +248,4 @@ def customer_last_order(world: t.Sampler) -> t.Draw:
         way=open_customer(row["name"]),
         seen=f"The last order is of {day}.",
         wrong=[next(other for other in (long_date(row["latest"]) for row in rows) if other != day)],
-    )
-
-
-def customer_newsletter(world: t.Sampler) -> t.Draw:
-    """Ask about a subscription; both answers are as likely."""
-    wanted = world.rng.choice(("Yes", "No"))
-    row = world.pick(
-        """SELECT firstname || ' ' || lastname AS name, coalesce(s.status, 'Not Subscribed') AS status
-           FROM customer c LEFT JOIN newsletter_subscriber s ON s.email = c.email
-           WHERE (s.status IS 'Subscribed') = ? ORDER BY 1""",
-        wanted == "Yes",
-    )
-    return question(
-        {"customer": row["name"]},
-        wanted,
-        way=open_customer(row["name"]),
-        seen=f"Under Newsletter the page says {row['status']}.",
-        wrong=["No" if wanted == "Yes" else "Yes"],
-        ground=says(row["status"]),
-        yes=["subscribed", "a subscriber"],
-        no=["unsubscribed"],
     )

@@ -4,12 +4,9 @@ from webarena_gym.sites.country.texts import long_date, money
 from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.shopping_admin.views.orders import CARRIERS
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import difference_of, lacks, says, sum_of
+from webarena_gym.tasks.grounds import difference_of, lacks, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin import (
-    EVERYTHING,
-    KEYWORD,
-    ORDER_ADDRESSES,
     ORDERS,
     STATUSES,
     TEXTS,
@@ -18,83 +15,15 @@ from webarena_gym.templates.shopping_admin import (
     filtered,
     open_customer,
     open_menu,
-    open_order,
     others_stay,
 )
-from webarena_gym.templates.ways import impossible, instruction, nth, question
+from webarena_gym.templates.ways import instruction, nth, question
 
 
 def missing_number(world: t.Sampler, table: str) -> str:
     """Draw a number that no document of a table has yet."""
     last = world.value(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}")
     return f"{last + world.rng.randint(40, 900):09d}"
-
-
-def order_status(world: t.Sampler) -> t.Draw:
-    """Ask for the status of an order; each status is as likely."""
-    status = world.rng.choice(list(STATUSES))
-    row = an_order(world, f"status = '{status}'")
-    label, wrong = STATUSES[status], world.rng.choice([text for key, text in STATUSES.items() if key != status])
-    return question(
-        {"number": row["increment_id"]}, label, way=open_order(row), seen=f"The order status is {label}.", wrong=[wrong]
-    )
-
-
-def order_missing(world: t.Sampler) -> t.Draw:
-    """Ask for an order that the shop does not have."""
-    number = missing_number(world, "sales_order")
-    return impossible(
-        {"number": number},
-        says("0 results"),
-        way=[t.search(EVERYTHING, number)],
-        seen=f"Nothing was found, so there is no order {number}.",
-        wrong=["Complete"],
-    )
-
-
-def invoice_missing(world: t.Sampler) -> t.Draw:
-    """Ask for an invoice that the shop does not have."""
-    number = missing_number(world, "invoice")
-    return impossible(
-        {"number": number},
-        says("0 records found"),
-        way=[*open_menu("Sales", "Invoices"), t.search(KEYWORD, number)],
-        seen=f"No record was found, so there is no invoice {number}.",
-        wrong=["$0.00"],
-    )
-
-
-def order_tracking(world: t.Sampler) -> t.Draw:
-    """Ask how a parcel can be followed."""
-    rows = world.rows(
-        """SELECT o.*, max(number) AS number FROM sales_order o JOIN shipment USING (order_id)
-           JOIN shipment_track USING (shipment_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
-    )
-    row, other = world.rng.sample(rows, 2)
-    return question(
-        {"number": row["increment_id"]},
-        row["number"],
-        way=open_order(row),
-        seen=f"The shipment has the tracking number {row['number']}.",
-        wrong=[other["number"]],
-    )
-
-
-def days_to_invoice(world: t.Sampler) -> t.Draw:
-    """Ask for the difference of two dates of one order; each difference that occurs is as likely."""
-    rows = world.rows(
-        """SELECT o.*, max(i.created_at) AS invoiced_at,
-                  CAST(julianday(substr(max(i.created_at), 1, 10)) - julianday(substr(o.created_at, 1, 10)) AS INTEGER) AS days
-           FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
-    )
-    days = world.rng.choice(sorted({row["days"] for row in rows}))
-    row = world.rng.choice([row for row in rows if row["days"] == days])
-    return question(
-        {"number": row["increment_id"]},
-        days,
-        way=open_order(row),
-        seen=f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}.",
-    )
 
 
 STREETS = (
@@ -111,7 +40,7 @@ CITIES = (
 )  # fmt: skip
 UNTOUCHED = """status = 'pending' AND NOT EXISTS (
     SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND qty_invoiced + qty_shipped + qty_canceled > 0)"""
-_PAID = """status = 'processing' AND NOT EXISTS (
+PAID = """status = 'processing' AND NOT EXISTS (
     SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND (qty_invoiced < qty_ordered OR qty_shipped > 0))"""
 
 
@@ -157,11 +86,11 @@ def enter_track(carrier: str, number: str) -> list[Step]:
     return [t.choose("Carrier", carrier), t.type_text("Number", number)]
 
 
-def track_is(order: t.Row, carrier: str, number: str) -> dict[str, object]:
+def track_is(row: t.Row, carrier: str, number: str) -> dict[str, object]:
     """The newest tracking number of the order must be this one."""
     query = """SELECT carrier, number FROM shipment_track JOIN shipment USING (shipment_id) WHERE order_id = ?
                ORDER BY track_id DESC LIMIT 1"""
-    return t.state(query, order["order_id"], expected=[[carrier, number]])
+    return t.state(query, row["order_id"], expected=[[carrier, number]])
 
 
 def notify_customer(world: t.Sampler) -> t.Draw:
@@ -201,73 +130,10 @@ def notify_nobody(world: t.Sampler) -> t.Draw:
     )
 
 
-def ship_order(world: t.Sampler) -> t.Draw:
-    """Ship an order that is paid, with a tracking number."""
-    row, (carrier, number) = an_order(world, _PAID), track(world)
-    return instruction(
-        {"number": row["increment_id"], "carrier": carrier, "track": number},
-        t.all_of(
-            becomes(world, ORDERS, row["increment_id"], status="complete", shipments=1, tracks=1),
-            track_is(row, carrier, number),
-        ),
-        way=[
-            *open_order(row),
-            t.click("Ship"),
-            *enter_track(carrier, number),
-            t.click("Submit Shipment", "All quantities are filled in already."),
-        ],
-        seen="The shipment has been created.",
-    )
-
-
-def add_track(world: t.Sampler) -> t.Draw:
-    """Add a tracking number to a shipment that has none."""
-    row = world.pick(
-        """SELECT o.*, max(s.increment_id) AS shipment FROM sales_order o JOIN shipment s USING (order_id)
-           LEFT JOIN shipment_track USING (shipment_id) GROUP BY order_id HAVING count(*) = 1 AND count(track_id) = 0
-           ORDER BY order_id"""
-    )
-    carrier, number = track(world)
-    return instruction(
-        {"carrier": carrier, "track": number, "number": row["increment_id"]},
-        t.all_of(becomes(world, ORDERS, row["increment_id"], tracks=1), track_is(row, carrier, number)),
-        way=[
-            *open_order(row),
-            t.click(f"Shipment #{row['shipment']}"),
-            *enter_track(carrier, number),
-            t.click("Add Tracking Number"),
-        ],
-        seen="The tracking number is in the list.",
-    )
-
-
-def refund_order(world: t.Sampler) -> t.Draw:
-    """Pay a whole order back."""
-    row = an_order(world, "status = 'complete' AND NOT EXISTS (SELECT 1 FROM creditmemo d WHERE d.order_id = o.order_id)")
-    paid = world.value("SELECT sum(grand_total_cents) FROM invoice WHERE order_id = ?", row["order_id"])
-    t.skip_if(paid != row["grand_total_cents"], row["increment_id"])
-    return instruction(
-        {"number": row["increment_id"]},
-        t.all_of(becomes(world, ORDERS, row["increment_id"], status="closed", refunds=1), total_is(row, "creditmemo")),
-        way=[
-            *open_order(row),
-            t.click("Credit Memo"),
-            t.click("Refund Offline", "All quantities and the shipping are filled in already."),
-        ],
-        seen=f"The total refunded is {money(row['grand_total_cents'])}.",
-    )
-
-
-def order_address(world: t.Sampler) -> t.Draw:
-    """Change where an order goes."""
-    row = an_order(world, "status IN ('pending', 'processing', 'holded')")
-    place = an_address(world)
-    return instruction(
-        {"number": row["increment_id"], **place},
-        becomes(world, ORDER_ADDRESSES, f"{row['increment_id']} shipping", **place),
-        way=[*open_order(row), t.click("Edit Shipping Address"), *enter_address(place)],
-        seen="The order has the new shipping address.",
-    )
+INVOICED = """SELECT o.*, max(i.created_at) AS invoiced_at,
+    CAST(julianday(substr(max(i.created_at), 1, 10)) - julianday(substr(o.created_at, 1, 10)) AS INTEGER) AS days
+FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1"""
+"""Orders with one invoice, and the days from one to the other."""
 
 
 RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")

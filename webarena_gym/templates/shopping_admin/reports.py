@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from itertools import groupby
 from urllib.parse import urlencode
 
-from webarena_gym.sites.country.texts import long_date, money
+from webarena_gym.sites.country.texts import long_date
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping_admin import (
     KEYWORD,
@@ -70,53 +70,6 @@ def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
         count,
         way=[*steps[:-1], t.choose("Order Status", label), steps[-1]],
         seen=f"The report counts {count} orders.",
-    )
-
-
-def sales_of_month(world: t.Sampler) -> t.Draw:
-    """Ask for the sales total of a month."""
-    month = a_month(world)
-    query = "SELECT sum(grand_total_cents) FROM sales_order WHERE status != 'canceled' AND substr(created_at, 1, 7) = ?"
-    cents = world.value(query, month.key)
-    if not cents:
-        raise t.NothingToDraw(month.name)
-    total = money(cents)
-    return question(
-        {"month": month.name},
-        total,
-        way=show_report("Orders", month.first, month.last),
-        seen=f"The sales total is {total}.",
-        wrong=[money(cents + 10000)],
-    )
-
-
-def refunds_of_month(world: t.Sampler) -> t.Draw:
-    """Ask for the total of the report about refunds."""
-    month = a_month(world, "creditmemo")
-    cents = world.value(
-        """SELECT sum(d.grand_total_cents) FROM creditmemo d JOIN sales_order o USING (order_id)
-           WHERE substr(d.created_at, 1, 7) = ? AND o.status != 'canceled'""",
-        month.key,
-    )
-    total = money(cents)
-    return question(
-        {"month": month.name},
-        total,
-        way=show_report("Refunds", month.first, month.last),
-        seen=f"The total refunded is {total}.",
-        wrong=[money(cents + 2500)],
-    )
-
-
-def accounts_of_month(world: t.Sampler) -> t.Draw:
-    """Ask for a figure of the report about new accounts."""
-    month = a_month(world, "customer")
-    count = world.value("SELECT count(*) FROM customer WHERE substr(created_at, 1, 7) = ?", month.key)
-    return question(
-        {"month": month.name},
-        count,
-        way=show_report("New Accounts", month.first, month.last),
-        seen=f"The report shows {count} for {month.name}.",
     )
 
 

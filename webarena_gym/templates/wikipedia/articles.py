@@ -2,7 +2,7 @@
 
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import difference_of, lacks, sum_of
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.templates.ways import impossible, instruction, question, visit
 from webarena_gym.templates.wikipedia import (
     FACTS,
@@ -52,48 +52,6 @@ def fact_number(world: t.Sampler) -> t.Draw:
     )
 
 
-def birthplace_of_maker(world: t.Sampler) -> t.Draw:
-    """Ask for a fact of the person whom the article of a work names."""
-    label, maker, kind = world.rng.choice(
-        (("Directed by", "director", "film"), ("Author", "author", "novel"), ("Artist", "musician", "album"))
-    )
-    row = world.pick(
-        FACTS
-        + """SELECT w.title, w.target AS maker, b.target AS town FROM facts w JOIN facts b ON b.title = w.target
-        WHERE w.label = ? AND b.label = 'Birthplace' ORDER BY w.article_id""",
-        label,
-    )
-    other = world.value("SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY article_id", row["town"])
-    return t.Draw(
-        slots={"maker": maker, "kind": kind, "title": row["title"]},
-        eval=t.told(t.answer(fuzzy_match=row["town"]), about=[row["maker"]]),
-        solution=[
-            *open_article(row["title"]),
-            t.click(row["maker"], f"It is by {row['maker']}."),
-            t.leave(row["town"], f"{row['maker']} was born in {row['town']}."),
-        ],
-        wrong_answers=[other],  # the maker may be named beside the town
-    )
-
-
-def older_person(world: t.Sampler) -> t.Draw:
-    """Compare two dates of birth."""
-    row = world.pick(
-        FACTS
-        + """SELECT a.title AS first, b.title AS second, a.number AS year FROM facts a JOIN facts b ON b.number > a.number
-        AND b.number < a.number + 15 AND b.kind = a.kind WHERE a.label = 'Born' AND b.label = 'Born' ORDER BY 1, 2"""
-    )
-    shown = [row["first"], row["second"]]
-    world.rng.shuffle(shown)
-    return question(
-        {"one": shown[0], "other": shown[1]},
-        row["first"],
-        way=[*open_article(shown[0]), *open_article(shown[1], "I know when this one was born, now the other.")],
-        seen=f"{row['first']} was born in {int(row['year'])}, before {row['second']}.",
-        wrong=[row["second"]],
-    )
-
-
 def prize_without_winner(world: t.Sampler) -> t.Draw:
     """Ask for a winner in a year in which there was none."""
     prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
@@ -118,22 +76,6 @@ def decades(row: t.Row) -> range:
     return range(int(row["since"]), int(row["until"]), 10)
 
 
-def latest_editor(world: t.Sampler) -> t.Draw:
-    """Ask for the last line of a page's history, and its length."""
-    row = world.pick(
-        """SELECT p.title, u.username, (SELECT count(*) FROM revision c WHERE c.article_id = p.article_id) AS edits
-        FROM page p JOIN revision r USING (revision_id) JOIN user u USING (user_id) WHERE p.kind != 'list' ORDER BY p.article_id"""
-    )
-    shown = f"{row['username']}, {row['edits']}"
-    return question(
-        {"title": row["title"]},
-        shown,
-        way=[*open_article(row["title"]), t.click("View history")],
-        seen=f"The first line is by {row['username']}, and there are {row['edits']}.",
-        wrong=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
-    )
-
-
 def first_of_several(world: t.Sampler) -> t.Draw:
     """Compare the first years of landmarks of different kinds, each on a page of its own."""
     rows = world.rows(
@@ -154,24 +96,6 @@ def first_of_several(world: t.Sampler) -> t.Draw:
     )
 
 
-def first_film(world: t.Sampler) -> t.Draw:
-    """Compare the years of two films."""
-    row = world.pick(
-        FILMS
-        + """SELECT a.title AS first, b.title AS second, a.year, b.year AS later FROM films a JOIN films b
-        ON b.year > a.year AND b.year < a.year + 10 ORDER BY 1, 2"""
-    )
-    shown = [row["first"], row["second"]]
-    world.rng.shuffle(shown)
-    return question(
-        {"one": shown[0], "other": shown[1]},
-        row["first"],
-        way=[*open_article(shown[0]), *open_article(shown[1], "Now the year of the other one.")],
-        seen=f"It is from {row['year']}, the other one from {row['later']}.",
-        wrong=[row["second"]],
-    )
-
-
 def films_before_year(world: t.Sampler) -> t.Draw:
     """Count the films of a director before or after a year in which none came out."""
     director = world.pick(FILMS + "SELECT director FROM films GROUP BY director HAVING count(*) > 2 ORDER BY director")[
@@ -187,51 +111,6 @@ def films_before_year(world: t.Sampler) -> t.Draw:
         way=open_article(f"List of films directed by {director}"),
         seen=f"{found} of {len(years)} are from {when} {year}.",
         wrong=[str(found + 1), str(len(years))],
-    )
-
-
-def common_actor(world: t.Sampler) -> t.Draw:
-    """Find the one actor whom two films have in common."""
-    row = world.pick(
-        FACTS
-        + """SELECT a.title AS one, b.title AS other, min(a.target) AS actor, a.article_id AS place
-        FROM facts a JOIN facts b ON b.target = a.target AND b.title > a.title
-        WHERE a.label = 'Starring' AND b.label = 'Starring' GROUP BY a.title, b.title HAVING count(*) = 1 ORDER BY 1, 2"""
-    )
-    others = [
-        each["target"]
-        for each in world.rows(
-            FACTS + "SELECT target FROM facts WHERE label = 'Starring' AND title = ? AND target != ? ORDER BY position",
-            row["one"],
-            row["actor"],
-        )
-    ]
-    t.skip_if(not others, "a film with several actors")
-    return question(
-        {"one": row["one"], "other": row["other"]},
-        row["actor"],
-        way=[*open_article(row["one"]), *open_article(row["other"], "Now the cast of the other one.")],
-        seen=f"{row['actor']} is in both casts.",
-        wrong=others[:2],
-    )
-
-
-def age_of_director(world: t.Sampler) -> t.Draw:
-    """Compute an age from the facts of two articles."""
-    row = world.pick(
-        FILMS
-        + """SELECT f.title, f.director, f.year, CAST(b.number AS INTEGER) AS born
-        FROM films f JOIN facts b ON b.title = f.director AND b.label = 'Born' ORDER BY f.article_id"""
-    )
-    age = row["year"] - row["born"]
-    return question(
-        {"film": row["title"]},
-        str(age),
-        way=[*open_article(row["title"]), t.click(row["director"], f"It is from {row['year']}.")],
-        seen=f"{row['director']} was born in {row['born']} and turned {age} in {row['year']}.",
-        wrong=[str(age + 1), str(age - 1)],
-        ground=difference_of([str(row["year"])], [str(row["born"])]),
-        about=[row["director"]],
     )
 
 
@@ -272,33 +151,6 @@ def extreme_town(world: t.Sampler) -> t.Draw:
         way=open_list(world, "towns"),
         seen=f"Of {len(towns)} towns in {state} it is {towns[index]}.",
         wrong=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
-    )
-
-
-def population_sum(world: t.Sampler) -> t.Draw:
-    """Add the populations of two towns."""
-    one, other = world.rng.sample(world.rows(TOWNS + "SELECT * FROM towns ORDER BY title"), 2)
-    total = one["population"] + other["population"]
-    return question(
-        {"one": one["title"], "other": other["title"]},
-        f"{total:,}",
-        way=open_list(world, "towns"),
-        seen=f"{one['population']:,} and {other['population']:,} are {total:,}.",
-        wrong=[f"{one['population']:,}", f"{total + 1000:,}"],
-        ground=sum_of(f"{one['population']:,}", f"{other['population']:,}"),
-    )
-
-
-def towns_above(world: t.Sampler) -> t.Draw:
-    """Count the towns above a number of people."""
-    limit = world.rng.choice((3_000, 5_000, 10_000, 20_000, 40_000, 60_000, 80_000, 150_000))
-    found = world.value(TOWNS + "SELECT count(*) FROM towns WHERE population > ?", limit)
-    return question(
-        {"country": country(world), "limit": f"{limit:,}"},
-        str(found),
-        way=open_list(world, "towns"),
-        seen=f"{found} of the towns have more than {limit:,} people.",
-        wrong=[str(found + 1), str(found - 1)],
     )
 
 
