@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.machine import origin
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.miniwob import MiniWobText, tasks
+from webarena_gym.miniwob import MiniWobText, task_names
 from webarena_gym.observation import Observation
 from webarena_gym.pages.reading import options
 
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
     env = MiniWobText(max_steps=arguments.steps)
-    rows = {name: played(env, name, arguments.seed) for name in arguments.tasks or tasks()}
+    rows = {name: played(env, name, arguments.seed) for name in arguments.tasks or task_names()}
     env.close()
     failed = [name for name, row in rows.items() if row["error"]]
     summary = {

@@ -53,42 +53,24 @@ def drawn(monkeypatch):
         "careful": [(answer(exact_match="1"), "1"), (answer(exact_match="2"), "2")],
         "constant": [(answer(exact_match="1"), "1"), (answer(exact_match="1"), "1")],
     }
-    tasks = {
-        name: [
-            task(block, [leave(said)], template=name, task_id=f"{name}/0/{index}") for index, (block, said) in enumerate(pairs)
-        ]
-        for name, pairs in blocks.items()
-    }
+    tasks = {}
+    for name, pairs in blocks.items():
+        tasks[name] = [task(block, [leave(said)], (), name, f"{name}/0/{index}") for index, (block, said) in enumerate(pairs)]
     monkeypatch.setattr(answers, "templates", lambda: tasks)
     monkeypatch.setattr(answers, "_draws", lambda name, *_: tasks[name])
     return tasks
 
 
-def test_what_solves_another_draw_must_not_be_rewarded(drawn):
-    findings = audit(drawn["careless"] + drawn["careful"])
-    assert findings.other_rewarded == [
-        "careless/0/0: by the solution of careless/0/1",
-        "careless/0/1: by the solution of careless/0/0",
-    ]
-    assert findings.solved == 4
-
-
-def test_an_exception_is_named_with_its_reason(drawn, monkeypatch):
+def test_what_solves_another_draw_must_not_be_rewarded(drawn, monkeypatch):
+    findings = audit([task for tasks in drawn.values() for task in tasks])
+    pairs = [("careless/0/0", "careless/0/1"), ("careless/0/1", "careless/0/0")]
+    assert findings.other_rewarded == [f"{one}: by the solution of {other}" for one, other in pairs]
+    assert findings.solved == 6
+    assert findings.without_other == ["constant/0/0", "constant/0/1"]
     monkeypatch.setattr(auditing, "EXCEPTIONS", {"careless": "any number will do"})
     findings = audit(drawn["careless"])
     assert findings.excused == ["careless/0/0: any number will do", "careless/0/1: any number will do"]
     assert findings.is_clean
-
-
-def test_a_template_with_one_truth_is_told(drawn):
-    findings = audit(drawn["constant"])
-    assert findings.without_other == ["constant/0/0", "constant/0/1"]
-    assert findings.is_clean
-
-
-def test_every_exception_names_a_template():
-    assert set(auditing.EXCEPTIONS) <= set(suite.templates())
-    assert all(auditing.EXCEPTIONS.values())
 
 
 def test_imitation_does_the_whole_solution_of_the_other():
@@ -110,12 +92,13 @@ def test_a_step_that_cannot_be_done_leaves_the_answer():
 
 
 def test_processes_share_the_work_and_find_the_same():
-    tasks = [*suite.load("test")[:18], task(at_url("__SHOPPING__"))]
+    quick = [task for task in suite.load("test") if "string_match" not in task.eval_types]  # no forms of answers to try
+    tasks = [*quick[:9], task(at_url("__SHOPPING__"))]
     told = []
     shared = audit(tasks, jobs=2, on_progress=told.append)
     assert shared == audit(tasks)
-    assert told == [8, 16, 19]
-    assert shared.totals()["tasks"] == 19
+    assert told == [8, 10]
+    assert shared.totals()["tasks"] == 10
     assert {"templates", "worlds", "solved", *shared.faults} <= set(shared.totals())
 
 
@@ -144,21 +127,16 @@ def own_templates(monkeypatch):
 
 @pytest.mark.usefixtures("own_templates")
 def test_a_template_that_draws_with_random_numbers_of_its_own_is_found():
-    drawn = suite.draw(["map.fickle"], world_seed=0, count=6)
+    drawn = suite.draw(["map.fickle"], world_seed=0, count=4)
     findings = audit(drawn)
-    assert findings.drawn_differently  # by chance one of them may be drawn twice
-    assert set(findings.drawn_differently) <= {
-        f"{task.task_id}: its template draws another task from the same seed" for task in drawn
-    }
-    assert not audit(suite.draw(["map.town_population"], world_seed=0, count=6)).drawn_differently
+    told = {f"{task.task_id}: its template draws another task from the same seed" for task in drawn}
+    assert set() < set(findings.drawn_differently) <= told  # by chance one of them may be drawn twice
+    assert not audit(suite.draw(["map.town_population"], world_seed=0, count=2)).drawn_differently
 
 
 @pytest.mark.usefixtures("own_templates")
-@pytest.mark.parametrize(
-    "get", [lambda: suite.find("map.broken/0/0"), lambda: suite.draw(["map.broken"], world_seed=0, count=1)]
-)
-def test_what_breaks_in_a_template_is_told_with_its_name(get):
-    with pytest.raises(
-        TaskError, match=r"the template map.broken cannot be drawn in world 0: KeyError: 'town' \(\w+\.py, line \d+\)"
-    ):
-        get()
+def test_what_breaks_in_a_template_is_told_with_its_name():
+    said = r"the template map.broken cannot be drawn in world 0: KeyError: 'town' \(\w+\.py, line \d+\)"
+    for get in (lambda: suite.find("map.broken/0/0"), lambda: suite.draw(["map.broken"], world_seed=0, count=1)):
+        with pytest.raises(TaskError, match=said):
+            get()

@@ -40,15 +40,13 @@ def seen(site, database):
 
 
 def tables(site):
-    return [
-        table for table in changes._tables(site, load_world(WORLD).content(site)) if table.name not in incidental(site).added
-    ]
+    known = changes._tables(site, load_world(WORLD).content(site))
+    return [table for table in known if table.name not in incidental(site).added]
 
 
 def some_row(database, table, offset=0):
-    return database.connection.execute(
-        f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY 1 LIMIT 1 OFFSET ?", (offset,)
-    ).fetchone()
+    query = f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY 1 LIMIT 1 OFFSET ?"
+    return database.connection.execute(query, (offset,)).fetchone()
 
 
 def where(table):
@@ -106,17 +104,13 @@ def test_rows_that_go_and_come_are_seen(site, database):
 @pytest.mark.parametrize(("site", "table", "column"), [("gitlab", "file", "content"), ("wikipedia", "revision", "text")])
 def test_the_end_of_a_long_text_is_seen(site, table, column, database):
     """SQLite keeps it on a page of its own, and may leave all others as they are."""
-    database.connection.execute(
-        f"UPDATE {table} SET {column} = {column} || ? WHERE rowid IN (SELECT rowid FROM {table} LIMIT 1)"
-        if site == "wikipedia"
-        else f"UPDATE {table} SET {column} = {column} || ? WHERE (branch_id, path) IN (SELECT branch_id, path FROM {table} LIMIT 1)",
-        ("long " * 4000,),
-    )
+    key = "rowid" if site == "wikipedia" else "branch_id, path"
+    first = f"UPDATE {table} SET {column} = {column} || ? WHERE ({key}) IN (SELECT {key} FROM {table} LIMIT 1)"
+    database.connection.execute(first, ("long " * 4000,))
     base = database.connection.serialize()
     for end in ("x", "", "y"):
-        database.connection.execute(
-            f"UPDATE {table} SET {column} = rtrim({column}, 'xy') || ? WHERE length({column}) > 9999", (end,)
-        )
+        query = f"UPDATE {table} SET {column} = rtrim({column}, 'xy') || ? WHERE length({column}) > 9999"
+        database.connection.execute(query, (end,))
         found = net_changes(site, base, database.connection.serialize())
         assert [(change.table, change.columns) for change in found] == ([(table, (column,))] if end else [])
 
@@ -127,9 +121,8 @@ def test_a_number_that_is_gone_is_given_to_no_other_row(site, database):
     tried = 0
     for (table,) in database.connection.execute("SELECT name FROM sqlite_sequence").fetchall() if declared else ():
         number, *row = database.connection.execute(f"SELECT * FROM {table} ORDER BY 1 DESC").fetchone()
-        columns = [
-            name for (name,) in database.connection.execute("SELECT name FROM pragma_table_info(?) WHERE NOT pk", (table,))
-        ]
+        found = database.connection.execute("SELECT name FROM pragma_table_info(?) WHERE NOT pk", (table,))
+        columns = [name for (name,) in found]
         database.connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
         marks = ", ".join("?" * len(columns))
         again = database.connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", row)
@@ -148,11 +141,8 @@ def a_row(site, connection, rng):
     row = dict(rng.choice(rows if rng.random() < 0.5 else rows[-3:]))
     free = [column for column in table.columns if column not in table.key]
     names = rng.sample(free, min(len(free), rng.randint(1, 3)))
-    return (
-        table,
-        row,
-        {name: row[name] + rng.randint(1, 3) if isinstance(row[name], int) else f"x{row[name]}" for name in names},
-    )
+    others = {name: row[name] + rng.randint(1, 3) if isinstance(row[name], int) else f"x{row[name]}" for name in names}
+    return table, row, others
 
 
 def a_planted_row(site, connection, rng):
@@ -252,7 +242,7 @@ UNSEEN = {
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
     search = _Search(Place(WORLD, "content", "standard"))
     pages = list(search.pages(name))
-    assert search._backend.changes() == []
+    assert search.backend.changes() == []
     search._begin()
     start = _content(search, name)
     tried, unseen, written = Counter(), set(), 0
@@ -264,16 +254,16 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
                 search._begin().load(request)
                 is_written = _content(search, name) != start
                 written += is_written
-                if is_written and not search._backend.changes():
+                if is_written and not search.backend.changes():
                     unseen.add(rule)
-    search.close()
+    search.backend.close()
     assert unseen <= UNSEEN
     assert written >= min(5, len(tried)) or name == "homepage"
 
 
 def _content(search, name):
     """Everything but the sessions."""
-    connection = search._backend.database(SITES[name].database)
+    connection = search.backend.database(SITES[name].database)
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('session', 'sqlite_sequence')"
     names = [name for (name,) in connection.execute(query)]
     return {table: set(map(tuple, connection.execute(f"SELECT * FROM {table}"))) for table in names}

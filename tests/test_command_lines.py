@@ -306,7 +306,7 @@ def raising(error):
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (TaskError("x"), 2), (AgentError("x"), 2), (ArenaError("x", status=500), 2), (ValueError("x"), 2), (WorldError("x"), 1),
+        (TaskError("x"), 2), (AgentError("x"), 2), (ArenaError("x", 500), 2), (ValueError("x"), 2), (WorldError("x"), 1),
         (OSError(28, "x", "file"), 1), (BrokenPipeError("x"), 1), (ModuleNotFoundError("x", name="x"), 1), (KeyboardInterrupt(), 130),
         (SystemExit(2), 2), (SystemExit("x"), 1), (SystemExit(), 0),
     ],

@@ -71,6 +71,14 @@ def test_code_can_be_read(document):
             json.loads(block.code)
 
 
+def python(*words, folder, package=ROOT):
+    """Run Python in a folder with the package of another, and return what it prints."""
+    command, environment = [sys.executable, *words], {**os.environ, "PYTHONPATH": str(package)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
 def runnable(document):
     if name(document) in OWN_TESTS:
         return []
@@ -84,12 +92,7 @@ def test_python_runs_as_it_stands(document, tmp_path):
     code = "".join(f"# {block}\n{block.code}\n" for block in runnable(document))
     body = "".join(f"    {line}\n" if line else "\n" for line in code.splitlines())
     path.write_text(f'if __name__ == "__main__":\n{body}', encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout, "nothing is printed"
+    assert python(str(path), folder=tmp_path), "nothing is printed"
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)
@@ -100,21 +103,13 @@ def test_notebooks_run(notebook, tmp_path):
     assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
     path = tmp_path / "notebook.py"
     path.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    python(str(path), folder=tmp_path)
 
 
 def test_the_readme_shows_what_its_code_prints(tmp_path):
     (code,) = (block.code for block in blocks(README, "python"))
     (shown,) = (block.code for block in blocks(README, "text"))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=True
-    )
-    printed = done.stdout.splitlines()
+    printed = python("-c", code, folder=tmp_path).splitlines()
     for line in shown.splitlines():
         assert line == "..." or line in printed, line
 
@@ -161,24 +156,9 @@ def test_tasks_of_commands_are_there(document):
 
 def audited(folder, *names):
     """What the audit says of templates, with the package that lies in a folder."""
-    command = [
-        sys.executable,
-        "-m",
-        "webarena_gym",
-        "audit",
-        "--world-seed",
-        "1",
-        "--draw",
-        "2",
-        "--no-side-effects",
-        "--jobs",
-        "1",
-    ]
-    command += [word for each in names for word in ("--template", each)]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done.stdout
+    options = ["--world-seed", "1", "--draw", "2", "--no-side-effects", "--jobs", "1"]
+    templates = [word for each in names for word in ("--template", each)]
+    return python("-m", "webarena_gym", "audit", *options, *templates, folder=folder, package=folder)
 
 
 @pytest.fixture

@@ -25,9 +25,7 @@ FORM = "application/x-www-form-urlencoded"
 @pytest.mark.parametrize(
     ("method", "headers", "body"),
     [
-        ("PUT", {}, b"x"),
-        ("HEAD", {}, b""),
-        ("POST", {}, b""),
+        *[(method, {}, body) for method, body in (("PUT", b"x"), ("HEAD", b""), ("POST", b""))],
         ("POST", {"Content-Type": "application/json"}, b"{"),
         ("POST", {"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\nbroken"),
         ("POST", {"Content-Type": FORM}, b"%ff=%fe&form_key=%00&=&&a"),

@@ -18,13 +18,7 @@ pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for():
     walks = list(plan(1000, seed=3, sites=("map", "reddit"), world_seeds=(1, 2)))
     assert len(walks) * (STEPS + 1) >= 1000
-    assert [(walk.site, walk.world_seed) for walk in walks[:5]] == [
-        ("map", 1),
-        ("reddit", 1),
-        ("map", 2),
-        ("reddit", 2),
-        ("map", 1),
-    ]
+    assert [(walk.site, walk.world_seed) for walk in walks[:4]] == [("map", 1), ("reddit", 1), ("map", 2), ("reddit", 2)]
     assert len({walk.seed for walk in (*walks, *plan(1000, seed=4))}) > len(walks)
 
 

@@ -2,20 +2,21 @@
 
 import subprocess
 import sys
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.crawl import ODD, survey
+from tests.crawl import survey
 from webarena_gym.env import WebArenaLite
-from webarena_gym.sites.catalogue import DATABASES, HOSTS
+from webarena_gym.sites.catalogue import DATABASES, HOSTS, URLS
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import at_url
+from webarena_gym.tools.fuzz.acts import Scene, next_reply
 
 WORLD = 0
-TEXTS = [text for text in ODD if text.isprintable() and 0 < len(text) < 100]
 
 
 def task(site, start_url):
@@ -41,25 +42,9 @@ def places(site):
 
 
 def reply(env, number):
-    """What a number makes an agent do on the page that it sees; buttons are pressed more often than there are."""
-    nodes = env.observation.nodes
-    number, choice = divmod(number, 10)
-    if choice == 0 or not nodes:
-        return "go_backward()"
-    buttons = [address for address, node in nodes.items() if node.element.tag == "button"]
-    addresses = buttons if buttons and choice < 5 else list(nodes)
-    number, place = divmod(number, len(addresses))
-    element = nodes[addresses[place]].element
-    argument = None
-    if element.tag == "select":
-        options = [option.text for option in element.iter("option") if option.text]
-        kind, argument = "Select Dropdown Option", options[number % len(options)] if options else "none"
-    elif element.tag == "textarea" or (element.tag == "input" and element.get("type", "text") in ("text", "search", "number")):
-        kind, argument = "Search" if choice == 9 else "Type", TEXTS[number % len(TEXTS)]
-    else:
-        kind = "Click"
-    wanted = f'do(action="{kind}", element="{addresses[place]}"'
-    return f"{wanted})" if argument is None else f"{wanted}, argument={argument!r})"
+    """What a number makes an agent do on the page that it sees."""
+    scene = Scene(env.page, env.observation, tuple(URLS.values()), ())
+    return next_reply(scene, env.dialect, Random(number), is_destructive=True)
 
 
 def begin(env, site, places, number):

@@ -10,7 +10,7 @@ from agents.training.metrics import Metrics, read_metrics
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_log_gets_a_line_now_and_then_and_a_terminal_a_bar(is_terminal, tmp_path, capsys, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("webarena_gym.progress.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("webarena_gym.console.time.perf_counter", lambda: now[0])
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     with Metrics(tmp_path, 0, "M-GRPO") as metrics:
         for update in range(1, 9):

@@ -91,20 +91,8 @@ def test_a_run_in_the_background_is_heard_names_what_fails_and_leaves_no_process
     (tmp_path / "test_it.py").write_text(LEAVES)
     environment = {name: value for name, value in os.environ.items() if name != "WEBARENA_GYM_TESTS"}
     command = "trap '' INT; exec \"$@\""
-    tests = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-s",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "tests.conftest",
-        "-W",
-        "ignore",
-        tmp_path,
-    ]
+    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "tests.conftest", "-W", "ignore"]
+    tests = [sys.executable, "-m", "pytest", *options, tmp_path]
     done = subprocess.run(
         ["sh", "-c", command, "-", *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

@@ -22,56 +22,29 @@ async def _wait_for_ever(_):
 NEVER = answering(_wait_for_ever, in_json=False)
 
 
-def sockets_left_by(connections, turns):
-    """Close a listener with connections whose tasks have had that many turns of the event loop; return how many of its sockets stay open."""
-    clients, accepted = [], []
-
-    async def visit():
-        listener = Listener(listen("127.0.0.1", (0,)), NEVER)
-        await listener.open()
-        for _ in range(connections):
-            clients.append(socket.create_connection(("127.0.0.1", listener.port)))
-            clients[-1].sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        while len(listener._state.connections) < connections:
-            await asyncio.sleep(0)
-        accepted.extend(connection.transport for connection in listener._state.connections)
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        await listener.close()
-
-    try:
-        asyncio.run(visit())
-    finally:
-        for client in clients:
-            client.close()
-    return sum(transport.get_extra_info("socket").fileno() >= 0 for transport in accepted)
-
-
-def test_a_closed_listener_leaves_no_connection_open(caplog):
-    for turns in (0, 1, 2, 5):
-        assert sockets_left_by(4, turns) == 0, turns
-    gc.collect()  # pytest makes an error of a transport that was never closed
-    assert not caplog.records
-
-
-def test_a_listener_that_closes_while_clients_arrive_leaves_no_connection_open():
-    clients = []
-
+@pytest.mark.parametrize("are_at_work", [True, False])
+def test_a_closed_listener_leaves_no_connection_open(are_at_work, caplog):
     async def visit(turns):
+        """Close a listener after so many turns of the event loop: nobody has been accepted, some have, all have, all are at work."""
         listener = Listener(listen("127.0.0.1", (0,)), NEVER)
         await listener.open()
-        clients.extend(socket.create_connection(("127.0.0.1", listener.port)) for _ in range(4))
-        for _ in range(turns):  # of the event loop: nobody has accepted them, some have been, all have been
-            await asyncio.sleep(0)
-        await listener.close()
+        with ExitStack() as stack:
+            clients = [stack.enter_context(socket.create_connection(("127.0.0.1", listener.port))) for _ in range(4)]
+            for client in clients if are_at_work else ():
+                client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            while are_at_work and len(listener._state.connections) < len(clients):
+                await asyncio.sleep(0)
+            accepted = [connection.transport for connection in listener._state.connections]
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await listener.close()
+        return accepted
 
-    try:
-        for turns in range(6):
-            asyncio.run(visit(turns))
-            gc.collect()
-    finally:
-        for client in clients:
-            client.close()
+    for turns in range(6):
+        accepted = asyncio.run(visit(turns))
+        assert [transport.get_extra_info("socket").fileno() for transport in accepted] == [-1] * len(accepted), turns
+        gc.collect()  # pytest makes an error of a transport that was never closed
+    assert not caplog.records
 
 
 HEAD = b"POST /episodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -124,21 +124,18 @@ def test_side_effects_are_looked_for_only_when_all_else_is_right():
     env.close()
 
 
-@pytest.mark.parametrize("setting", ["forbidden", "reported"])
-def test_they_are_refused_where_nobody_can_see_them(setting):
-    with pytest.raises(ValueError, match=f"side_effects is '{setting}'; expected 'ignored' or None"):
-        WebArenaLite(split="test", rules="r1", side_effects=setting)
+def test_they_are_refused_where_nobody_can_see_them():
+    for setting in ("forbidden", "reported"):
+        with pytest.raises(ValueError, match=f"side_effects is '{setting}'; expected 'ignored' or None"):
+            WebArenaLite(split="test", rules="r1", side_effects=setting)
     with pytest.raises(ValueError, match="side_effects"):
         WebArenaLite(split="test", side_effects="allowed")
-    WebArenaLite(split="test", side_effects="ignored").close()
 
 
 def test_without_a_solution_only_what_an_answer_needs_is_known():
     check = state("SELECT count(*) > 0 FROM wishlist_item", expected=[[1]], site="shopping")
-    tasks = [
-        Task("t", ("shopping",), "__SHOPPING__", "x", block, world_seed=1000)
-        for block in (answer(exact_match="a"), check)
-    ]  # fmt: skip
+    blocks = (answer(exact_match="a"), check)
+    tasks = [Task("t", ("shopping",), "__SHOPPING__", "x", block, world_seed=1000) for block in blocks]
     env = WebArenaLite(tasks=tasks)
     rewards = []
     for task in tasks:
@@ -195,23 +192,15 @@ def other_ways():
         task = task_of(name)
         half = next(place for place, step in enumerate(task.solution) if step.action.element == last) + 1
         yield task, [*task.solution[half:-1], *task.solution[:half], leave()]
-    task = next(
-        task for task in suite.draw(["gitlab.issue_close"], world_seed=1000, count=9) if task.instantiation_dict["comment"]
-    )
+    closings = suite.draw(["gitlab.issue_close"], world_seed=1000, count=9)
+    task = next(task for task in closings if task.instantiation_dict["comment"])
     yield task, [*task.solution[:-2], click("Comment"), click("Close issue"), leave()]
     yield task, [*task.solution[:-3], click("Close issue"), task.solution[-3], click("Comment"), leave()]
     task = task_of("gitlab.file_new")
-    yield (
-        task,
-        [
-            *(replace(step, action=replace(step.action, argument="A typing errer")) if step.action.element == "File content" else step
-              for step in task.solution[:-1]),
-            click("Edit file"),
-            next(step for step in task.solution if step.action.element == "File content"),
-            click("Commit changes"),
-            leave(),
-        ],
-    )  # fmt: skip
+    (content,) = (step for step in task.solution if step.action.element == "File content")
+    wrong = replace(content, action=replace(content.action, argument="A typing errer"))
+    first = [wrong if step is content else step for step in task.solution[:-1]]
+    yield task, [*first, click("Edit file"), content, click("Commit changes"), leave()]
 
 
 @pytest.mark.parametrize(("task", "steps"), [pytest.param(*way, id=f"{way[0].task_id}-{len(way[1])}") for way in other_ways()])
@@ -253,12 +242,9 @@ def test_a_list_that_is_to_hold_no_others_holds_none_of_anybody():
         WHERE f.label = 'Directed by' AND f.target != ? AND a.kind = 'film' ORDER BY a.title"""
         (other,) = wiki["wikipedia"].connection.execute(query, (director,)).fetchone()
         wiki.close()
-        steps = [
-            replace(step, action=replace(step.action, argument=f"{step.action.argument}\n- {other}"))
-            if step.action.element == "File content"
-            else step
-            for step in task.solution
-        ]
+        (content,) = (step for step in task.solution if step.action.element == "File content")
+        longer = replace(content, action=replace(content.action, argument=f"{content.action.argument}\n- {other}"))
+        steps = [longer if step is content else step for step in task.solution]
         env = WebArenaLite(tasks=[task], max_steps=60)
         env.reset(options={"task": task})
         assert env.step(do_all(env, stepped(task, steps)))[1] == 0.0
@@ -272,14 +258,12 @@ NAMED = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def found():
-    return audit([task_of(name) for name in NAMED])
-
-
-def test_solutions_with_something_else_beside_them_earn_nothing(found):
+@pytest.mark.parametrize("names", [NAMED[::2], pytest.param(NAMED, marks=pytest.mark.slow)], ids=len)
+def test_solutions_with_something_else_beside_them_earn_nothing_and_detours_what_the_solution_does(names):
+    found = audit([task_of(name) for name in names])
+    assert (found.detours_refused, found.detours_tried) == ([], (1 + side_effects.DETOURS) * len(names))
     assert found.side_effects_rewarded == []
-    assert found.side_effects_tried >= 20 * (len(NAMED) - 1)
+    assert found.side_effects_tried >= 20 * (len(names) - 1)
     assert found.is_clean
 
 
@@ -288,20 +272,14 @@ def test_every_process_finds_the_same_deeds():
         "import pickle, sys; from webarena_gym.tools.audit.side_effects import Place, _Search; search = _Search(Place(1000, 'layout', 'standard'));"
         " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
     )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
-        )
-        for seed in ("1", "2")
-    ]
-    one, other = (pickle.loads(run.stdout) for run in runs)
+    found = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+        found.append(pickle.loads(run.stdout))
+    one, other = found
     assert one == other
     assert len(one) > 10
-
-
-def test_detours_earn_what_the_solution_does(found):
-    assert found.detours_refused == []
-    assert found.detours_tried == (1 + side_effects.DETOURS) * len(NAMED)
 
 
 def test_the_audit_finds_what_is_not_told_apart(monkeypatch):

@@ -47,44 +47,35 @@ def problems(reference, markup, intent="Which?", grounds=None):
 
 
 @pytest.mark.parametrize(
-    ("reference", "markup"),
+    ("reference", "markup", "stands"),
     [
-        ("Ann Lee", "<p>by ANN  Lee, yesterday"),
-        ("Ann Lee, Bo Diaz", "<li>Bo Diaz<li>Ann Lee"),
-        ("A; B and C", "<p>A B and C"),
-        ("Ann > Bo", "<td>Bo<td>Ann"),
-        ("$1,234.50", "<p>1234.5 in all"),
-        ("16,630", "<p>16630"),
-        ("November 12, 2022", "<p>11/12/22"),
-        ("2022-11-12", "<p>Nov 12, 2022, 3:01 PM"),
-        ("1.2 km", "<p>1200 m"),
-        ("90 min", "<p>Time 1h 30min"),
-        ("Name; 120 m", "<p>Name <p>120 m"),
-        ("Inn: 120 m", "<p>Inn<p>120 m"),
-        ("Lee", "<input value='Lee' aria-label=Name>"),
-        ("red |OR| blue", "<p>blue"),
+        ("Ann Lee", "<p>by ANN  Lee, yesterday", True),
+        ("Ann Lee, Bo Diaz", "<li>Bo Diaz<li>Ann Lee", True),
+        ("A; B and C", "<p>A B and C", True),
+        ("Ann > Bo", "<td>Bo<td>Ann", True),
+        ("$1,234.50", "<p>1234.5 in all", True),
+        ("16,630", "<p>16630", True),
+        ("November 12, 2022", "<p>11/12/22", True),
+        ("2022-11-12", "<p>Nov 12, 2022, 3:01 PM", True),
+        ("1.2 km", "<p>1200 m", True),
+        ("90 min", "<p>Time 1h 30min", True),
+        ("Name; 120 m", "<p>Name <p>120 m", True),
+        ("Inn: 120 m", "<p>Inn<p>120 m", True),
+        ("Lee", "<input value='Lee' aria-label=Name>", True),
+        ("red |OR| blue", "<p>blue", True),
+        ("Octarine", "<p>nothing of the kind", False),
+        ("Ann", "<p>Anna, Joann and Annette", False),
+        ("Ann Lee, Bo Diaz", "<p>Ann Lee", False),
+        ("$12.50", "<p>$12.05 and $112.50", False),
+        ("November 12, 2022", "<p>Nov 13, 2022 and 12/11/2022", False),
+        ("90 min", "<p>1h 20min", False),
+        ("7", "<p>17 or 7.5, 2,017, May 7, 2022, 7/8, 7:30 or 2022-01-07", False),
+        ("Yes", "<p>Yes", False),  # a word of the page, and not what is asked
+        ("N/A", "<p>N/A", False),
     ],
 )
-def test_pieces_stand_on_pages_in_any_format(reference, markup):
-    assert problems(reference, markup) == []
-
-
-@pytest.mark.parametrize(
-    ("reference", "markup"),
-    [
-        ("Octarine", "<p>nothing of the kind"),
-        ("Ann", "<p>Anna, Joann and Annette"),
-        ("Ann Lee, Bo Diaz", "<p>Ann Lee"),
-        ("$12.50", "<p>$12.05 and $112.50"),
-        ("November 12, 2022", "<p>Nov 13, 2022 and 12/11/2022"),
-        ("90 min", "<p>1h 20min"),
-        ("7", "<p>17 or 7.5, 2,017, May 7, 2022, 7/8, 7:30 or 2022-01-07"),
-        ("Yes", "<p>Yes"),  # a word of the page, and not what is asked
-        ("N/A", "<p>N/A"),
-    ],
-)
-def test_what_stands_nowhere_is_found_out(reference, markup):
-    assert problems(reference, markup)
+def test_pieces_stand_on_pages_in_any_format(reference, markup, stands):
+    assert (problems(reference, markup) == []) is stands
 
 
 @pytest.mark.parametrize(
@@ -164,7 +155,7 @@ def test_a_made_up_answer_fails_the_audit(monkeypatch, colour):
 
 @pytest.mark.parametrize(
     ("variation", "every"),
-    [("content", 12), *(pytest.param(name, 1, marks=pytest.mark.slow) for name in ("content", "layout"))],
+    [("content", 25), *(pytest.param(name, 1, marks=pytest.mark.slow) for name in ("content", "layout"))],
 )
 def test_every_answer_of_every_template_has_its_ground(variation, every):
     standard = [name for name, template in templates().items() if not template.difficulty]  # hard ones take long to draw

@@ -40,43 +40,27 @@ def meant(dialect, form, arguments):
     given = {name: str(value) for name, value in arguments.items()}
     named = next((given[each.name] for each in form.parameters if each.type == "element"), None)
     free = next((given.get(each.name, each.default) for each in form.parameters if each.type in ("text", "integer")), None)
-    match dialect.name, form.name:
-        case "webrl", "press_enter":
-            return Action(Kind.PRESS, argument="Enter")
-        case "browsergym", "click":
-            return Action(Kind.RIGHT_CLICK if given.get("button") == "right" else Kind.CLICK, named)
-        case "browsergym", "clear":
-            return Action(Kind.TYPE, named, "")
-        case "browsergym", "scroll":
-            return Action(Kind.SCROLL_UP if float(given["delta_y"]) < 0 else Kind.SCROLL_DOWN)
-        case "browsergym", "noop":
-            return Action(Kind.WAIT, argument=given.get("wait_ms"))
-        case "browsergym", "drag_and_drop":
-            return Action(Kind.DRAG, given["from_bid"], given["to_bid"])
-        case "browsergym", "report_infeasible":
-            return Action(Kind.EXIT, argument="N/A")
-        case "webarena", "scroll":
-            return Action(Kind.SCROLL_UP if given["direction"] == "up" else Kind.SCROLL_DOWN)
-        case "webarena", "type":
-            return Action(Kind.TYPE if given.get("press_enter_after") == "0" else Kind.SEARCH, named, free)
-    return Action(form.kind, named, free)
+    special = {
+        ("webrl", "press_enter"): lambda: Action(Kind.PRESS, argument="Enter"),
+        ("browsergym", "click"): lambda: Action(Kind.RIGHT_CLICK if given.get("button") == "right" else Kind.CLICK, named),
+        ("browsergym", "clear"): lambda: Action(Kind.TYPE, named, ""),
+        ("browsergym", "scroll"): lambda: Action(Kind.SCROLL_UP if float(given["delta_y"]) < 0 else Kind.SCROLL_DOWN),
+        ("browsergym", "noop"): lambda: Action(Kind.WAIT, argument=given.get("wait_ms")),
+        ("browsergym", "drag_and_drop"): lambda: Action(Kind.DRAG, given["from_bid"], given["to_bid"]),
+        ("browsergym", "report_infeasible"): lambda: Action(Kind.EXIT, argument="N/A"),
+        ("webarena", "scroll"): lambda: Action(Kind.SCROLL_UP if given["direction"] == "up" else Kind.SCROLL_DOWN),
+        ("webarena", "type"): lambda: Action(Kind.TYPE if given.get("press_enter_after") == "0" else Kind.SEARCH, named, free),
+    }
+    return special.get((dialect.name, form.name), lambda: Action(form.kind, named, free))()
 
 
 def arguments_of(dialect, form):
     """Return a strategy for the arguments of a call, as JSON values that fit the schema."""
-    free = FREE.get(dialect.name, TEXT)
-    values = {
-        each.name: st.sampled_from(each.choices)
-        if each.choices
-        else st.integers(0, 99)
-        if each.type == "integer"
-        else st.floats(1, 900) | st.integers(-900, -1)
-        if each.type == "number"
-        else free
-        for each in form.parameters
-    }
-    required = {name: values[name] for each in form.parameters if each.default is None for name in [each.name]}
-    optional = {name: value for name, value in values.items() if name not in required}
+    kinds = {"integer": st.integers(0, 99), "number": st.floats(1, 900) | st.integers(-900, -1)}
+    required, optional = {}, {}
+    for each in form.parameters:
+        values = st.sampled_from(each.choices) if each.choices else kinds.get(each.type, FREE.get(dialect.name, TEXT))
+        (required if each.default is None else optional)[each.name] = values
     return st.fixed_dictionaries(required, optional=optional)
 
 

@@ -54,6 +54,13 @@ def odd(*arguments, **options):
     return vector(*arguments, make_env=make_odd, **options)
 
 
+@pytest.fixture(scope="module")
+def three():
+    """Three envs for tests that leave them as they are."""
+    with odd(3, workers=3, render_mode="ansi") as envs:
+        yield envs
+
+
 @contextmanager
 def reference(num_envs=2, mode=AutoresetMode.NEXT_STEP):
     envs = SyncVectorEnv([lambda: WebArenaLite(**SAMPLE)] * num_envs, autoreset_mode=mode)
@@ -128,45 +135,40 @@ def test_without_autoreset_a_mask_says_which_envs_begin_anew():
             envs.reset(options={"reset_mask": numpy.array([False, False])})
 
 
-def test_a_group_has_the_same_task_in_worlds_of_its_own():
-    with vector(3) as envs:
-        pages, infos = envs.reset(options=[{"task": TASKS[2]}] * 3)
-        assert len(set(pages)) == 1
-        assert infos["task_id"].tolist() == ["2", "2", "2"]
-        one, other, third = envs.step([CART, LIST, LIST])[0]
-        assert one != other == third
+def test_a_group_has_the_same_task_in_worlds_of_its_own(three):
+    pages, infos = three.reset(options=[{"task": TASKS[2]}] * 3)
+    assert len(set(pages)) == 1
+    assert infos["task_id"].tolist() == ["2", "2", "2"]
+    one, other, third = three.step([CART, LIST, LIST])[0]
+    assert one != other == third
 
 
-def test_wrappers_of_gymnasium_accept_it():
-    with vector() as envs:
-        wrapped = RecordEpisodeStatistics(envs)
-        wrapped.reset(seed=1)
-        *_, infos = wrapped.step([DONE, LIST])
-        assert infos["episode"]["r"].tolist() == [1.0, 0.0]
-        assert infos["_episode"].tolist() == [True, False]
-    with vector() as envs:
-        listed = DictInfoToList(envs)
-        listed.reset(seed=1)
-        *_, lists = listed.step([DONE, LIST])
-        assert [info.get("success") for info in lists] == [True, None]
+def test_wrappers_of_gymnasium_accept_it(three):
+    wrapped = RecordEpisodeStatistics(three)
+    wrapped.reset(seed=1)
+    *_, infos = wrapped.step([DONE, LIST, LIST])
+    assert infos["episode"]["r"].tolist() == [1.0, 0.0, 0.0]
+    assert infos["_episode"].tolist() == [True, False, False]
+    listed = DictInfoToList(three)
+    listed.reset(seed=1)
+    *_, lists = listed.step([DONE, LIST, LIST])
+    assert [info.get("success") for info in lists] == [True, None, None]
 
 
-def test_attributes_and_methods_of_the_envs_can_be_reached():
-    with vector(render_mode="ansi") as envs:
-        _, infos = envs.reset(seed=[8, 9])
-        assert envs.render() == tuple(infos["page"])
-        assert envs.np_random_seed == (8, 9)
-        assert envs.call("task") == envs.get_attr("task")
-        envs.set_attr("tag", ["a", "b"])
-        assert envs.get_attr("tag") == ("a", "b")
-        envs.set_attr("tag", "both")
-        assert envs.get_attr("tag") == ("both", "both")
-        with pytest.raises(ValueError, match="3 entries; expected one for each of 2"):
-            envs.set_attr("tag", [1, 2, 3])
-        with pytest.raises(AttributeError):
-            envs.get_attr("colour")
-        with pytest.raises(Exception, match="pickle"):
-            envs.call("database", "shopping")
+def test_attributes_and_methods_of_the_envs_can_be_reached(three):
+    _, infos = three.reset(seed=[8, 9, 7])
+    assert three.render() == tuple(infos["page"])
+    assert three.np_random_seed == (8, 9, 7)
+    assert three.call("task") == three.get_attr("task")
+    for value, each in ((["a", "b", "c"], ("a", "b", "c")), ("all", ("all",) * 3)):
+        three.set_attr("tag", value)
+        assert three.get_attr("tag") == each
+    with pytest.raises(ValueError, match="2 entries; expected one for each of 3"):
+        three.set_attr("tag", [1, 2])
+    with pytest.raises(AttributeError):
+        three.get_attr("colour")
+    with pytest.raises(Exception, match="pickle"):
+        three.call("database", "shopping")
 
 
 @pytest.mark.parametrize("context", ["forkserver", "spawn"])
@@ -221,20 +223,6 @@ def test_equal_seeds_give_equal_episodes_in_any_number_of_workers_and_any_order(
     expected = play(4, workers=1, batch_size=4, seed=0)
     assert play(4, workers=2, batch_size=1, seed=1) == expected
     assert play(4, workers=3, batch_size=2, seed=2) == expected
-
-
-def test_nobody_waits_for_the_slowest(door):
-    with odd(batch_size=1) as envs:
-        envs.reset(seed=1)
-        envs.send([f"await {door}", LIST])
-        for number in range(1, 4):
-            *_, infos = envs.recv()
-            assert infos["env_id"].tolist() == [1]
-            assert infos["step"].tolist() == [number]
-            if number < 3:
-                envs.send([LIST], [1])
-        door.write_text("")
-        assert envs.recv()[4]["env_id"].tolist() == [0]
 
 
 def test_a_batch_has_those_who_are_ready_and_at_the_end_those_who_are_left(door):
@@ -295,71 +283,48 @@ def test_a_worker_that_hangs_is_noticed_however_short_the_polls_are():
         assert "gave no answer within 0.5 s" in results[0].info["failure"]
 
 
-def test_a_command_that_cannot_be_handed_over_is_not_under_way():
-    with vector(2) as envs:
-        with pytest.raises(TypeError, match="pickle"):
-            envs.async_reset(options={"task": (number for number in ())})
-        envs.reset(seed=1)
-        with pytest.raises(TypeError, match="pickle"):
-            envs.call("render", (number for number in ()))
-        assert len(envs.step([LIST] * 2)[0]) == 2
+def test_a_command_that_cannot_be_handed_over_is_not_under_way(three):
+    with pytest.raises(TypeError, match="pickle"):
+        three.async_reset(options={"task": (number for number in ())})
+    three.reset(seed=1)
+    with pytest.raises(TypeError, match="pickle"):
+        three.call("render", (number for number in ()))
+    assert len(three.step([LIST] * 3)[0]) == 3
 
 
-def test_an_env_does_one_thing_at_a_time():
-    with vector(3) as envs:
-        envs.reset(seed=1)
-        envs.send([LIST], [1])
-        for refused in (
-            lambda: envs.send([LIST], [1]),
-            lambda: envs.async_reset(env_ids=[1]),
-            lambda: envs.snapshot(1),
-            lambda: envs.step([LIST] * 3),
-            envs.reset,
-        ):
-            with pytest.raises(AlreadyPendingCallError, match="env 1 has something under way"):
-                refused()
-        envs.send([LIST], [2])
-        assert envs.snapshot(0)
-        assert sorted(envs.recv()[4]["env_id"].tolist()) == [1, 2]
-        assert envs.step([LIST] * 3)[4]["step"].tolist() == [1, 2, 2]
+def test_an_env_does_one_thing_at_a_time(three):
+    three.reset(seed=1)
+    three.send([LIST], [1])
+    for refused in (
+        lambda: three.send([LIST], [1]),
+        lambda: three.async_reset(env_ids=[1]),
+        lambda: three.snapshot(1),
+        lambda: three.step([LIST] * 3),
+        three.reset,
+    ):
+        with pytest.raises(AlreadyPendingCallError, match="env 1 has something under way"):
+            refused()
+    three.send([LIST], [2])
+    assert three.snapshot(0)
+    assert sorted(three.recv()[4]["env_id"].tolist()) == [1, 2]
+    assert three.step([LIST] * 3)[4]["step"].tolist() == [1, 2, 2]
 
 
-@pytest.mark.parametrize("env_ids", [[0, 0], [2], [-1]])
-def test_envs_are_named_by_their_numbers(env_ids):
-    with vector() as envs, pytest.raises(ValueError, match="different numbers from 0 to 1"):
-        envs.send([LIST] * len(env_ids), env_ids)
-
-
-def test_there_is_one_action_and_one_seed_for_each_env():
-    with vector() as envs:
-        for refused in (
-            lambda: envs.send([LIST]),
-            lambda: envs.step(LIST),
-            lambda: envs.step([LIST] * 3),
-            lambda: envs.reset(seed=[1]),
-            lambda: envs.async_reset(seed=[1, 2], env_ids=[0]),
-            lambda: envs.reset(options=[{}]),
-        ):
-            with pytest.raises(ValueError, match="expected one for each of"):
-                refused()
-        assert len(envs.reset(seed=1)[0]) == 2
-
-
-def test_a_collector_begins_episodes_where_and_when_it_likes():
-    with vector(3, batch_size=1, autoreset_mode="Disabled") as envs:
-        waiting, results = [str(number % 6) for number in range(9)], []
-        for env in range(3):
-            envs.async_reset(seed=0, options=[{"task": waiting.pop()}], env_ids=[env])
-        while len(results) < 9:
-            _, rewards, terminated, _, infos = envs.recv()
-            (env,) = infos["env_id"]
-            if not terminated[0]:
-                envs.send([DONE], [env])
-                continue
-            results.append((infos["task_id"][0], rewards[0]))
-            if waiting:
-                envs.async_reset(seed=0, options=[{"task": waiting.pop()}], env_ids=[env])
-    assert sorted(results) == sorted((str(number % 6), 1.0) for number in range(9))
+def test_envs_are_named_by_their_numbers_and_get_one_action_and_one_seed_each(three):
+    for refused in (
+        lambda: three.send([LIST]),
+        lambda: three.step(LIST),
+        lambda: three.step([LIST] * 4),
+        lambda: three.reset(seed=[1]),
+        lambda: three.async_reset(seed=[1, 2], env_ids=[0]),
+        lambda: three.reset(options=[{}]),
+    ):
+        with pytest.raises(ValueError, match="expected one for each of"):
+            refused()
+    for env_ids in ([0, 0], [3], [-1]):
+        with pytest.raises(ValueError, match="different numbers from 0 to 2"):
+            three.send([LIST] * len(env_ids), env_ids)
+    assert len(three.reset(seed=1)[0]) == 3
 
 
 def test_sending_does_not_block_when_a_worker_is_busy_and_its_pipe_is_full(door):
@@ -374,9 +339,11 @@ def test_sending_does_not_block_when_a_worker_is_busy_and_its_pipe_is_full(door)
 
 
 def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
-    with vector(3, workers=3) as envs:
+    with odd(3, workers=3) as envs:
+        with pytest.raises(ResetNeeded):
+            envs.step([LIST] * 3)
         envs.reset(seed=1)
-        envs.step([CART, LIST, DONE])
+        envs.step([LIST, CART, DONE])
         here = envs.snapshot(0)
         for env in (1, 2):
             _, info = envs.restore(env, here)
@@ -386,45 +353,40 @@ def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
         assert envs.step([DONE] * 3)[2].all()
         with pytest.raises(SnapshotError, match="expected a Snapshot"):
             envs.restore(1, "nothing")
+        envs.reset(seed=1)
+        envs.step(["die", LIST, LIST])
+        assert envs.restore(0, here)[1]["step"] == 1  # a lost episode is taken up
+        assert envs.step([DONE, LIST, LIST])[1][0] == 1.0
 
 
 # Mistakes.
 
 
-def test_an_exception_in_a_worker_is_raised_here_with_its_traceback():
-    with odd() as envs:
-        envs.reset(seed=1)
-        with pytest.raises(ZeroDivisionError, match="a blunder") as caught:
-            envs.step(["blunder", LIST])
-        assert "in obey" in caught.value.__notes__[0]
-        with pytest.raises(RuntimeError, match="UnportableError: ab"):
-            envs.step(["mumble", LIST])
-        with pytest.raises(TypeError, match="got int"):
-            envs.step([1, 'do(action="Wait")'])
-        with pytest.raises(TaskError, match="no task 'nowhere'"):
-            envs.reset(options={"task": "nowhere"})
-        envs.reset(seed=1)
-        assert envs.step([DONE, DONE])[1].tolist() == [1.0, 1.0]
+def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
+    three.reset(seed=1)
+    with pytest.raises(ZeroDivisionError, match="a blunder") as caught:
+        three.step(["blunder", LIST, LIST])
+    assert "in obey" in caught.value.__notes__[0]
+    with pytest.raises(RuntimeError, match="UnportableError: ab"):
+        three.step(["mumble", LIST, LIST])
+    with pytest.raises(TypeError, match="got int"):
+        three.step([1, 'do(action="Wait")', LIST])
+    with pytest.raises(TaskError, match="no task 'nowhere'"):
+        three.reset(options={"task": "nowhere"})
+    three.reset(seed=1)
+    assert three.step([DONE] * 3)[1].tolist() == [1.0] * 3
 
 
-def test_an_exception_does_not_cost_the_others_their_results():
-    with odd(3) as envs:
-        envs.reset(seed=1)
-        envs.send([LIST, "blunder", LIST])
-        received = []
-        for _ in range(2):
-            try:
-                received += envs.recv()[4]["env_id"].tolist()
-            except ZeroDivisionError:
-                received.append("raised")
-        assert sorted(map(str, received)) in (["0", "2", "raised"], ["0", "raised"], ["2", "raised"])
-
-
-def test_a_step_before_the_first_reset_is_refused():
-    with vector() as envs:
-        with pytest.raises(ResetNeeded):
-            envs.step([LIST, LIST])
-        assert len(envs.reset()[0]) == 2
+def test_an_exception_does_not_cost_the_others_their_results(three):
+    three.reset(seed=1)
+    three.send([LIST, "blunder", LIST])
+    received, raised = {}, 0
+    while len(received) + raised < 3:
+        try:
+            received |= three.poll()
+        except ZeroDivisionError:
+            raised += 1
+    assert (sorted(received), raised) == ([0, 2], 1)
 
 
 def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
@@ -461,18 +423,6 @@ def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward(fault):
         assert plain(envs.step(["", LIST])) == plain(expected[3])  # the next tasks are those that would have come
 
 
-def test_in_same_step_mode_a_broken_worker_is_told_with_the_next_episode():
-    with odd(autoreset_mode=AutoresetMode.SAME_STEP) as envs:
-        first, _ = envs.reset(seed=5)
-        _, rewards, _, truncated, infos = envs.step(["die", LIST])
-        assert numpy.isnan(rewards[0])
-        assert truncated.tolist() == [True, False]
-        assert infos["final_obs"][0] == first[0]
-        assert "SIGKILL" in infos["final_info"]["failure"][0]
-        assert infos["step"].tolist() == [0, 1]
-        assert envs.step([DONE, LIST])[1].tolist() == [1.0, 0.0]
-
-
 def test_a_worker_that_is_killed_in_the_middle_is_noticed_at_once_and_the_others_go_on(door):
     with odd(4, batch_size=2) as envs:
         envs.reset(seed=1)
@@ -494,17 +444,6 @@ def test_a_worker_that_is_killed_in_the_middle_is_noticed_at_once_and_the_others
         assert rewards.tolist() == [0.0] * 4
         assert ends(before[0])
         assert envs.worker_pids[1] == before[1]
-
-
-def test_a_lost_episode_can_be_taken_up_from_a_snapshot():
-    with odd() as envs:
-        envs.reset(seed=1)
-        envs.step([LIST, LIST])
-        here = envs.snapshot(0)
-        envs.step(["die", LIST])
-        _, info = envs.restore(0, here)
-        assert info["step"] == 1
-        assert envs.step([DONE, LIST])[1][0] == 1.0
 
 
 def test_a_reset_that_was_lost_is_done_again(tmp_path):

@@ -1,10 +1,7 @@
 """Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
 
-import os
-import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from math import inf
 from typing import Any
 
 _FEW = 12  # names that fit into a sentence
@@ -56,35 +53,3 @@ def expect_between(name: str, value: int, least: int, most: int | None = None) -
     if not isinstance(value, int) or value < least or (most is not None and value > most):
         limits = f"{least} or more" if most is None else f"{least} to {most}"
         raise ValueError(f"{name} is {value!r}; expected {limits}")
-
-
-def expect_above(name: str, value: float, limit: float) -> None:
-    """Raise ValueError for what is no finite number above a limit."""
-    if not isinstance(value, int | float) or not limit < value < inf:
-        raise ValueError(f"{name} is {value!r}; expected a number above {limit}")
-
-
-def expect_no_layout(wanted: Mapping[str, Any]) -> None:
-    """Raise ValueError for the first of these arguments that is set: the in-process browser cannot do it."""
-    for name, value in wanted.items():
-        if value:
-            raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
-
-
-def expect_display(render_mode: str | None) -> None:
-    """Raise ValueError for a window where there is no display to show it on."""
-    names = ("DISPLAY", "WAYLAND_DISPLAY")
-    if render_mode == "human" and sys.platform.startswith("linux") and not any(map(os.environ.get, names)):
-        raise ValueError(
-            "render_mode is 'human', which opens a window, but there is no display ($DISPLAY and $WAYLAND_DISPLAY are not set); "
-            "expected 'rgb_array' for pictures, or a virtual display, as in `xvfb-run python ...`"
-        )
-
-
-def expect_plain(addresses: Mapping[str, str]) -> None:
-    """Raise ValueError for a site whose traffic cannot be read on its way."""
-    for site, url in addresses.items():
-        if not url.startswith("http://"):
-            raise ValueError(
-                f"rules='verified' judges the traffic, which cannot be seen on the way to {url} ({site}): http:// alone"
-            )

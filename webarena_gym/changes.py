@@ -34,7 +34,9 @@ class Change(NamedTuple):
         before, after = self.before, self.after
         if before is not None and after is not None:
             told = [f"{column} {_short(before[column])} -> {_short(after[column])}" for column in self.columns]
-            return f"{self.site}: {self.table} {self._called(before)} changed: {', '.join(told)}"
+            own = next((str(before[column]) for column in LABELS if before.get(column)), "")
+            called = _short(own or ", ".join(self.names.values()) or "/".join(map(str, self.key)))  # else what it belongs to
+            return f"{self.site}: {self.table} {called} changed: {', '.join(told)}"
         row = before if after is None else after
         assert row is not None
         told = [
@@ -46,11 +48,6 @@ class Change(NamedTuple):
         ]
         more = ["..."] if len(told) > _MOST else []
         return f"{self.site}: {self.table} {'removed' if after is None else 'added'}: {', '.join(told[:_MOST] + more)}"
-
-    def _called(self, row: Mapping[str, Any]) -> str:
-        """Return what a row is called: its own name, or what it belongs to."""
-        own = next((str(row[column]) for column in LABELS if row.get(column)), "")
-        return _short(own) if own else _short(", ".join(self.names.values()) or "/".join(map(str, self.key)))
 
 
 LABELS = ("name", "title", "username", "increment_id", "sku", "email", "path", "url_path", "code", "label")

@@ -1,4 +1,4 @@
-"""The edge of every command: how options are read, what their values may be, and how a command ends.
+"""The edge of every command: how options are read, what their values may be, how a command ends, and a progress bar.
 
 A user's mistake is one line on the error output and status 2, a failure one line and status 1; neither is a traceback.
 """
@@ -8,12 +8,14 @@ import math
 import os
 import select
 import sys
+import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from textwrap import fill
-from typing import Any, NoReturn, TextIO
+from traceback import walk_tb
+from typing import Any, NoReturn
 
 from webarena_gym.arguments import nearest, shown, suggestion
 from webarena_gym.errors import BrowserError, ConformanceError, EvaluationError, WebArenaGymError, WorkerError, WorldError
@@ -70,17 +72,11 @@ def _code(error: BaseException) -> int | None:
         return FAILED if isinstance(error, _FAILURES) else BAD_INPUT
     if isinstance(error, ModuleNotFoundError):
         return None if (error.name or "").partition(".")[0] in _OURS else FAILED
-    if isinstance(error, ValueError):
-        return BAD_INPUT if _is_ours(error) else None
+    if isinstance(error, ValueError):  # one that code of this project raised tells of what was given, others of a fault
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        module = str(frame.f_globals.get("__name__", ""))
+        return BAD_INPUT if module.partition(".")[0] in (*_OURS, "__main__") else None
     return FAILED
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Say whether code of this project raised it: then it tells of what was given, and else of a fault."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is not None and str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in (*_OURS, "__main__")
 
 
 def _told(program: str, error: BaseException, code: int) -> int:
@@ -99,23 +95,19 @@ def _has_lost_reader() -> bool:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # a stream without a file, or none
             number = stream.fileno()
-            if _is_broken(stream, number):
+            try:
+                stream.flush()  # tells it where something is left to write; the system tells it of any pipe
+                is_broken = False
+            except OSError:
+                is_broken = True
+            if not is_broken and hasattr(select, "poll"):  # not on Windows
+                poll = select.poll()
+                poll.register(number, 0)
+                is_broken = any(events & select.POLLERR for _, events in poll.poll(0))
+            if is_broken:
                 is_lost = True
                 os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return is_lost
-
-
-def _is_broken(stream: TextIO, number: int) -> bool:
-    """Say whether nothing can be written to a stream: a flush tells it where something is left to write, the system of any pipe."""
-    try:
-        stream.flush()
-    except OSError:
-        return True
-    if not hasattr(select, "poll"):  # on Windows
-        return False
-    poll = select.poll()
-    poll.register(number, 0)
-    return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
 LARGEST = 2**63 - 1
@@ -184,7 +176,10 @@ def present(kind: str = "file") -> Callable[[str], Path]:
         if not is_there:
             if path.exists():
                 raise _refused(text, f"a {kind}")
-            close = nearest(path.name, [each.name for each in _listed(path.parent)])
+            others: list[Path] = []
+            with suppress(OSError):
+                others = sorted(path.parent.iterdir())
+            close = nearest(path.name, [each.name for each in others])
             hint = f"; did you mean {' or '.join(repr(str(path.parent / name)) for name in close)}?" if close else ""
             raise ArgumentTypeError(f"is {shown(text)}, which is not there{hint}")
         return path
@@ -214,13 +209,6 @@ def writable(kind: str = "file") -> Callable[[str], Path]:
 
 def _refused(text: str, expected: str) -> ArgumentTypeError:
     return ArgumentTypeError(f"is {shown(text)}; expected {expected}")
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -253,7 +241,10 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse all arguments, or complete them where the shell asks for that."""
         if "_ARGCOMPLETE" in os.environ:
-            self._complete()
+            with suppress(ImportError):
+                import argcomplete  # noqa: PLC0415 - an extra
+
+                argcomplete.autocomplete(self)
         return super().parse_args(args, namespace)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
@@ -277,7 +268,6 @@ class Parser(argparse.ArgumentParser):
         self.error(f"{shown(argument)} is not understood; {hint or f'see {self.prog} --help'}")
 
     def error(self, message: str) -> NoReturn:
-        """End with a message in one line."""
         names, is_of_argument, rest = message.removeprefix("argument ").partition(": ")
         if message.startswith("argument ") and is_of_argument:
             name = next((each for each in names.split("/") if each.startswith("--")), names)
@@ -293,13 +283,55 @@ class Parser(argparse.ArgumentParser):
                 action, f"is {shown(str(value))}; {suggestion(str(value), list(map(str, action.choices)))}"
             )
 
-    def _complete(self) -> None:
-        try:
-            import argcomplete  # noqa: PLC0415 - an extra
-        except ImportError:
-            return
-        argcomplete.autocomplete(self)
-
 
 def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Progress on the error output: a bar with the time that is left on a terminal, and elsewhere a line now and then.
+
+_BAR_WIDTH = 30  # characters of the bar
+_TOLD_EVERY_S = 15.0  # between two lines where the error output is no terminal
+
+
+class Progress:
+    """A progress bar over the parts of some work; `what` is done with them, such as "tasks audited"."""
+
+    def __init__(self, total: int, what: str) -> None:
+        self._total = total
+        self._what = what
+        self._began_s = self._told_s = time.perf_counter()
+        self._first: int | None = None  # what was done before, in an earlier run
+
+    def show(self, done: int, text: str = "") -> None:
+        """Tell that so many parts are done, with a text behind it: at once on a terminal, every 15 s elsewhere."""
+        now_s = time.perf_counter()
+        first = self._first = done if self._first is None else self._first
+        left = _left(now_s - self._began_s, done - first, self._total - done)
+        told = f"{done}/{self._total} {self._what}{left}{text and ', '}{text}"
+        if sys.stderr.isatty():
+            filled = _BAR_WIDTH * done // max(self._total, 1)
+            sys.stderr.write(f"\r\033[K[{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {told}")
+            sys.stderr.flush()
+        elif now_s - self._told_s >= _TOLD_EVERY_S:
+            self._told_s = now_s
+            sys.stderr.write(f"{told}\n")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+
+def _left(elapsed_s: float, done: int, to_do: int) -> str:
+    """Return how long the rest will take at the pace so far; nothing before there is a pace.
+
+    >>> _left(60, 10, 25)
+    ', 2:30 left'
+    """
+    if done < 1 or to_do < 1:
+        return ""
+    minutes, seconds = divmod(round(elapsed_s / done * to_do), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f", {hours}:{minutes:02}:{seconds:02} left" if hours else f", {minutes}:{seconds:02} left"

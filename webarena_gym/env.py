@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import gymnasium
 import numpy
+from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind, instructions, tools
-from webarena_gym.arguments import expect_plain, expect_positive
+from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.base import Backend, outcome
 from webarena_gym.backends.embedded import EmbeddedBackend, judge_side_effects
 from webarena_gym.backends.servers import ServerBackend
@@ -30,7 +31,6 @@ from webarena_gym.observation import Observation, observe, pivotal, scrolled
 from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
 from webarena_gym.pages.page import Network, Page
-from webarena_gym.recording import notebook_view
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import read_logins
 from webarena_gym.spaces import MAX_OBSERVATION, reply_space, text_space, within_charset
@@ -171,17 +171,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks that `reset` draws from."""
         return self._tasks
 
     @property
     def task(self) -> Task:
-        """The task of the current episode."""
         return self._started().task
 
     @property
     def page(self) -> Page:
-        """The page that the browser shows."""
         return self._look(self._started()).page
 
     @property
@@ -238,7 +235,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
         Raises gymnasium's ResetNeeded outside an episode, and TypeError for a reply that is no text.
         """
-        episode = self._running("step")
+        episode = self._started("step")
         if not isinstance(action, str):
             raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
         self._is_whole = False
@@ -246,7 +243,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         try:
             answer = self._act(episode, action)
             terminated = answer is not None or self._has_ended_by_itself()
-            truncated = not terminated and (len(episode.turns) >= self._limit(episode) or episode.steps_left == 0)
+            own = self.options.max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
+            limit = min(own, episode.max_steps or own, self._outer_limit)
+            truncated = not terminated and (len(episode.turns) >= limit or episode.steps_left == 0)
             episode.is_over = terminated or truncated
             last = self._look(episode)
             ending = self._evaluate(answer or "") if episode.is_over else {}
@@ -270,7 +269,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         Raises gymnasium's ResetNeeded outside an episode, LookupError on real servers, and ActionError, after which the episode
         goes on, for a URL that no browser can open.
         """
-        episode = self._running("conclude")
+        episode = self._started("conclude")
         browser = self._embedded().browser
         self._is_whole = False
         if url is not None:
@@ -303,7 +302,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
             return self._look(self._started()).text
         if self.render_mode == "rgb_array":
             self._started()
-            return _pixels(self._backend.browser.screenshot())
+            from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
+
+            with Image.open(BytesIO(self._backend.browser.screenshot())) as image:
+                return numpy.asarray(image.convert("RGB"))
         return None
 
     def _repr_html_(self) -> str:
@@ -313,7 +315,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
         episode = self._started()
         action = episode.turns[-1].reply if episode.turns else ""
         seen = self._look(episode)
-        return notebook_view(episode.goal, seen.page.url, action, episode.action_error, seen.text)
+        said = f"<p><b>Last action</b> <code>{escape(action)}</code></p>" if action else ""
+        wrong = f"<p><b>Error</b> {escape(episode.action_error)}</p>" if episode.action_error else ""
+        place = f"<p><b>Page</b> <code>{escape(seen.page.url)}</code></p>"
+        page = f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(seen.text)}</pre>'
+        return f"<div><p><b>Goal</b> {escape(episode.goal)}</p>{said}{wrong}{place}{page}</div>"
 
     def close(self) -> None:
         """Free the world; `reset` opens it again."""
@@ -351,8 +357,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if options.sites is None:
             return EmbeddedBackend(self._make_browser, options.world_seed, options.variation, options.scale or "standard")
         addresses = read_addresses(None if options.sites == "environment" else options.sites)
-        if options.rules == "verified":
-            expect_plain(addresses)
+        for site, url in addresses.items() if options.rules == "verified" else ():
+            if not url.startswith("http://"):
+                raise ValueError(
+                    f"rules='verified' judges the traffic, which cannot be seen on the way to {url} ({site}): http:// alone"
+                )
         return ServerBackend(
             lambda own: self._make_chromium(None, own.union(options.hosts)),
             addresses,
@@ -473,11 +482,6 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """Say whether the page has ended the episode; those of the sites leave that to the agent."""
         return False
 
-    def _limit(self, episode: Episode) -> float:
-        """Return after how many steps an episode is truncated, however it was begun."""
-        own = self.options.max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
-        return min(own, episode.max_steps or own, self._outer_limit)
-
     def _leave(self) -> None:
         """Leave the episode for another; what an interrupted call has left behind is not used again."""
         if not self._is_whole:
@@ -485,23 +489,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._episode = self._seen = self._lost = None
         self._is_whole = False
 
-    def _running(self, call: str) -> Episode:
-        """Return the episode that a call goes on with. Raises ResetNeeded."""
-        self._expect_whole()
-        if self._episode is None or self._episode.is_over:
-            raise gymnasium.error.ResetNeeded(f"the episode is over or has not begun; call reset() before {call}()")
-        return self._episode
-
-    def _expect_whole(self) -> None:
+    def _started(self, call: str = "") -> Episode:
+        """Return the episode, one that is not over where a call goes on with it. Raises ResetNeeded."""
         if not self._is_whole:
-            raise gymnasium.error.ResetNeeded(
-                "the last call did not come to its end, and the episode is lost with it; call reset()"
-            )
-
-    def _started(self) -> Episode:
-        self._expect_whole()
-        if self._episode is None:
-            raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
+            raise ResetNeeded("the last call did not come to its end, and the episode is lost with it; call reset()")
+        if self._episode is None and not call:
+            raise ResetNeeded("there is no episode; call reset() first")
+        if self._episode is None or (call and self._episode.is_over):
+            raise ResetNeeded(f"the episode is over or has not begun; call reset() before {call}()")
         return self._episode
 
     def _embedded(self) -> EmbeddedBackend:
@@ -591,10 +586,3 @@ def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *
             kept.append(task)
     leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
     return tuple(kept)
-
-
-def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:
-    from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
-
-    with Image.open(BytesIO(png)) as image:
-        return numpy.asarray(image.convert("RGB"))

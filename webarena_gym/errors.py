@@ -26,7 +26,6 @@ WebArenaGymError
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 
 class WebArenaGymError(Exception):
@@ -105,19 +104,15 @@ class ArenaError(WebArenaGymError):
 
     """
 
-    def __init__(self, message: str, *, status: int, at: str = "", value: object = None, expected: str = "") -> None:
+    def __init__(self, message: str, status: int, at: str = "", value: object = None, expected: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.at = at
         self.value = value
         self.expected = expected
 
-    def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
-        return _arena_error, (str(self), vars(self))  # so that it can be sent from a worker process
-
-
-def _arena_error(message: str, options: dict[str, Any]) -> ArenaError:
-    return ArenaError(message, **options)
+    def __reduce__(self) -> tuple[type["ArenaError"], tuple[str, int, str, object, str]]:
+        return type(self), (str(self), self.status, self.at, self.value, self.expected)  # for workers, as above
 
 
 class AgentError(WebArenaGymError):

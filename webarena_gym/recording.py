@@ -1,15 +1,43 @@
-"""Episodes for people, outside the report: a GIF that a wrapper writes, and HTML for notebooks."""
+"""Episodes played and recorded: `play`, the loop over `env.step`, and a wrapper that writes a GIF of each episode."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy
 
 from webarena_gym.errors import RenderModeError
+
+
+class PlayedStep(NamedTuple):
+    """A reply, the info that it was given for, and what the env returned."""
+
+    before: Mapping[str, Any]
+    reply: str
+    observation: str
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+def play(
+    env: gymnasium.Env[str, str],
+    agent: Callable[[str, Mapping[str, Any]], str | None],
+    observation: str,
+    info: dict[str, Any],
+) -> Iterator[PlayedStep]:
+    """Yield the steps of an episode from what `env.reset` returned, until it is over or the agent returns None for a reply."""
+    while (reply := agent(observation, info)) is not None:
+        seen, reward, terminated, truncated, after = env.step(reply)
+        step = PlayedStep(info, reply, seen, float(reward), terminated, truncated, after)
+        yield step
+        if step.terminated or step.truncated:
+            return
+        observation, info = step.observation, step.info
+
 
 _WIDTH = 960  # pixels of a GIF
 _BAR = 34  # pixels of a line of text in it
@@ -62,7 +90,6 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, info
 
     def close(self) -> None:
-        """Write what there is of an episode that is not over, and close the env."""
         self._write()
         super().close()
 
@@ -77,7 +104,6 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _write_gif(path: Path, goal: str, frames: Sequence[tuple[Any, str]], seconds: float) -> None:
-    """Write pictures with the goal above and a text below each."""
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - comes with the extra that makes pictures
 
     font = ImageFont.load_default(16)
@@ -94,13 +120,3 @@ def _write_gif(path: Path, goal: str, frames: Sequence[tuple[Any, str]], seconds
         pictures.append(picture)
     milliseconds = round(1000 * seconds)
     pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=milliseconds, loop=0)
-
-
-def notebook_view(goal: str, url: str, action: str, error: str, page: str) -> str:
-    """Return HTML for a notebook: the goal, the newest action and what the env had to say against it, and the page."""
-    said = f"<p><b>Last action</b> <code>{escape(action)}</code></p>" if action else ""
-    wrong = f"<p><b>Error</b> {escape(error)}</p>" if error else ""
-    return (
-        f"<div><p><b>Goal</b> {escape(goal)}</p>{said}{wrong}<p><b>Page</b> <code>{escape(url)}</code></p>"
-        f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(page)}</pre></div>'
-    )

@@ -8,7 +8,7 @@ from statistics import fmean, pstdev
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from webarena_gym.progress import Progress
+from webarena_gym.console import Progress
 
 if TYPE_CHECKING:  # reports read metrics without torch
     from agents.rollouts.curriculum import Group

@@ -77,42 +77,13 @@ class Form(NamedTuple):
     parameters: tuple[Parameter, ...]
     meaning: str
 
-    def find(self, name: str) -> Parameter | None:
-        """Return the parameter of that name."""
-        return next((parameter for parameter in self.parameters if parameter.name == name), None)
 
-
-def element(name: str) -> Parameter:
-    """Return the parameter that names an element."""
-    return Parameter(name, "element", "the element", type="element")
-
-
-def text(name: str) -> Parameter:
-    """Return the parameter for what is typed into a field."""
-    return Parameter(name, "text", "the text to type", "red shoes")
-
-
-def option(name: str) -> Parameter:
-    """Return the parameter that names an option of a drop-down list."""
-    return Parameter(name, "option", "the text of the option", "Most popular")
-
-
-def tab_index(name: str) -> Parameter:
-    """Return the parameter that names a tab."""
-    return Parameter(name, "index", "the index of the tab; the first is 0", "1", type="integer")
-
-
-def url(name: str) -> Parameter:
-    """Return the parameter for an address."""
-    return Parameter(name, "url", "the URL to open", "http://shop.test/")
-
-
-def key(name: str) -> Parameter:
-    """Return the parameter that names a key."""
-    return Parameter(name, "key", "the key, such as Enter, Tab, ArrowDown or a letter", "Enter")
-
-
-def answer(name: str) -> Parameter:
-    """Return the parameter for the answer."""
-    meaning = 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'
-    return Parameter(name, "answer", meaning, "84.3 km", default="")
+ELEMENT = Parameter("element", "element", "the element", type="element")
+TEXT = Parameter("argument", "text", "the text to type", "red shoes")
+OPTION = Parameter("argument", "option", "the text of the option", "Most popular")
+TAB_INDEX = Parameter("argument", "index", "the index of the tab; the first is 0", "1", type="integer")
+URL = Parameter("url", "url", "the URL to open", "http://shop.test/")
+KEY = Parameter("key", "key", "the key, such as Enter, Tab, ArrowDown or a letter", "Enter")
+_ANSWER = 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'
+ANSWER = Parameter("message", "answer", _ANSWER, "84.3 km", default="")
+"""The parameters of actions; a dialect gives them names of its own."""

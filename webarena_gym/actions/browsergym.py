@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 
-from webarena_gym.actions.action import Action, Form, Kind, Parameter, answer, element, key, option, tab_index, text, url
+from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
-_BID = element("bid")
+_BID = ELEMENT._replace(name="bid")
+_FROM, _TO = ELEMENT._replace(name="from_bid"), ELEMENT._replace(name="to_bid")
 _DOWN = 480  # pixels
 _BUTTON = Parameter("button", "button", "the mouse button", choices=("left", "right"), default="left")
 _ACROSS = Parameter("delta_x", "delta_x", "pixels to the right; pages scroll up and down only", "0", type="number")
@@ -25,22 +26,22 @@ class BrowserGym(Dialect):
     name = "browsergym"
     forms = (
         Form(Kind.CLICK, "click", (_BID, _BUTTON), "Click an element."),
-        Form(Kind.TYPE, "fill", (_BID, text("value")), "Fill a field."),
+        Form(Kind.TYPE, "fill", (_BID, TEXT._replace(name="value")), "Fill a field."),
         Form(Kind.TYPE, "clear", (_BID,), "Empty a field."),
-        Form(Kind.SELECT, "select_option", (_BID, option("options")), "Choose an option."),
+        Form(Kind.SELECT, "select_option", (_BID, OPTION._replace(name="options")), "Choose an option."),
         Form(Kind.HOVER, "hover", (_BID,), "Move the mouse over an element."),
-        Form(Kind.DRAG, "drag_and_drop", (element("from_bid"), element("to_bid")), "Drag an element, and drop it on another."),
-        Form(Kind.PRESS, "press", (_BID, key("key_comb")), "Press a key in an element."),
-        Form(Kind.PRESS, "keyboard_press", (key("key"),), "Press a key in the focused element."),
+        Form(Kind.DRAG, "drag_and_drop", (_FROM, _TO), "Drag an element, and drop it on another."),
+        Form(Kind.PRESS, "press", (_BID, KEY._replace(name="key_comb")), "Press a key in an element."),
+        Form(Kind.PRESS, "keyboard_press", (KEY,), "Press a key in the focused element."),
         Form(Kind.SCROLL_DOWN, "scroll", (_ACROSS, _DOWNWARDS), "Show another part of the page; down is positive."),
         Form(Kind.GO_BACKWARD, "go_back", (), "Return to the previous page."),
         Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_back()."),
-        Form(Kind.GOTO, "goto", (url("url"),), "Open a URL."),
+        Form(Kind.GOTO, "goto", (URL,), "Open a URL."),
         Form(Kind.NEW_TAB, "new_tab", (), "Open an empty tab."),
         Form(Kind.CLOSE_TAB, "tab_close", (), "Close the current tab."),
-        Form(Kind.SWITCH_TAB, "tab_focus", (tab_index("index"),), "Go to a tab; the first is 0."),
+        Form(Kind.SWITCH_TAB, "tab_focus", (TAB_INDEX._replace(name="index"),), "Go to a tab; the first is 0."),
         Form(Kind.WAIT, "noop", (_WAITED,), "Wait so long, ten seconds at most; without a number, until the page changes."),
-        Form(Kind.EXIT, "send_msg_to_user", (answer("text")._replace(default=None),), "Answer, and end the task."),
+        Form(Kind.EXIT, "send_msg_to_user", (ANSWER._replace(name="text", default=None),), "Answer, and end the task."),
         Form(Kind.EXIT, "report_infeasible", (_REASON,), "End a task that cannot be done."),
     )
 
@@ -65,7 +66,7 @@ class BrowserGym(Dialect):
             return build(**present)
         return Action(form.kind, present.pop("bid", None), next(iter(present.values()), None))
 
-    def write(self, action: Action) -> str:
+    def format(self, action: Action) -> str:
         match action.kind:
             case Kind.SEARCH:
                 raise ValueError("browsergym has no action that types and presses Enter; format a TYPE and a PRESS")
@@ -86,14 +87,12 @@ class BrowserGym(Dialect):
         return f"{form.name}({', '.join(map(quoted, given))})"
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
-        form = _FORMS.get(name)
+        parameters = {each.name: each.type for each in _FORMS[name].parameters} if name in _FORMS else {}
         given: list[str] = []
-        for place, (name_of, value) in enumerate(values.items()):
-            parameter = None if form is None else form.find(name_of)
-            is_bare = parameter is not None and parameter.type in ("integer", "number") and value.lstrip("-").isalnum()
+        for place, (key, value) in enumerate(values.items()):
+            is_bare = parameters.get(key) in ("integer", "number") and value.lstrip("-").isalnum()
             written = value if is_bare else quoted(value)
-            is_next = form is not None and place < len(form.parameters) and form.parameters[place].name == name_of
-            given.append(written if is_next else f"{name_of}={written}")
+            given.append(written if [*parameters][place : place + 1] == [key] else f"{key}={written}")
         return f"{name}({', '.join(given)})"
 
     def signature(self, form: Form) -> str:

@@ -35,8 +35,13 @@ class Dialect:
         """Return the one action in a text without thoughts. Raises ActionError when there is none, several, or a malformed one."""
         raise NotImplementedError
 
-    def write(self, action: Action) -> str:
-        """Write an action; `read` gives it back. Raises ValueError for a kind that the dialect cannot express."""
+    def format(self, action: Action) -> str:
+        """Write an action; `parse` gives it back. Raises ValueError for a kind that the dialect cannot express.
+
+        >>> from webarena_gym.actions import DIALECTS, Kind
+        >>> DIALECTS["browsergym"].format(Action(Kind.TYPE, element="5", argument="red shoes"))
+        'fill("5", "red shoes")'
+        """
         raise NotImplementedError
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
@@ -67,15 +72,6 @@ class Dialect:
         except ActionError as error:
             examples = "\n".join(map(self.example, self.forms))
             raise ActionError(f"{cut(str(error), MAX_REASON)}. The actions are, with an example each:\n{examples}") from None
-
-    def format(self, action: Action) -> str:
-        """Write an action; `parse` gives it back. Raises ValueError for a kind that the dialect cannot express.
-
-        >>> from webarena_gym.actions import DIALECTS, Kind
-        >>> DIALECTS["browsergym"].format(Action(Kind.TYPE, element="5", argument="red shoes"))
-        'fill("5", "red shoes")'
-        """
-        return self.write(action)
 
     def grammar(self) -> str:
         """Return the list of actions with what they do, one a line, for a prompt."""
@@ -171,7 +167,12 @@ def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
             "function": {
                 "name": form.name,
                 "description": f"{form.meaning} {answer_form}".rstrip() if form.kind is Kind.EXIT else form.meaning,
-                "parameters": _schema(form, dialect),
+                "parameters": {
+                    "type": "object",
+                    "properties": {each.name: _property(each, dialect, form.kind) for each in form.parameters},
+                    "required": [each.name for each in form.parameters if each.default is None],
+                    "additionalProperties": False,
+                },
             },
         }
         for form in dialect.forms
@@ -194,17 +195,13 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
             return f"{name}: its arguments are no JSON"
     if not isinstance(arguments, Mapping):
         return f"{name}: its arguments are no object"
-    values = {str(key): _text(value) for key, value in arguments.items() if value is not None}
+    values: dict[str, str] = {}
+    for key, value in arguments.items():
+        if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+            values[str(key)] = str(int(value))
+        elif value is not None:
+            values[str(key)] = value if isinstance(value, str) else json.dumps(value)
     return dialect.spell(name, values)
-
-
-def _schema(form: Form, dialect: Dialect) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {parameter.name: _property(parameter, dialect, form.kind) for parameter in form.parameters},
-        "required": [parameter.name for parameter in form.parameters if parameter.default is None],
-        "additionalProperties": False,
-    }
 
 
 def _property(parameter: Parameter, dialect: Dialect, kind: Kind) -> dict[str, Any]:
@@ -217,12 +214,3 @@ def _property(parameter: Parameter, dialect: Dialect, kind: Kind) -> dict[str, A
     if example := dialect.example_of(parameter, kind):
         schema["examples"] = [json.loads(example) if schema["type"] != "string" else example]
     return schema
-
-
-def _text(value: Any) -> str:
-    """Return a JSON value as the text of a parameter."""
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else json.dumps(value)

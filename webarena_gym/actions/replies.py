@@ -9,8 +9,11 @@ from webarena_gym.errors import ActionError
 
 _COMMENT = re.compile(r"[ \t]*#.*")
 _KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
-_BLANKS = re.compile(r"\s*")
-_BARE = re.compile(r"[^\s,()\[\]'\"]+")
+_QUOTE = re.compile(r"\s*['\"]")
+_BARE = re.compile(r"\s*([^\s,()\[\]'\"]+)")
+_COMMA = re.compile(r"\s*,")
+_CLOSE = re.compile(r"\s*\)")
+_END = re.compile(r"\s*(?:[,)]|\Z)")
 _MARK = re.compile(r"[\\'\"]")
 _CODE = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
@@ -44,60 +47,40 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
     while match := head.search(text, position):
         newline = text.rfind("\n", position, match.start())
         if (newline >= 0 or position == 0) and _COMMENT.match(text, newline + 1, match.start()):
-            position = _line_end(text, match.start())
+            end = text.find("\n", match.start())
+            position = len(text) if end < 0 else end
             continue
         call, position = _scan_call(text, match)
         calls.append(call)
     return calls
 
 
-def _line_end(text: str, position: int) -> int:
-    end = text.find("\n", position)
-    return len(text) if end < 0 else end
-
-
 def _scan_call(text: str, head: re.Match[str]) -> tuple[Call, int]:
     name, position = head.group(1), head.end()
     positional: list[str] = []
     keywords: dict[str, str] = {}
-    while True:
-        position = _skip_blanks(text, position)
-        if text.startswith(")", position):
-            return Call(name, tuple(positional), keywords), position + 1
+    while not (close := _CLOSE.match(text, position)):
         keyword = _KEYWORD.match(text, position)
-        value, position = _scan_value(text, keyword.end() if keyword else position, name)
+        start = keyword.end() if keyword else position
+        if quote := _QUOTE.match(text, start):
+            value, position = _scan_string(text, quote.end() - 1, name)
+        elif bare := _BARE.match(text, start):
+            value, position = bare[1], bare.end()
+        else:
+            raise ActionError(f"expected a quoted value in {name}(...), found {text[start:].lstrip()[:20]!r}")
         if keyword is None:
             positional.append(value)
-        elif keyword.group(1) in keywords:
-            raise ActionError(f"{name}() was given {keyword.group(1)} twice")
+        elif keyword[1] in keywords:
+            raise ActionError(f"{name}() was given {keyword[1]} twice")
         else:
-            keywords[keyword.group(1)] = value
-        position = _skip_blanks(text, position)
-        if text.startswith(",", position):
-            position += 1
-        elif not text.startswith(")", position):
-            found = text[position : position + 20]
+            keywords[keyword[1]] = value
+        if comma := _COMMA.match(text, position):
+            position = comma.end()
+        elif not _CLOSE.match(text, position):
+            found = text[position:].lstrip()[:20]
             expected = f"expected ',' or ')' in {name}(...)"
             raise ActionError(f"{expected}, found {found!r}" if found else f"{expected}, but the reply ends there")
-
-
-def _skip_blanks(text: str, position: int) -> int:
-    blanks = _BLANKS.match(text, position)
-    return blanks.end() if blanks else position
-
-
-def _ends_value(text: str, position: int) -> bool:
-    return position == len(text) or text[position] in ",)"
-
-
-def _scan_value(text: str, position: int, name: str) -> tuple[str, int]:
-    if position < len(text) and text[position] in "'\"":
-        return _scan_string(text, position, name)
-    bare = _BARE.match(text, position)
-    if bare is None:
-        found = text[position : position + 20]
-        raise ActionError(f"expected a quoted value in {name}(...), found {found!r}")
-    return bare.group(), bare.end()
+    return Call(name, tuple(positional), keywords), close.end()
 
 
 def _scan_string(text: str, position: int, name: str) -> tuple[str, int]:
@@ -110,8 +93,9 @@ def _scan_string(text: str, position: int, name: str) -> tuple[str, int]:
         if mark[0] == "\\":
             character, position = _unescape(text, position)
             out.append(character)
-        elif mark[0] == quote and _ends_value(text, _skip_blanks(text, position)):
-            return _joined("".join(out)), position
+        elif mark[0] == quote and _END.match(text, position):
+            # characters that JSON writes as two codes are joined; half of one becomes U+FFFD
+            return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace"), position
         else:
             out.append(mark[0])
     raise ActionError(f"the quote opened in {name}(... {text[start : start + 20]!r} is never closed")
@@ -126,11 +110,6 @@ def _unescape(text: str, position: int) -> tuple[str, int]:
     if code is not None and (number := int(code[0][1:], 16)) <= sys.maxunicode:
         return chr(number), code.end()
     return "\\", position
-
-
-def _joined(text: str) -> str:
-    """Return the text with the characters that JSON writes as two codes, and U+FFFD for half a character."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def quoted(text: str) -> str:

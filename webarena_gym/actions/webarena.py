@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from webarena_gym.actions.action import Action, Form, Kind, Parameter, answer, element, key, option, tab_index, text, url
+from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import only
 from webarena_gym.errors import ActionError
 
-_ID = element("id")._replace(placeholder="id")
+_ID = ELEMENT._replace(name="id", placeholder="id")
+_CONTENT = TEXT._replace(name="content", placeholder="content")
 _ENTER = Parameter(
     "press_enter_after", "press_enter_after=0|1", "whether to press Enter after it", "1", choices=("0", "1"), default="1"
 )
@@ -27,24 +28,20 @@ class WebArena(Dialect):
     name = "webarena"
     forms = (
         Form(Kind.CLICK, "click", (_ID,), "Click an element."),
-        Form(
-            Kind.SEARCH,
-            "type",
-            (_ID, text("content")._replace(placeholder="content"), _ENTER),
-            "Replace the content of a field; presses Enter after it unless the last is 0.",
-        ),
+        Form(Kind.SEARCH, "type", (_ID, _CONTENT, _ENTER), "Replace the content of a field; presses Enter after it unless the last is 0."),
         Form(Kind.HOVER, "hover", (_ID,), "Move the mouse over an element."),
-        Form(Kind.SELECT, "select", (_ID, option("option")), "Choose the option with that text from a drop-down list."),
-        Form(Kind.PRESS, "press", (key("key_comb"),), "Press a key, such as Enter, in the focused element."),
+        Form(Kind.SELECT, "select", (_ID, OPTION._replace(name="option")), "Choose the option with that text from a drop-down list."),
+        Form(Kind.PRESS, "press", (KEY._replace(name="key_comb"),), "Press a key, such as Enter, in the focused element."),
         Form(Kind.SCROLL_DOWN, "scroll", (_DIRECTION,), "Show another part of the page."),
         Form(Kind.NEW_TAB, "new_tab", (), "Open an empty tab."),
-        Form(Kind.SWITCH_TAB, "tab_focus", (tab_index("tab_index"),), "Go to the tab with that index; the first is 0."),
+        Form(Kind.SWITCH_TAB, "tab_focus", (TAB_INDEX._replace(name="tab_index"),), "Go to the tab with that index; the first is 0."),
         Form(Kind.CLOSE_TAB, "close_tab", (), "Close the current tab."),
-        Form(Kind.GOTO, "goto", (url("url"),), "Open a URL."),
+        Form(Kind.GOTO, "goto", (URL,), "Open a URL."),
         Form(Kind.GO_BACKWARD, "go_back", (), "Return to the previous page."),
         Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_back."),
         Form(
-            Kind.EXIT, "stop", (answer("answer"),), 'End the task with an answer; "N/A" if it cannot be done, empty if none was asked for.'
+            Kind.EXIT, "stop", (ANSWER._replace(name="answer"),),
+            'End the task with an answer; "N/A" if it cannot be done, empty if none was asked for.',
         ),
     )  # fmt: skip
 
@@ -61,7 +58,7 @@ class WebArena(Dialect):
         assert match is not None
         return _build(match.group(1), match.group(2) or "", written[0][:80])
 
-    def write(self, action: Action) -> str:
+    def format(self, action: Action) -> str:
         text = _spelled(*_parts(action))
         return text if _FENCE in text else f"{_FENCE}{text}{_FENCE}"
 
@@ -107,7 +104,6 @@ def _parts(action: Action) -> tuple[str, list[str]]:
 
 
 def _build(verb: str, rest: str, written: str) -> Action:
-    """Return the action of a verb and its brackets, which stand in `rest`."""
     verb = _ALIASES.get(verb, verb)
     if verb in ("type", "select"):
         groups = _groups(rest)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from webarena_gym.actions.action import Action, Form, Kind, answer, element, option, tab_index, text
+from webarena_gym.actions.action import ANSWER, ELEMENT, OPTION, TAB_INDEX, TEXT, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import Call, find_calls, only, quoted
+from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
 _ANSWERED = 'End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for.'
@@ -15,14 +15,13 @@ _TITLES: dict[Kind, str] = {
 }
 _KINDS: dict[str, Kind] = {title.lower(): kind for kind, title in _TITLES.items()}
 _KINDS |= {"go backward": Kind.GO_BACKWARD, "go forward": Kind.GO_FORWARD}
-_HEADS = ("do", "exit", "go_backward", "go_forward")
+_ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "do": ("action", "argument", "element"), "exit": ("message",), "go_backward": (), "go_forward": (),
+}  # fmt: skip
 
 
-def _do(kind: Kind, meaning: str, *parameters: str) -> Form:
-    make = {
-        "element": element("element"), "text": text("argument"), "option": option("argument"), "index": tab_index("argument"),
-    }  # fmt: skip
-    return Form(kind, _TITLES[kind].lower().replace(" ", "_"), tuple(make[name] for name in parameters), meaning)
+def _do(kind: Kind, meaning: str, *parameters: Parameter) -> Form:
+    return Form(kind, _TITLES[kind].lower().replace(" ", "_"), parameters, meaning)
 
 
 class WebRL(Dialect):
@@ -30,48 +29,54 @@ class WebRL(Dialect):
 
     name = "webrl"
     forms = (
-        _do(Kind.CLICK, "Click an element.", "element"),
-        _do(Kind.RIGHT_CLICK, "Click with the right mouse button.", "element"),
-        _do(Kind.HOVER, "Move the mouse over an element.", "element"),
-        _do(Kind.TYPE, "Replace the content of a field with the text; does not press Enter.", "text", "element"),
-        _do(Kind.SEARCH, "Replace the content of a field with the text and press Enter.", "text", "element"),
-        _do(Kind.SELECT, "Choose the option with that text from a drop-down list.", "option", "element"),
+        _do(Kind.CLICK, "Click an element.", ELEMENT),
+        _do(Kind.RIGHT_CLICK, "Click with the right mouse button.", ELEMENT),
+        _do(Kind.HOVER, "Move the mouse over an element.", ELEMENT),
+        _do(Kind.TYPE, "Replace the content of a field with the text; does not press Enter.", TEXT, ELEMENT),
+        _do(Kind.SEARCH, "Replace the content of a field with the text and press Enter.", TEXT, ELEMENT),
+        _do(Kind.SELECT, "Choose the option with that text from a drop-down list.", OPTION, ELEMENT),
         _do(Kind.SCROLL_UP, "Show the part of the page above."),
         _do(Kind.SCROLL_DOWN, "Show the part of the page below."),
         _do(Kind.PRESS, "Press Enter in the focused field."),
-        _do(Kind.SWITCH_TAB, "Go to the tab with that index; the first is 0.", "index"),
+        _do(Kind.SWITCH_TAB, "Go to the tab with that index; the first is 0.", TAB_INDEX),
         _do(Kind.WAIT, "Wait until the page changes, some seconds at most."),
         Form(Kind.GO_BACKWARD, "go_backward", (), "Return to the previous page."),
         Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_backward()."),
-        Form(Kind.EXIT, "exit", (answer("message"),), _ANSWERED),
+        Form(Kind.EXIT, "exit", (ANSWER,), _ANSWERED),
     )
 
     def read(self, text: str) -> Action:
-        calls = find_calls(text, _HEADS)
+        calls = find_calls(text, _ARGUMENTS)
         only([f"{call.name}({call.keywords.get('action', '')})" for call in calls])
-        call = calls[0]
+        (call,) = calls
+        allowed = _ARGUMENTS[call.name]
+        expected = ", ".join(allowed) or "none"
+        if len(call.positional) > min(1, len(allowed)):
+            raise ActionError(f"{call.name}() takes named arguments ({expected}), got {call.positional}")
+        arguments = dict(zip(allowed, call.positional, strict=False)) | call.keywords
+        unknown = [name for name in arguments if name not in allowed]
+        if unknown:
+            raise ActionError(f"{call.name}() has no argument {unknown[0]!r}; expected {expected}")
+        if call.name == "do":
+            return _read_do(arguments)
         if call.name == "exit":
-            return Action(Kind.EXIT, argument=_arguments(call, ("message",)).get("message", ""))
-        if call.name != "do":
-            _arguments(call, ())
-            return Action(Kind.GO_BACKWARD if call.name == "go_backward" else Kind.GO_FORWARD)
-        return _read_do(call)
+            return Action(Kind.EXIT, argument=arguments.get("message", ""))
+        return Action(Kind.GO_BACKWARD if call.name == "go_backward" else Kind.GO_FORWARD)
 
-    def write(self, action: Action) -> str:
+    def format(self, action: Action) -> str:
         form = _FORMS.get(action.kind)
         is_other_key = action.kind is Kind.PRESS and (action.element, action.argument) != (None, "Enter")
         if form is None or is_other_key or (action.kind is Kind.WAIT and action.argument is not None):
             raise ValueError(f"the webrl dialect cannot express {action}")
-        return self.spell(
-            form.name,
-            {each.name: (action.element if each.name == "element" else action.argument) or "" for each in form.parameters},
-        )
+        values = {each.name: action.element if each.name == "element" else action.argument for each in form.parameters}
+        return self.spell(form.name, {name: value or "" for name, value in values.items()})
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
         given = [f"{key}={quoted(value)}" for key, value in values.items()]
-        if name in _HEADS[1:]:
+        if name != "do" and name in _ARGUMENTS:
             return f"{name}({', '.join(given)})"
-        return f"do({', '.join([f'action={quoted(_titled(name))}', *given])})"
+        title = quoted(name.replace("_", " ").title())
+        return f"do({', '.join([f'action={title}', *given])})"
 
     def signature(self, form: Form) -> str:
         return self.spell(form.name, {parameter.name: f"<{parameter.placeholder}>" for parameter in form.parameters})
@@ -80,19 +85,7 @@ class WebRL(Dialect):
 _FORMS = {form.kind: form for form in WebRL.forms}
 
 
-def _arguments(call: Call, allowed: tuple[str, ...]) -> dict[str, str]:
-    """Return a call's arguments by name, positional ones in the order of `allowed`. Raises ActionError for any other."""
-    if len(call.positional) > min(1, len(allowed)):
-        raise ActionError(f"{call.name}() takes named arguments ({', '.join(allowed) or 'none'}), got {call.positional}")
-    arguments = dict(zip(allowed, call.positional, strict=False)) | call.keywords
-    unknown = [name for name in arguments if name not in allowed]
-    if unknown:
-        raise ActionError(f"{call.name}() has no argument {unknown[0]!r}; expected {', '.join(allowed) or 'none'}")
-    return arguments
-
-
-def _read_do(call: Call) -> Action:
-    arguments = _arguments(call, ("action", "argument", "element"))
+def _read_do(arguments: dict[str, str]) -> Action:
     name = " ".join(arguments.pop("action", "").split()).lower()
     kind = _KINDS.get(name)
     if kind is None:
@@ -101,13 +94,9 @@ def _read_do(call: Call) -> Action:
     for field in fields:
         if field not in arguments:
             raise ActionError(f"{name.title()} needs {field}=; it is missing")
-    for field in arguments:
-        if field not in fields and arguments[field].strip():
-            raise ActionError(f"{name.title()} takes no {field}; got {arguments[field]!r}")
+    for field, value in arguments.items():
+        if field not in fields and value.strip():
+            raise ActionError(f"{name.title()} takes no {field}; got {value!r}")
     if kind is Kind.PRESS:
         return Action(kind, argument="Enter")
     return Action(kind, **{field: arguments[field] for field in fields})
-
-
-def _titled(name: str) -> str:
-    return name.replace("_", " ").title()

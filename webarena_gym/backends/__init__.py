@@ -1,1 +1,1 @@
-"""The places where tasks are done: the embedded sites, real servers, the pages of MiniWoB++."""
+"""The places where tasks are done: the embedded sites, and real servers."""

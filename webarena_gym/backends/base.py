@@ -1,6 +1,6 @@
 """A backend brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
 
-There are three: the embedded sites (`backends.embedded`), real servers (`backends.servers`) and MiniWoB's pages (`backends.miniwob`).
+There are three: the embedded sites (`backends.embedded`), real servers (`backends.servers`) and MiniWoB's pages (`webarena_gym.miniwob`).
 """
 
 import sqlite3

@@ -51,15 +51,7 @@ class Place(NamedTuple):
 
 
 class EmbeddedBackend(Backend):
-    """The sites that ship with the package, in a world of one's own.
-
-    Args:
-        make_browser: makes a browser on the network of an episode.
-        world_seed: the world of tasks that name none.
-        variation: whether the sites are built in the plain way, or in a layout drawn with the world.
-        scale: how much there is in the world of tasks that name none.
-
-    """
+    """The sites that ship with the package, in a world of one's own; `world_seed` and `scale` are of tasks that name no world."""
 
     is_embedded = True
     urls = URLS

@@ -5,13 +5,17 @@ What an episode changes there stays changed: resetting is the servers' own busin
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from webarena_gym.backends.base import Backend, first_pages, opening
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.addresses import hosts, placeholders, resolve
-from webarena_gym.servers.logins import LOGINS, Account, KeepingBrowser, Login, Sessions
+from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import Task
+
+if TYPE_CHECKING:
+    from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
 
 def login_sites(task: Task) -> tuple[str, ...]:
@@ -27,21 +31,14 @@ def login_sites(task: Task) -> tuple[str, ...]:
 
 
 class ServerBackend(Backend):
-    """Servers by their addresses, and a browser that can reach them and nothing else.
-
-    Args:
-        make_browser: makes a browser that can reach some hosts, each named with its port.
-        addresses: base URLs by site (see `addresses.read_addresses`).
-        accounts, logins, folder: see `Sessions`.
-
-    """
+    """Servers by their base URLs, by site, and a browser that can reach them, host by host and port, and nothing else."""
 
     not_saved = "real servers cannot be saved; snapshots need the embedded sites (sites=None)"
-    _browser: KeepingBrowser | None = None
+    _browser: "ChromiumBrowser | None" = None
 
     def __init__(
         self,
-        make_browser: Callable[[frozenset[str]], KeepingBrowser],
+        make_browser: Callable[[frozenset[str]], "ChromiumBrowser"],
         addresses: Mapping[str, str],
         *,
         accounts: Mapping[str, Account] | None = None,

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, get_args
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
+from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, WebArenaGymError
 from webarena_gym.evaluation.agents import COMMAND, Reply
 from webarena_gym.evaluation.results import EPISODES, RESULT, Record, Trial, read_episodes, read_result, suite_digest, summarise
 from webarena_gym.evaluation.runner import EnvSeat, record_of
-from webarena_gym.progress import Progress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import gymnasium
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
@@ -53,8 +54,7 @@ from webarena_gym.evaluation.results import (
     write_result,
 )
 from webarena_gym.options import HARD_STEPS
-from webarena_gym.playing import PlayedStep, play
-from webarena_gym.progress import Progress
+from webarena_gym.recording import PlayedStep, play
 from webarena_gym.server.schema import ENV_SETTINGS
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.servers.rest import request_json

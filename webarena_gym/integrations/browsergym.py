@@ -46,7 +46,6 @@ class Way:
         self.address = asyncio.run_coroutine_threadsafe(self._gate.open(), self._loop).result()
 
     def close(self) -> None:
-        """Stop answering."""
         if not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._gate.close(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -84,7 +83,6 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
 
     @classmethod
     def get_task_id(cls) -> str:
-        """Return the name under which it is registered."""
         return NAME
 
     def setup(self, page: playwright.sync_api.Page) -> tuple[str, dict[str, Any]]:
@@ -124,7 +122,6 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
         return reward, True, "", {name: info[name] for name in ("success", "verdicts", "side_effects") if name in info}
 
     def teardown(self) -> None:
-        """Free the world."""
         with self._way.lock:
             self._way.episode = None
             self._env.close()
@@ -153,7 +150,6 @@ class WebArenaGymBrowser(BrowserEnv):  # type: ignore[misc]
             vars(chromium).pop("launch", None)
 
     def close(self) -> None:
-        """End the browser, and its way out."""
         super().close()
         self._way.close()
 

@@ -104,8 +104,6 @@ def _messages(session: Session) -> list[Any]:
 
 
 def _tools(session: Session) -> list[Tool]:
-    """Return the actions of a session as tools."""
-
     def tool_of(name: str, description: str, schema: Mapping[str, Any]) -> Tool:
         async def execute(**arguments: Any) -> str:
             return session.call(name, arguments)

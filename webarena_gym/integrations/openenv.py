@@ -83,7 +83,6 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
         return WebArenaLite(**{**own, **settings, "on_failure": "nan"})
 
     def step(self, action: WebArenaGymAction, timeout_s: float | None = None, **_: Any) -> WebArenaGymObservation:  # noqa: ARG002 - OpenEnv's
-        """Do what a reply says."""
         text, reward, terminated, truncated, info = self._env.step(action.reply)
         self._state.step_count += 1
         told = _told(text, info)
@@ -93,11 +92,9 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
 
     @property
     def state(self) -> State:
-        """The progress of the episode."""
         return self._state
 
     def close(self) -> None:
-        """Free the world."""
         self._env.close()
 
 

@@ -62,12 +62,7 @@ def dataset_rows(
 
 
 class Session:
-    """One episode after the other in an env of its own.
-
-    Args:
-        env: the keywords of `WebArenaLite`.
-
-    """
+    """One episode after the other in an env of its own; `env` are keywords of `WebArenaLite`."""
 
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
         self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
@@ -78,12 +73,10 @@ class Session:
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect in which its actions are written, and called as tools."""
         return self.env.dialect
 
     @property
     def system_prompt(self) -> str:
-        """The system prompt of an agent that writes its actions as text."""
         return self.env.system_prompt
 
     @property
@@ -94,7 +87,6 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """True if it was judged."""
         return self.reward is not None
 
     def begin(self, task: str | Task | None = None, seed: int | None = None) -> str:
@@ -130,7 +122,6 @@ class Session:
         return {name: self.info[name] for name in ("success", "verdicts", "side_effects") if name in self.info}
 
     def close(self) -> None:
-        """Free the world."""
         self.env.close()
 
 
@@ -156,7 +147,9 @@ def _method(form: Form, dialect: Dialect) -> Callable[..., str]:
     method.__name__ = method.__qualname__ = form.name
     method.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": str}
     method.__signature__ = signature  # type: ignore[attr-defined]
-    told = "".join(f"\n    {each.name}: {_meaning(each, dialect)}" for each in form.parameters)
+    element = f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
+    meanings = {each.name: element if each.type == "element" else each.meaning for each in form.parameters}
+    told = "".join(f"\n    {name}: {meaning}" for name, meaning in meanings.items())
     method.__doc__ = form.meaning + (f"\n\nArgs:{told}" if told else "") + "\n\nReturns:\n    The page that follows."
     return method
 
@@ -165,9 +158,3 @@ def _parameter(parameter: Parameter) -> inspect.Parameter:
     kind = _TYPES[parameter.type]
     default = inspect.Parameter.empty if parameter.default is None else kind(parameter.default or kind())
     return inspect.Parameter(parameter.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
-
-
-def _meaning(parameter: Parameter, dialect: Dialect) -> str:
-    if parameter.type == "element":
-        return f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
-    return parameter.meaning

@@ -16,10 +16,7 @@ from webarena_gym.integrations.session import dataset_rows as dataset_rows
 class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
     """One episode. A model's reply is an action; the page that follows is the next user message.
 
-    Args:
-        env_config: SkyRL's settings of the env: keywords of `WebArenaLite`.
-        extras: the row of the dataset.
-
+    `env_config`, SkyRL's settings of the env, are keywords of `WebArenaLite`; `extras` is the row of the dataset.
     """
 
     def __init__(self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None) -> None:
@@ -48,11 +45,9 @@ class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
         )
 
     def get_metrics(self) -> dict[str, Any]:
-        """Return the steps, and whether the task was done."""
         return {"steps": self.turns, "success": float(self._session.reward or 0.0)}
 
     def close(self) -> None:
-        """Free the world."""
         self._session.close()
 
 

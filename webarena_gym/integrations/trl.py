@@ -14,14 +14,9 @@ from webarena_gym.integrations.session import Session, methods
 from webarena_gym.integrations.session import dataset_rows as dataset_rows
 
 SMOKE: Mapping[str, Any] = {
-    "use_cpu": True,
-    "bf16": False,
-    "max_steps": 2,
-    "per_device_train_batch_size": 2,
-    "num_generations": 2,
-    "max_completion_length": 64,
+    "use_cpu": True, "bf16": False, "max_steps": 2, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 64,
     "report_to": [],
-}
+}  # fmt: skip
 """Keywords of `GRPOConfig` for two updates on a CPU, which show that a script runs; TRL's own defaults need a GPU."""
 
 
@@ -59,10 +54,7 @@ class _Environment:
 class Rollouts:
     """A `rollout_func` that plays episodes with the context of this package's env; `reward` is the reward function that goes with it.
 
-    Args:
-        env: keywords of `WebArenaLite`.
-        seed: of the steps that are drawn.
-
+    `env` are keywords of `WebArenaLite`, `seed` is that of the steps that are drawn.
     """
 
     def __init__(self, env: Mapping[str, Any] | None = None, seed: int = 0) -> None:
@@ -104,6 +96,5 @@ class Rollouts:
         return list(env_reward)
 
     def close(self) -> None:
-        """Free the worlds."""
         for session in self._sessions:
             session.close()

@@ -41,7 +41,6 @@ class WebArenaGym:
         return self._shown(page), self._session.reward or 0.0, self._session.is_over, info
 
     async def close(self) -> None:
-        """Free the world."""
         self._session.close()
 
     def _shown(self, page: str) -> dict[str, str]:

@@ -39,7 +39,6 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     window: int = 12_000
 
     def keywords(self) -> dict[str, Any]:
-        """Return the keywords of the env."""
         names = ("variation", "elements", "observation", "max_steps", "window")
         return {name: getattr(self, name) for name in names}
 
@@ -58,7 +57,6 @@ class WebArenaGymTaskset(vf.Taskset[WebArenaGymTask, WebArenaGymConfig]):  # typ
     """The tasks of a split. They have no prompt: the env opens the conversation with the goal and the first page."""
 
     def load(self) -> Iterable[WebArenaGymTask]:
-        """Yield all tasks."""
         config, env = self.config, self.config.keywords()
         tasks = choose(config.split, config.sites, config.templates, world_seed=config.world_seed, variation=config.variation)
         with closing(Session({**env, "tasks": tasks})) as session:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
@@ -68,14 +68,8 @@ class Call(NamedTuple):
 
         def do() -> T:
             episode = self.service.store.find(self.id)
-            with episode.logged(what) as tell:
-                try:
-                    result = work(episode)
-                except ArenaError as error:
-                    tell(error.status)
-                    raise
-                tell(200)
-                return result
+            with episode.logged(what):
+                return work(episode)
 
         return await self.service.run(do)
 
@@ -200,9 +194,7 @@ async def respond(service: EpisodeService, request: Request) -> Response:
         elif operation.body is not _NO_BODY:
             kind = headers.get("content-type")
             if body and not (kind or "").lower().startswith("application/json"):
-                raise ArenaError(
-                    "the body is no JSON", status=415, at="header.content-type", value=kind, expected="application/json"
-                )
+                raise ArenaError("the body is no JSON", 415, "header.content-type", kind, "application/json")
             arguments = [_ADAPTERS[operation.body].validate_json(body or b"{}")]
     except ValidationError as error:
         raise _malformed(error, "query" if method == "GET" else "body") from error
@@ -218,13 +210,9 @@ def _find(method: str, path: str) -> tuple[Operation, str]:
         if len(wanted) == len(steps) and all(one in (other, "{id}") for one, other in zip(wanted, steps, strict=True)):
             found[operation.method] = operation, unquote(steps[2]) if "{id}" in wanted else ""
     if not found:
-        raise ArenaError(
-            "there is nothing at this path", status=404, at="path", value=path[:_LONGEST_ERROR], expected="a path of /docs"
-        )
+        raise ArenaError("there is nothing at this path", 404, "path", path[:_LONGEST_ERROR], "a path of /docs")
     if method not in found:
-        raise ArenaError(
-            f"{method} is nothing that this path can do", status=405, at="method", value=method, expected=" or ".join(found)
-        )
+        raise ArenaError(f"{method} is nothing that this path can do", 405, "method", method, " or ".join(found))
     return found[method]
 
 
@@ -246,7 +234,7 @@ def _malformed(error: ValidationError, where: str) -> ArenaError:
         value = value.decode(errors="replace")
     shown = value if value is None or isinstance(value, int | float | bool) else str(value)[:_LONGEST_ERROR]
     others = "".join(f"; {'.'.join((where, *map(str, each['loc'])))}: {each['msg']}" for each in more)[:_LONGEST_ERROR]
-    return ArenaError(f"{at}: {message}{others}", status=422, at=at, value=shown, expected=expected)
+    return ArenaError(f"{at}: {message}{others}", 422, at, shown, expected)
 
 
 @cache
@@ -308,16 +296,13 @@ def _described(path: str) -> Response:
         welcome=_WELCOME,
         operations=list(zip(OPERATIONS, sent, strict=True)),
         schemas=openapi()["components"]["schemas"],
-        kind=_kind,
+        kind=lambda field: " | ".join(
+            str(kind).rpartition("/")[2]
+            for kind in field.get("enum") or [one.get("type", one.get("$ref")) for one in field.get("anyOf", (field,))]
+        ),
         repr=repr,
     )
     return Response(page, media_type="text/html")
-
-
-def _kind(field: Mapping[str, Any]) -> str:
-    """Return the type of a field in words."""
-    kinds = field.get("enum") or [one.get("type", one.get("$ref")) for one in field.get("anyOf", (field,))]
-    return " | ".join(str(kind).rpartition("/")[2] for kind in kinds)
 
 
 @asynccontextmanager
@@ -332,10 +317,10 @@ async def opened(
     if is_any(address.host) and not address.names:
         raise ArenaError(
             f"an arena on all interfaces needs the names under which clients reach it: give --name with --host {address.host}",
-            status=400,
+            400,
         )
     if not is_loopback(address.host) and not address.token:
-        raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", status=400)
+        raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", 400)
     _allow_many_files()
     service = EpisodeService(EpisodeStore(limits), address)
     with ExitStack() as opening:

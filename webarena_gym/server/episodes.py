@@ -77,7 +77,7 @@ def tasks_of(settings: NewEpisode) -> tuple[Task, ...]:
     try:
         return (_found(settings.task, settings.variation, settings.scale),)
     except TaskError as error:
-        raise ArenaError(str(error), status=422, at="body.task", value=settings.task, expected="the id of a task") from error
+        raise ArenaError(str(error), 422, "body.task", settings.task, "the id of a task") from error
 
 
 def _build(world_seed: int, scale: Scale) -> None:
@@ -146,26 +146,23 @@ class Episode:
 
     @property
     def page(self) -> str:
-        """The newest page, as it is shown in step mode."""
         return str(self._shown.info["page"])
 
     @property
     def status(self) -> Status:
-        """Return if it is under way."""
         return "lost" if self.failure else "over" if self._is_over else "open"
 
     @property
     def idle_s(self) -> float:
-        """Seconds since somebody asked it for something."""
         return self._clock() - self._last_s
 
     def summary(self) -> Summary:
-        """Return it in one line."""
         return Summary(self.id, self.task.task_id, self.settings.mode, self.status, round(self.idle_s, 3))
 
     def state(self) -> EpisodeState:
-        """Return all that there is to say of it."""
-        addresses = self.gateway.translation.addresses if self.gateway else {}
+        way = self.gateway and self.gateway.translation
+        addresses = way.addresses if way else {}
+        starts = [way.outward_text(url) for url in self._starts] if way and addresses else []
         return EpisodeState(
             id=self.id,
             task_id=self.task.task_id,
@@ -173,9 +170,7 @@ class Episode:
             status=self.status,
             goal=self.goal,
             system_prompt=BROWSE_INSTRUCTIONS if self.gateway else self.env.system_prompt,
-            start_urls=[self.gateway.translation.outward_text(url) for url in self._starts]
-            if self.gateway and addresses
-            else [],
+            start_urls=starts,
             addresses=dict(addresses),
             shown=None if self.gateway else self._shown,
             age_s=round(self._clock() - self._begun_s, 3),
@@ -196,7 +191,7 @@ class Episode:
         if self.gateway is not None:
             raise ArenaError(
                 f"the episode {self.id} is played in browse mode, not in step mode",
-                status=409,
+                409,
                 expected='an episode that was begun with {"mode": "step"}',
             )
         self._expect_open()
@@ -211,16 +206,14 @@ class Episode:
     def browse(self, visit: Visit) -> Response:
         """Pass a request of the player's browser on to a site. Raises ArenaError for what no site should see."""
         if self.gateway is None:
-            raise ArenaError(f"the episode {self.id} is played in step mode: it has no addresses", status=409)
+            raise ArenaError(f"the episode {self.id} is played in step mode: it has no addresses", 409)
         if self.failure:
             raise self._lost()
         if not is_target(visit.target):
-            raise ArenaError(
-                "the target of the request is no path", status=400, at="target", value=visit.target, expected="/path?query"
-            )
+            raise ArenaError("the target of the request is no path", 400, "target", visit.target, "/path?query")
         self._uploaded += len(visit.target) + len(visit.body)
         if self._uploaded > self._limits.upload_mb * 1e6:
-            raise ArenaError(f"the episode was sent more than {self._limits.upload_mb:g} MB", status=413)
+            raise ArenaError(f"the episode was sent more than {self._limits.upload_mb:g} MB", 413)
         with self._working():
             return self.gateway.send(visit)
 
@@ -228,20 +221,10 @@ class Episode:
         """Judge the episode as it stands. Raises ArenaError for a URL that no browser can open, and when it is not open."""
         self._expect_open()
         if self.gateway is None and url is not None:
-            raise ArenaError(
-                "the page of an episode in step mode is that of its own browser",
-                status=422,
-                at="body.url",
-                value=url,
-                expected="null",
-            )
+            raise ArenaError("the page of an episode in step mode is that of its own browser", 422, "body.url", url, "null")
         if len(answer) > MAX_REPLY:
             raise ArenaError(
-                "the answer is too long",
-                status=422,
-                at="body.answer",
-                value=f"{len(answer):,} characters",
-                expected=f"at most {MAX_REPLY:,}",
+                "the answer is too long", 422, "body.answer", f"{len(answer):,} characters", f"at most {MAX_REPLY:,}"
             )
         with self._working():
             if self.gateway is None:
@@ -255,10 +238,10 @@ class Episode:
                 except ActionError as error:
                     raise ArenaError(
                         f"no browser can open the address: {error}",
-                        status=422,
-                        at="body.url",
-                        value=url,
-                        expected="the address of the page where you have ended",
+                        422,
+                        "body.url",
+                        url,
+                        "the address of the page where you have ended",
                     ) from error
         self._shown = Shown(text, info)
         return self._end(reward, info)
@@ -268,7 +251,7 @@ class Episode:
         if self.failure:
             raise self._lost()
         if len(self._snapshots) >= self._limits.snapshots:
-            raise ArenaError(f"the episode keeps {self._limits.snapshots} snapshots, which is the limit", status=409)
+            raise ArenaError(f"the episode keeps {self._limits.snapshots} snapshots, which is the limit", 409)
         with self._working():
             env = self.env.snapshot()
         self._taken += 1
@@ -282,9 +265,7 @@ class Episode:
         saved = self._snapshots.get(name)
         if saved is None:
             known = ", ".join(self._snapshots) or "none, since no snapshot was taken"
-            raise ArenaError(
-                f"the episode has no snapshot {name!r}", status=404, at="body.snapshot", value=name, expected=known
-            )
+            raise ArenaError(f"the episode has no snapshot {name!r}", 404, "body.snapshot", name, known)
         if self.failure:
             raise self._lost()
         with self._working():
@@ -295,9 +276,9 @@ class Episode:
 
     @contextmanager
     def logged(self, what: str) -> Iterator[Callable[[int], None]]:
-        """Log a request, with the status that the caller tells; 500 where it tells none."""
+        """Log a request, with the status of its error, or that which the caller tells, 200 by default."""
         begun = self._last_s = self._clock()
-        status = 500
+        status = 200
 
         def tell(found: int) -> None:
             nonlocal status
@@ -305,6 +286,9 @@ class Episode:
 
         try:
             yield tell
+        except BaseException as error:
+            status = error.status if isinstance(error, ArenaError) else 500
+            raise
         finally:
             self._last_s = self._clock()
             self._requests += 1
@@ -331,11 +315,11 @@ class Episode:
         if self.failure:
             raise self._lost()
         if self._is_over:
-            raise ArenaError(f"the episode {self.id} is over and was judged; its state has the result", status=409)
+            raise ArenaError(f"the episode {self.id} is over and was judged; its state has the result", 409)
 
     def _lost(self) -> ArenaError:
         return ArenaError(
-            f"the episode {self.id} is lost through no fault of the player, and has no reward: {self.failure}", status=500
+            f"the episode {self.id} is lost through no fault of the player, and has no reward: {self.failure}", 500
         )
 
     @contextmanager
@@ -364,14 +348,7 @@ def resident_mb() -> float:
 
 
 class EpisodeStore:
-    """Open episodes by id. Begins them, finds them, and closes those that nobody asks for any more. Its calls must not overlap.
-
-    Args:
-        limits: how much is given to whom.
-        clock: tells how long episodes are idle.
-        memory_mb: tells how much memory is held.
-
-    """
+    """Open episodes by id. Begins them, finds them, and closes those that nobody asks for any more. Its calls must not overlap."""
 
     def __init__(
         self, limits: Limits | None = None, clock: Clock = time.monotonic, memory_mb: Callable[[], float] = resident_mb
@@ -379,9 +356,8 @@ class EpisodeStore:
         self.limits = limits or Limits()
         self._clock = clock
         self._memory_mb = memory_mb
-        self._spare: list[
-            tuple[object, WebArenaLite]
-        ] = []  # envs that episodes have left, a world that is open begins anew in no time
+        # Envs that episodes have left: a world that is open begins anew in no time.
+        self._spare: list[tuple[object, WebArenaLite]] = []
         self._episodes: dict[str, Episode] = {}
         self._closed: OrderedDict[str, str] = OrderedDict()  # why, by id
 
@@ -389,22 +365,24 @@ class EpisodeStore:
         """Raise ArenaError when the limits allow no episode more."""
         if len(self._episodes) >= self.limits.episodes:
             raise ArenaError(
-                f"{len(self._episodes)} episodes are open, which is the limit; delete one, or wait for one to be closed",
-                status=503,
+                f"{len(self._episodes)} episodes are open, which is the limit; delete one, or wait for one to be closed", 503
             )
         held = self._memory_mb()
         if held > self.limits.memory_mb:
             raise ArenaError(
                 f"the arena holds {held:.0f} MB of memory, and begins no episode above {self.limits.memory_mb:g}; delete one,"
                 " or wait for one to be closed",
-                status=503,
+                503,
             )
 
     def begin(self, settings: NewEpisode) -> Episode:
         """Begin an episode. Raises ArenaError when the limits allow none, or there is no such task."""
         self.expect_room()
+        options = settings.env_options()
+        place = next((place for place, (kind, _) in enumerate(self._spare) if kind == options), None)
+        env = WebArenaLite(**options) if place is None else self._spare.pop(place)[1]
         # An id is what keeps clients from each other's episodes, so it must not be guessed: the one use of the system's randomness.
-        episode = Episode(secrets.token_hex(8), settings, self._take_env(settings), self.limits, self._clock)
+        episode = Episode(secrets.token_hex(8), settings, env, self.limits, self._clock)
         self._episodes[episode.id] = episode
         return episode
 
@@ -414,10 +392,8 @@ class EpisodeStore:
         if episode is not None:
             return episode
         if name in self._closed:
-            raise ArenaError(f"the episode {name} is closed: {self._closed[name]}", status=410)
-        raise ArenaError(
-            "there is no such episode", status=404, at="path.id", value=name[:100], expected="an id that POST /episodes gave"
-        )
+            raise ArenaError(f"the episode {name} is closed: {self._closed[name]}", 410)
+        raise ArenaError("there is no such episode", 404, "path.id", name[:100], "an id that POST /episodes gave")
 
     def end(self, name: str, why: str) -> None:
         """Close an episode and free its world. Raises ArenaError for one that there is not."""
@@ -430,11 +406,6 @@ class EpisodeStore:
             self._spare.append((episode.settings.env_options(), episode.env))
             if len(self._spare) > _SPARE_ENVS:
                 self._spare.pop(0)[1].close()
-
-    def _take_env(self, settings: NewEpisode) -> WebArenaLite:
-        """Return an env that nobody uses, to be reset to any task."""
-        place = next((place for place, (kind, _) in enumerate(self._spare) if kind == settings.env_options()), None)
-        return WebArenaLite(**settings.env_options()) if place is None else self._spare.pop(place)[1]
 
     def idle(self) -> list[str]:
         """Return the ids of the episodes that nobody has asked for anything for too long."""

@@ -30,14 +30,7 @@ _OF_PORTS = re.compile(rb"http" + _COLON + _SLASHES + _NAME + rb"(?::|%3A)(\d{1,
 
 
 class Translation:
-    """Translates addresses both ways.
-
-    Args:
-        ports: the port at which each site is served, by site.
-        name: the host name in the addresses that the player is given.
-        names: all host names under which the player may reach the ports.
-
-    """
+    """Translates addresses both ways: the player is given those of a host `name`, and may reach the ports under all `names`."""
 
     def __init__(self, ports: Mapping[str, int], name: str, names: Iterable[str]) -> None:
         self.addresses: Mapping[str, str] = {site: f"http://{name}:{port}" for site, port in ports.items()}
@@ -97,22 +90,15 @@ class Visit(NamedTuple):
 
 
 class Gateway:
-    """Passes requests on to a network and remembers its cookies.
-
-    Args:
-        network: the sites of the episode.
-        cookies: those of the sessions that the task begins with, as host to name to value.
-        last_page: the address at which the task begins, as the sites spell it.
-
-    """
+    """Passes requests on to the sites of an episode and remembers their cookies, which are given as host to name to value."""
 
     def __init__(self, network: Network, cookies: Mapping[str, Mapping[str, str]], last_page: str) -> None:
         self._network = network
         self.jar = CookieJar.of_hosts(cookies)
-        self.translation = Translation({}, "", ())
-        """The addresses at which the sites are served; none at first."""
-        self.last_page = last_page
-        """The address of the page that was served last, as the sites spell it."""
+        self.translation = Translation({}, "", ())  # the addresses at which the sites are served; none at first
+        self.last_page = (
+            last_page  # the address of the page that was served last, at first where the task begins, as the sites spell it
+        )
 
     @property
     def cookies(self) -> dict[str, dict[str, str]]:

@@ -93,13 +93,11 @@ class Connection(H11Protocol):
         self._stalled = self.loop.call_later(_SENDING_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Let the client live."""
         super().resume_writing()
         if self._stalled is not None:
             self._stalled.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client."""
         super().connection_lost(exc)
         for timer in (self._timer, self._stalled):
             if timer is not None:
@@ -188,7 +186,7 @@ def listen(host: str, ports: Iterable[int]) -> socket.socket:
         return sock
     which = f"port {tried[0]}" if len(tried) == 1 else "no port of the range"
     why = os.strerror(problem.errno or 0) if problem is not None else "the range is empty"
-    raise ArenaError(f"cannot listen at {which} of {host}: {why}; choose another", status=503) from problem
+    raise ArenaError(f"cannot listen at {which} of {host}: {why}; choose another", 503) from problem
 
 
 class Listener:
@@ -202,7 +200,6 @@ class Listener:
         self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
-        """Begin to answer."""
         create = partial(Connection, self._config, self._state, {})
         self._server = await asyncio.get_running_loop().create_server(create, sock=self._socket)
 
@@ -260,13 +257,12 @@ def _refusal(error: Exception, *, in_json: bool) -> Response:
 
 def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer that holds a dataclass, or another value, as JSON."""
-    content = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+    def plain(value: Any) -> dict[str, Any]:  # without the copies that `asdict` makes of what is in it
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+
+    content = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     return Response(content, status, headers, "application/json")
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    """Return a dataclass as an object of JSON, without the copies that `asdict` makes of what is in it."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def _finite(value: object) -> object:
@@ -282,7 +278,7 @@ def _finite(value: object) -> object:
 
 async def read_body(request: Request) -> bytes:
     """Return the body of a request. Raises ArenaError for one that is too long, or when too many long ones are half read."""
-    too_long: Final = ArenaError(f"the request's body has more than {MAX_BODY:,} bytes", status=413)
+    too_long: Final = ArenaError(f"the request's body has more than {MAX_BODY:,} bytes", 413)
     announced = request.headers.get("content-length", "0")
     if len(announced) > 9 or int(announced) > MAX_BODY:
         raise too_long
@@ -295,7 +291,7 @@ async def read_body(request: Request) -> bytes:
             if len(body) > _LONG_BODY:
                 _long_bodies[id(body)] = len(body)
                 if sum(list(_long_bodies.values())) > _MOST_UNDER_WAY:
-                    raise ArenaError("too many long bodies are being sent; try again", status=503)
+                    raise ArenaError("too many long bodies are being sent; try again", 503)
     finally:
         _long_bodies.pop(id(body), None)
     return bytes(body)

@@ -61,11 +61,8 @@ class Returned(NamedTuple):
 class McpTools:
     """Tools that play episodes. Its calls must not overlap.
 
-    Args:
-        store: the episodes.
-        settings: those of an episode where `reset` says nothing else. One that names a task always begins that.
-        names_episodes: calls name their episode, as several players must. Else there is one at a time.
-
+    `settings` are those of an episode where `reset` says nothing else; a task that they name is always begun. With `names_episodes`, calls
+    name their episode, as several players must; else there is one at a time.
     """
 
     def __init__(self, store: EpisodeStore, settings: NewEpisode, *, names_episodes: bool) -> None:
@@ -78,7 +75,6 @@ class McpTools:
         self._actions = [tool["function"] for tool in tools(self._dialect) if tool["function"]["name"] not in leaves]
 
     def tools(self) -> list[Tool]:
-        """Return all tools."""
         wanted = {} if self._settings.task else {name: _MEANINGS[name] for name in _TASK_FIELDS}
         answer = {"answer": {"type": "string", "description": "the answer; empty if the task asks for none"}}
         return [
@@ -95,33 +91,32 @@ class McpTools:
     def call(self, name: str, arguments: Mapping[str, Any]) -> Returned:
         """Do what a call says. What is wrong with it is told in the text; an impossible action is no error, but told too."""
         try:
-            return self._reset(arguments) if name == "reset" else self._call(name, dict(arguments))
+            if name == "reset":
+                return self._reset(arguments)
+            given = dict(arguments)
+            episode = self._store.find(self._named(given))
+            with episode.logged(name):
+                returned = self._play(episode, name, given)
         except ArenaError as error:
             expected = f"; expected {error.expected}" if error.expected else ""
-            return Returned(f"{error}{expected}", is_error=True)
-
-    def _call(self, name: str, given: dict[str, Any]) -> Returned:
-        episode = self._store.find(self._named(given))
-        with episode.logged(name) as tell:
-            returned = self._play(episode, name, given)
-            tell(200)
+            returned = Returned(f"{error}{expected}", is_error=True)
         return returned
 
     def _play(self, episode: Episode, name: str, given: Mapping[str, Any]) -> Returned:
         known = {"submit": {"answer"}, "observe": set[str]()}.get(name)
         if known is not None and (others := sorted({*given} - known)):
             expected = ", ".join(known) or "no arguments"
-            raise ArenaError(f"{name}: there is no argument {others[0]!r}", status=422, at=others[0], expected=expected)
+            raise ArenaError(f"{name}: there is no argument {others[0]!r}", 422, others[0], expected=expected)
         if name == "submit":
             answer = given.get("answer", "")
             if not isinstance(answer, str):
-                raise ArenaError("submit: answer is no text", status=422, at="answer", value=answer, expected="a text")
+                raise ArenaError("submit: answer is no text", 422, "answer", answer, "a text")
             return _judged(episode.conclude(answer))
         if name == "observe":
             return Returned(episode.page)
         if all(name != action["name"] for action in self._actions):
             raise ArenaError(
-                f"there is no tool {name!r}", status=404, expected="one of " + ", ".join(tool.name for tool in self.tools())
+                f"there is no tool {name!r}", 404, expected="one of " + ", ".join(tool.name for tool in self.tools())
             )
         episode.step(reply_of(self._dialect, name, given))
         return Returned(episode.page) if episode.result is None else _judged(episode.result)
@@ -134,13 +129,13 @@ class McpTools:
             if key not in allowed or (value is not None and (type(value) is not kind or value not in (choices or (value,)))):
                 meant = " or ".join(choices) if choices else _MEANINGS[key]["type"] if key in allowed else ", ".join(allowed)
                 expected = str(meant) or "no arguments"
-                raise ArenaError(f"reset: {key} is {value!r}", status=422, at=key, value=value, expected=expected)
+                raise ArenaError(f"reset: {key} is {value!r}", 422, key, value, expected)
         for name in self._store.idle():
             self._store.end(name, "nobody asked it for anything for too long")
         try:
             settings = replace(self._settings, **{key: value for key, value in arguments.items() if value is not None})
         except ValueError as error:
-            raise ArenaError(f"reset: {error}", status=422) from error
+            raise ArenaError(f"reset: {error}", 422) from error
         if not self._names_episodes and self._newest:
             self._store.end(self._newest, "another was begun")
             self._newest = ""
@@ -154,10 +149,10 @@ class McpTools:
         if self._names_episodes:
             name = given.pop("episode", None)
             if not isinstance(name, str):
-                raise ArenaError(f"episode is {name!r}", status=422, expected="the id that reset has told")
+                raise ArenaError(f"episode is {name!r}", 422, expected="the id that reset has told")
             return name
         if not self._newest:
-            raise ArenaError("no task has begun: call reset first", status=409)
+            raise ArenaError("no task has begun: call reset first", 409)
         return self._newest
 
     def _tool(self, name: str, description: str, schema: dict[str, Any]) -> Tool:

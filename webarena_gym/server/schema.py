@@ -77,7 +77,6 @@ class NewEpisode(_Request):
         EnvOptions(**self.env_options())
 
     def env_options(self) -> dict[str, Any]:
-        """Return the keywords of the env."""
         return {name: getattr(self, name) for name in ENV_SETTINGS}
 
 
@@ -270,24 +269,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on what an arena gives to its clients.
+    """Limits on what an arena gives to its clients."""
 
-    Args:
-        episodes: how many may be open at once.
-        idle_s: seconds without a request after which an episode is closed.
-        memory_mb: megabytes of the process, beyond which no episode is begun.
-        upload_mb: megabytes that the browser of one episode may send to its sites.
-        snapshots: how many one episode may keep.
-        log: how many requests of an episode its log holds.
-
-    """
-
-    episodes: int = 256
-    idle_s: float = 1800.0
-    memory_mb: float = 3000.0
-    upload_mb: float = 64.0
-    snapshots: int = 64
-    log: int = 1000
+    episodes: int = 256  # open at once
+    idle_s: float = 1800.0  # without a request, after which an episode is closed
+    memory_mb: float = 3000.0  # of the process, beyond which no episode is begun
+    upload_mb: float = 64.0  # that the browser of one episode may send to its sites
+    snapshots: int = 64  # that one episode may keep
+    log: int = 1000  # requests of an episode that its log holds
 
     def __post_init__(self) -> None:
         for name in ("episodes", "idle_s", "memory_mb", "upload_mb"):

@@ -151,7 +151,6 @@ class EpisodeService:
                     _LOG.exception("an idle episode could not be closed")
 
     async def close(self) -> None:
-        """Close everything."""
         for name in list(self._served):
             await self._close_ports(name)
         await self.run(self.store.close)
@@ -165,26 +164,24 @@ class EpisodeService:
         if name_of(host) not in self._names:
             raise ArenaError(
                 "the arena is not known by this host name; --name adds one",
-                status=421,
-                at="header.host",
-                value=request.headers.get("host"),
-                expected=" or ".join(sorted(self._names)),
+                421,
+                "header.host",
+                request.headers.get("host"),
+                " or ".join(sorted(self._names)),
             )
 
     def check_token(self, request: Request) -> None:
         """Raise ArenaError for a request without the token, where one is needed."""
         if self._address.token and not self._has_token(request):
             raise ArenaError(
-                "the token of this arena is missing or wrong", status=401, at="header.authorization", expected="Bearer TOKEN"
+                "the token of this arena is missing or wrong", 401, "header.authorization", expected="Bearer TOKEN"
             )
 
     def check_origin(self, request: Request) -> None:
         """Raise ArenaError for a request that a page of somebody else's has made a browser send."""
         origin = request.headers.get("origin")
         if origin is not None and name_of(origin.partition("://")[2]) not in self._names:
-            raise ArenaError(
-                "pages of other sites may not use the arena", status=403, at="header.origin", value=origin, expected="none"
-            )
+            raise ArenaError("pages of other sites may not use the arena", 403, "header.origin", origin, "none")
 
     def _has_token(self, request: Request) -> bool:
         return _same(request.headers.get("authorization", ""), f"Bearer {self._address.token}")
@@ -196,15 +193,17 @@ class EpisodeService:
         self.check_name(request)
         served, target = self._served.get(name), target_of(request)
         key = served.key if served else ""
+        cookies = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))
+        has_key = any(name.startswith(_COOKIE) and _same(value, key) for name, _, value in cookies)
         if key and target.startswith(_ENTER):
             given, _, path = target.removeprefix(_ENTER).partition("/")
             if not _same(given, key):
-                raise ArenaError("the key of this address is not that of the episode", status=401)
-        elif key and not (_has_key(request, key) or self._has_token(request)):
-            raise ArenaError("open one of the episode's start_urls first: they let a browser in", status=401)
+                raise ArenaError("the key of this address is not that of the episode", 401)
+        elif key and not (has_key or self._has_token(request)):
+            raise ArenaError("open one of the episode's start_urls first: they let a browser in", 401)
         body = await read_body(request)
         if served is None or name not in self._served:
-            raise ArenaError("the episode is closed", status=410)
+            raise ArenaError("the episode is closed", 410)
         if key and target.startswith(_ENTER):
             # The name is the episode's own, since a browser sends the cookies of one port to all others of the host.
             cookie = f"{_COOKIE}{key[:8]}={key}; Path=/; HttpOnly; SameSite=Lax"
@@ -218,11 +217,7 @@ class EpisodeService:
     def _browse(self, name: str, visit: Visit, *, has_toolbar: bool) -> Response:
         episode = self.store.find(name)
         with episode.logged(f"{visit.method} {visit.site} {visit.target[:500]}") as tell:
-            try:
-                page = episode.browse(visit)
-            except ArenaError as error:
-                tell(error.status)
-                raise
+            page = episode.browse(visit)
             tell(page.status)
         if has_toolbar and page.header("Content-Type").startswith("text/html"):
             page = page._replace(body=_with_toolbar(page.body, episode.goal, episode.result))
@@ -254,11 +249,6 @@ def response_of(status: int, headers: Sequence[tuple[str, str]], body: bytes = b
 
 def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode(), wanted.encode())
-
-
-def _has_key(request: Request, key: str) -> bool:
-    pairs = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))
-    return any(name.startswith(_COOKIE) and _same(value, key) for name, _, value in pairs)
 
 
 def _with_toolbar(page: bytes, goal: str, result: Result | None) -> bytes:

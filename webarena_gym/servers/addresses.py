@@ -1,5 +1,6 @@
 """The addresses of real servers: their URLs by site, the placeholders and the hosts that follow from them."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,6 +48,19 @@ def read_addresses(given: Mapping[str, str] | None = None) -> dict[str, str]:
             'no servers are named: give sites={"shopping": "http://...", ...}, or set SHOPPING, REDDIT, GITLAB, ...'
         )
     return found
+
+
+def parse_addresses(text: str | None) -> dict[str, str]:
+    """Return base URLs by site from JSON, or, without it, those of `from_environment`, which may be none. Raises ServerError."""
+    if text is None:
+        return from_environment()
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise ServerError(f"--sites is {text[:80]!r}, which is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise ServerError(f'--sites is {text}; expected an object such as {{"shopping": "http://..."}}')
+    return read_addresses(given)
 
 
 def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:

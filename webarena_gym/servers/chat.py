@@ -66,15 +66,10 @@ class Completion(NamedTuple):
 class ChatModel:
     """Answers conversations. May be shared by threads.
 
-    Args:
-        model: the model's name on the server.
-        base_url: where the protocol is spoken; else $OPENAI_BASE_URL, else OpenAI's own address.
-        api_key: sent as the bearer's token; else $OPENAI_API_KEY; a server of one's own may need none.
-        timeout_s: how long one request may take, to the last byte of its answer.
-        deadline_s: how long one question may take, with all further tries. A server that is busy is asked again, after the
-            time that it names, or a quarter of a second, doubled each time; while one thread was told to wait, all do.
-        unreachable_s: how long it is tried to reach a server that gives no answer at all; until the deadline by default.
-
+    The address is $OPENAI_BASE_URL where none is given, else OpenAI's own, and the token $OPENAI_API_KEY; a server of one's own may need
+    none. One request may take `timeout_s`, to the last byte of its answer, and one question `deadline_s`, with all further tries. A server
+    that is busy is asked again, after the time that it names, or a quarter of a second, doubled each time; while one thread was told to
+    wait, all do. One that gives no answer at all is given up after `unreachable_s`, at the deadline by default.
     """
 
     def __init__(
@@ -91,15 +86,12 @@ class ChatModel:
         self._base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
         self._url = self._base_url + "/chat/completions"
         self._key = os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key
-        self._timeout_s = timeout_s
-        self._deadline_s = deadline_s
-        self._unreachable_s = unreachable_s
+        self._limits: dict[str, Any] = {"timeout_s": timeout_s, "deadline_s": deadline_s, "unreachable_s": unreachable_s}
         self._stopped = threading.Event()
         self._gate = Gate()
 
     @property
     def name(self) -> str:
-        """The model, and who serves it."""
         return f"{self._model} at {urlsplit(self._url).netloc.rpartition('@')[2]}"
 
     def ask(self, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
@@ -114,15 +106,7 @@ class ChatModel:
         """Return what the model says next, its calls of tools included, and what that has used. Raises as `ask` does."""
         payload = {"model": self._model, "messages": list(messages), **options}
         said = request_json_patiently(
-            self._url,
-            payload,
-            token=self._key,
-            timeout_s=self._timeout_s,
-            deadline_s=self._deadline_s,
-            unreachable_s=self._unreachable_s,
-            stopped=self._stopped,
-            gate=self._gate,
-            is_final=_is_final,
+            self._url, payload, token=self._key, stopped=self._stopped, gate=self._gate, is_final=_is_final, **self._limits
         )
         if isinstance(said, dict) and said.get("error") and not said.get("choices"):  # some say so with the status 200
             told = json.dumps(said["error"], ensure_ascii=False)

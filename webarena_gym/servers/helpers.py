@@ -74,16 +74,11 @@ def gitlab_get_project_memeber_role(scene: Scene, account_name: str) -> str:
         return ""
 
 
-HELPERS: Mapping[str, Callable[..., str]] = {
-    function.__name__: function
-    for function in (
-        shopping_get_latest_order_url,
-        shopping_get_sku_latest_review_author,
-        shopping_get_sku_latest_review_rating,
-        reddit_get_post_url,
-        gitlab_get_project_memeber_role,
-    )
-}
+_ALL = (
+    shopping_get_latest_order_url, shopping_get_sku_latest_review_author, shopping_get_sku_latest_review_rating, reddit_get_post_url,
+    gitlab_get_project_memeber_role,
+)  # fmt: skip
+HELPERS: Mapping[str, Callable[..., str]] = {function.__name__: function for function in _ALL}
 """The functions that a task file may call, by name: (scene, arguments...) -> text."""
 
 
@@ -94,7 +89,6 @@ def _shop(scene: Scene) -> str:
 
 
 def _ask_shop(scene: Scene, path: str) -> Any:
-    """Ask the shop's own interface as its administrator."""
     account = account_of("shopping_admin", scene.accounts)
     assert account is not None
     credentials = {"username": account.user, "password": account.password}

@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
@@ -19,6 +19,9 @@ from webarena_gym.sites.catalogue import SITE_NAME, SITES
 from webarena_gym.sites.catalogue import Account as Account
 from webarena_gym.sites.catalogue import Login as Login
 from webarena_gym.sites.world import cache_folder
+
+if TYPE_CHECKING:
+    from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
 PUBLISHED: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
 """The log-in forms of WebArena's own servers, by site."""
@@ -113,35 +116,11 @@ Cookie = Mapping[str, Any]
 """One cookie, as Playwright's storage states hold it."""
 
 
-class KeepingBrowser(Browser, Protocol):
-    """A browser that tells its cookies and begins with stored ones; Chromium does."""
-
-    def start(
-        self,
-        urls: Sequence[str],
-        cookies: Mapping[str, Mapping[str, str]],
-        *,
-        stored: Sequence[Cookie] = (),
-        geolocation: Mapping[str, float] | None = None,
-    ) -> None:
-        """Forget everything; open one tab for each URL, with the stored cookies, at a place that pages may ask for."""
-        ...
-
-    def cookies(self) -> list[dict[str, Any]]:
-        """Return all cookies with their paths and dates."""
-        ...
-
-
 class Sessions:
-    """The sessions on some servers, each kept in a file that only its owner may read.
+    """The sessions on some servers, each kept in a file that only its owner may read, by default in the cache folder.
 
-    Args:
-        addresses: base URLs by site.
-        accounts: whom to sign in, by site; see `accounts.account_of` for those that are left out.
-        logins: how, by site; WebArena's applications by default. A site without one needs no session.
-        folder: where the files are; by default in the cache folder. They are Playwright's storage states, without the part for
-            localStorage, which none of the applications needs.
-
+    The files are Playwright's storage states, without the part for localStorage, which none of the applications needs. A site without a
+    log-in form needs no session; `account_of` says who is signed in where `accounts` leave a site out.
     """
 
     def __init__(
@@ -157,7 +136,7 @@ class Sessions:
         self._logins = logins
         self._folder = folder or cache_folder() / "sessions"
 
-    def cookies(self, browser: KeepingBrowser, sites: Iterable[str]) -> list[Cookie]:
+    def cookies(self, browser: "ChromiumBrowser", sites: Iterable[str]) -> list[Cookie]:
         """Return the cookies of signed-in sessions on all these sites.
 
         The browser is used to try each session on a page that needs it, and to sign in anew where that shows it to be over. It
@@ -175,7 +154,7 @@ class Sessions:
         digest = hashlib.sha256(f"{self._address(site)} {account.user}".encode()).hexdigest()[:12]
         return self._folder / f"{site}-{digest}.json"
 
-    def _session(self, browser: KeepingBrowser, site: str) -> list[dict[str, Any]]:
+    def _session(self, browser: "ChromiumBrowser", site: str) -> list[dict[str, Any]]:
         login, address, account, path = self._logins[site], self._address(site), self._account(site), self.path(site)
         stored = read_cookies(path)
         browser.start([], {}, stored=stored)

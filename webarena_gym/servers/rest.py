@@ -10,7 +10,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
@@ -61,7 +60,6 @@ class _Request(urllib.request.Request):
             raise TimeoutError
 
     def cut(self) -> None:
-        """End it; what waits for the answer is woken."""
         self.is_cut = True
         if self.sock is not None:
             with suppress(OSError):  # it has ended by itself
@@ -190,9 +188,8 @@ def request(
         said = ""
         with error, suppress(OSError, http.client.HTTPException):
             said = error.read(_MAX_REFUSAL).decode("utf-8", "replace")
-        raise RefusedError(
-            f"{url} answered {error.code} {error.reason}: {said[:300]!r}", error.code, _plain(error.headers), said
-        ) from error
+        told = {name.lower(): value for name, value in error.headers.items()}
+        raise RefusedError(f"{url} answered {error.code} {error.reason}: {said[:300]!r}", error.code, told, said) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = f"timed out after {timeout_s:.3g} s" if asked.is_cut else getattr(error, "reason", error)
         raise RefusedError(f"{url} did not answer: {reason or type(error).__name__}", 0, {}) from error
@@ -203,7 +200,3 @@ def request(
 
 def _number(text: str) -> float:
     return float(text) if text.replace(".", "", 1).isdecimal() else 0.0
-
-
-def _plain(headers: Message) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.changes import Change
+from webarena_gym.console import Progress
 from webarena_gym.errors import WorldError
 from webarena_gym.pages.page import Network, WSGIApplication
-from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes, overlay_changes
 from webarena_gym.sites.country.dice import Scale

@@ -8,21 +8,21 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
-from webarena_gym.console import TRACEBACK, Parser, accepted_by, decimal, status, whole, writable
+from webarena_gym.console import TRACEBACK, Parser, Progress, accepted_by, decimal, status, whole, writable
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
 from webarena_gym.options import add_options
-from webarena_gym.progress import Progress
+from webarena_gym.servers.addresses import parse_addresses
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
-from webarena_gym.tools.play import PLAYING, play_in_terminal
+from webarena_gym.tools.play import PLAYING, play_in_terminal, play_session
 from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites
-from webarena_gym.tools.session import play_session
 
 _FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
 _MOST_DRAWN = 100_000  # tasks of one world
@@ -31,12 +31,12 @@ _MOST_DRAWN = 100_000  # tasks of one world
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0 when all is well, 1 for findings and failures, 2 for bad input."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    return status("webarena-gym", lambda: _run(given))
 
+    def run() -> int:
+        options = make_parser().parse_args(given, argparse.Namespace(given=given))
+        return int(options.run(options))
 
-def _run(given: Sequence[str]) -> int:
-    options = make_parser().parse_args(given, argparse.Namespace(given=given))
-    return int(options.run(options))
+    return status("webarena-gym", run)
 
 
 def make_parser() -> Parser:
@@ -78,10 +78,7 @@ def make_parser() -> Parser:
         action="store_false",
         help="do not try solutions with something else done before or after them, nor with detours; the audit then takes a ninth of the time",
     )
-    audit.add_argument(
-        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
-    )
-    audit.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
+    _add_work(audit)
     audit.set_defaults(run=_audit)
 
     fuzz = commands.add_parser(
@@ -105,10 +102,7 @@ def make_parser() -> Parser:
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
     )
     add_options(fuzz, "variation")
-    fuzz.add_argument(
-        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
-    )
-    fuzz.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
+    _add_work(fuzz)
     fuzz.set_defaults(run=_fuzz)
 
     play = commands.add_parser("play", help="do a task yourself in the terminal", description=PLAYING)
@@ -133,8 +127,7 @@ def make_parser() -> Parser:
     )
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
-    add_options(play, "elements", "observation", "dialect", "variation")
-    add_options(play, "scale")
+    add_options(play, "elements", "observation", "dialect", "variation", "scale")
     play.set_defaults(run=lambda options: play_session(options) if options.session else play_in_terminal(options))
 
     serve = commands.add_parser(
@@ -173,7 +166,7 @@ def make_parser() -> Parser:
     doctor = commands.add_parser("doctor", help="check this machine's browser, and real servers and their logins")
     doctor.add_argument(
         "--sites",
-        type=accepted_by(_read_servers),
+        type=accepted_by(parse_addresses),
         metavar="JSON",
         help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)',
     )
@@ -183,10 +176,11 @@ def make_parser() -> Parser:
     return parser
 
 
-def _read_servers(text: str) -> dict[str, str]:
-    from webarena_gym.tools.doctor import named_servers  # noqa: PLC0415 - needs what the other commands do not
-
-    return named_servers(text)
+def _add_work(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
+    )
+    parser.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
 
 
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
@@ -207,23 +201,16 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
 
 
 def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
+    drawn: dict[str, Any] = {"variation": options.variation, "scale": options.scale}
     if options.draw is not None:
         if world_seed is None:
             raise TaskError("--draw needs --world-seed: the world to draw from")
-        return task_suite.spread(
-            options.template,
-            world_seed=world_seed,
-            total=options.draw,
-            variation=options.variation,
-            scale=options.scale,
-        )
+        return task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
     if world_seed is not None and options.template:
-        return task_suite.draw(
-            options.template, world_seed=world_seed, count=1, variation=options.variation, scale=options.scale
-        )
+        return task_suite.draw(options.template, world_seed=world_seed, count=1, **drawn)
     wanted = set(options.template or ())
     splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
-    tasks = (task for split in splits for task in task_suite.load(split, world_seed, options.variation, options.scale))
+    tasks = (task for split in splits for task in task_suite.load(split, world_seed, **drawn))
     return [task for task in {task.task_id: task for task in tasks}.values() if not wanted or task.template in wanted]
 
 
@@ -300,12 +287,7 @@ def _audit(options: argparse.Namespace) -> int:
         alone = sorted({finding.partition("/")[0] for finding in findings.without_other})
         print(f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(alone)}")
     if options.json:
-        setting = {
-            "browser": options.browser,
-            "variation": options.variation,
-            "world_seed": options.world_seed,
-            "seconds": seconds,
-        }
+        setting = {name: getattr(options, name) for name in ("browser", "variation", "world_seed")} | {"seconds": seconds}
         print(json.dumps({**totals, **setting}))
     return 0 if findings.is_clean else 1
 
@@ -362,10 +344,10 @@ def _world(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from webarena_gym.tools.doctor import examine, named_servers  # noqa: PLC0415 - needs what the other commands do not
+    from webarena_gym.tools.doctor import examine  # noqa: PLC0415 - needs what the other commands do not
 
     findings = []
-    for finding in examine(named_servers(options.sites), browser=options.browser):
+    for finding in examine(parse_addresses(options.sites), browser=options.browser):
         findings.append(finding)
         if not options.json:
             print(f"{'ok' if finding.is_well else 'FAIL':<4}  {finding.what:<20} {finding.seen}", flush=True)

@@ -1,19 +1,20 @@
 """The checks of `webarena-gym doctor`: whether what an env needs on this machine, and on real servers, is there and works."""
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from webarena_gym.arguments import shown
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, ServerError
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.addresses import from_environment, hosts, read_addresses
-from webarena_gym.servers.logins import LOGINS, Account, KeepingBrowser, Login, Sessions
+from webarena_gym.servers.addresses import hosts
+from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions
 from webarena_gym.servers.rest import RefusedError, request
 from webarena_gym.sites.world import cache_folder
+
+if TYPE_CHECKING:
+    from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 
 _ANSWER_S = 10.0
 
@@ -25,22 +26,6 @@ class Finding(NamedTuple):
     is_well: bool
     seen: str
     advice: str = ""
-
-
-def named_servers(text: str | None) -> dict[str, str]:
-    """Return base URLs by site from JSON, or, without it, from the environment; none when that names none.
-
-    Raises ServerError.
-    """
-    if text is None:
-        return from_environment()
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        raise ServerError(f"--sites is {shown(text)}, which is no JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise ServerError(f'--sites is {text}; expected an object such as {{"shopping": "http://..."}}')
-    return read_addresses(given)
 
 
 def examine(
@@ -65,7 +50,12 @@ def examine(
             yield answer
             if site in logins and chromium is not None and answer.is_well:
                 sessions = Sessions(addresses, accounts=accounts, logins=logins, folder=folder / "sessions")
-                yield _login(site, chromium, sessions)
+                try:
+                    yield Finding(f"{site} login", True, f"{len(sessions.cookies(chromium, [site]))} cookies")
+                except (ServerError, BrowserError) as error:
+                    names = f"WEBARENA_GYM_{site.upper()}_USER and _PASSWORD"
+                    advice = f"is the account right ({names}), and the server set up for this address?"
+                    yield Finding(f"{site} login", False, str(error), advice)
     finally:
         if chromium is not None:
             chromium.close()
@@ -80,7 +70,7 @@ def _cache(folder: Path) -> Finding:
         return Finding("cache", False, str(error), "name another folder in WEBARENA_GYM_CACHE")
 
 
-def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, KeepingBrowser | None]:
+def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, "ChromiumBrowser | None"]:
     if name == "inprocess":
         InProcessBrowser(Network({})).close()
         return Finding("browser", True, "the in-process browser needs nothing; it reaches the embedded sites alone"), None
@@ -91,14 +81,11 @@ def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, KeepingBrowse
         chromium.start([], {})
         version = chromium.run_script("navigator.userAgent")
     except BrowserError as error:
-        return Finding("browser", False, str(error), _browser_advice(str(error))), None
+        said = str(error)
+        by_hand = "start it by hand to see why; in a container it may need more shared memory, or --ipc=host"
+        is_told = "pip install" in said or "install one with" in said
+        return Finding("browser", False, said, "do as it says" if is_told else by_hand), None
     return Finding("browser", True, f"Chromium starts: {version}"), chromium
-
-
-def _browser_advice(said: str) -> str:
-    if "pip install" in said or "install one with" in said:
-        return "do as it says"
-    return "start it by hand to see why; in a container it may need more shared memory, or --ipc=host"
 
 
 def _answer(site: str, address: str) -> Finding:
@@ -115,15 +102,3 @@ def _answer(site: str, address: str) -> Finding:
             )
             return Finding(site, False, str(error), advice)
     return Finding(site, True, f"{address} answers")
-
-
-def _login(site: str, chromium: KeepingBrowser, sessions: Sessions) -> Finding:
-    advice = f"is the account right (WEBARENA_GYM_{site.upper()}_USER and _PASSWORD), and the server set up for this address?"
-    return _tried(f"{site} login", lambda: f"{len(sessions.cookies(chromium, [site]))} cookies", advice)
-
-
-def _tried(what: str, attempt: Callable[[], str], advice: str) -> Finding:
-    try:
-        return Finding(what, True, attempt())
-    except (ServerError, BrowserError) as error:
-        return Finding(what, False, str(error), advice)

@@ -26,7 +26,7 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.world import load_site, load_world
-from webarena_gym.tools.session import settings_of
+from webarena_gym.tools.play import settings_of
 
 _SESSION_STEPS = 100
 _LOOPBACK = "127.0.0.1"
@@ -83,37 +83,23 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--name", action="append", default=[], help="a host name under which clients reach the arena (may be repeated)"
     )
-    parser.add_argument(
-        "--ports",
-        type=_ports,
-        default=(),
-        metavar="FIRST-LAST",
-        help="the ports of the episodes' sites (default: any that are free)",
-    )
+    ports = "the ports of the episodes' sites (default: any that are free)"
+    parser.add_argument("--ports", type=_ports, default=(), metavar="FIRST-LAST", help=ports)
     parser.add_argument(
         "--token", help=f"what clients must send; needed, and drawn if not given, with other hosts (default: ${_TOKEN})"
     )
     parser.add_argument("--episodes", type=whole(1), default=limits.episodes, metavar="N", help="open at once")
+    numbers = decimal(above=0)
+    parser.add_argument("--idle", type=numbers, default=limits.idle_s, metavar="S", help="seconds until one is closed")
     parser.add_argument(
-        "--idle",
-        type=decimal(above=0),
-        default=limits.idle_s,
-        metavar="S",
-        help="seconds until one is closed",
-    )
-    parser.add_argument(
-        "--memory",
-        type=decimal(above=0),
-        default=limits.memory_mb,
-        metavar="MB",
-        help="of the process, beyond which none is begun",
+        "--memory", type=numbers, default=limits.memory_mb, metavar="MB", help="of the process, beyond which none is begun"
     )
 
 
 def serve_sites(options: argparse.Namespace) -> int:
     """Serve the sites of one world and an arena, until interrupted."""
     if find_spec("pydantic") is None or find_spec("uvicorn") is None:
-        raise ArenaError("serve needs more packages: pip install 'webarena-gym[serve]'", status=500)
+        raise ArenaError("serve needs more packages: pip install 'webarena-gym[serve]'", 500)
     asyncio.run(_serve(options))
     return 0
 
@@ -128,7 +114,7 @@ async def _serve(options: argparse.Namespace) -> None:
     try:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
-        raise ArenaError(str(error), status=422) from error
+        raise ArenaError(str(error), 422) from error
     layout = layout_of(options.world_seed, options.variation)
     sites = partial(WorldSites, world_seed=options.world_seed, layout=layout, scale=options.scale)
     async with opened(address, limits, sites if is_own else None) as service:
@@ -161,7 +147,7 @@ def add_mcp_options(parser: argparse.ArgumentParser) -> None:
 def serve_mcp(options: argparse.Namespace) -> int:
     """Serve the tools over the Model Context Protocol."""
     if find_spec("mcp") is None:
-        raise ArenaError("MCP needs its SDK: pip install 'webarena-gym[mcp]'", status=500)
+        raise ArenaError("MCP needs its SDK: pip install 'webarena-gym[mcp]'", 500)
     from webarena_gym.server.mcp_tools import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
 
     settings = settings_of(options)
@@ -175,7 +161,6 @@ def serve_mcp(options: argparse.Namespace) -> int:
 
 
 def _ports(text: str) -> tuple[int, ...]:
-    """Return the ports of a range."""
     first, dash, last = text.partition("-")
     ports = range(int(first), int(last) + 1) if dash and first.isdecimal() and last.isdecimal() else range(0)
     if not ports or not 0 < ports[0] <= ports[-1] < 65_536:

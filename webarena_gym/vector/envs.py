@@ -22,6 +22,12 @@ from webarena_gym.vector.pool import CONTEXTS, Command, CommandResult, Pool, Sta
 
 _JUDGEMENT = ("success", "verdicts")  # what an info says of an episode that was judged
 
+Seed = int | Sequence[int | None] | None
+Options = dict[str, Any] | Sequence[dict[str, Any]] | None
+Array = numpy.ndarray[Any, Any]
+VectorStep = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
+"""Observations, rewards, terminations, truncations and infos of some envs."""
+
 
 class Result(NamedTuple):
     """The result of a step, or a reset, of one env."""
@@ -34,7 +40,7 @@ class Result(NamedTuple):
 
 
 @dataclass
-class EnvState:
+class _Episode:
     """The episode of one env, as far as the parent process knows it."""
 
     observation: str = ""
@@ -43,268 +49,6 @@ class EnvState:
     lost: str = ""  # why its worker does not have it any more
     random_state: Mapping[str, Any] | None = None
     final: Result | None = None  # of the episode before, told together with the start of this one
-
-
-class EnvStates(Sequence[EnvState]):
-    """One episode after the other in each of the envs of a pool.
-
-    Each env does one thing at a time. What it came to is kept until it is asked for.
-    """
-
-    def __init__(self, pool: Pool, num_envs: int, autoreset_mode: AutoresetMode, on_failure: OnFailure = "nan") -> None:
-        self._pool = pool
-        self._on_failure: OnFailure = on_failure
-        self._mode = autoreset_mode
-        self._states = [EnvState() for _ in range(num_envs)]
-        self._under_way: dict[int, str] = {}  # by env, what it was told to do and has not done
-        self._ready: dict[int, Result | Exception] = {}  # by env, in the order in which they finished
-        self._values: dict[int, CommandResult] = {}  # of calls
-
-    def __getitem__(self, env: Any) -> Any:
-        return self._states[env]
-
-    def __len__(self) -> int:
-        return len(self._states)
-
-    # What the envs are told.
-
-    def reset(self, env: int, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Let an env begin an episode."""
-        self._reset(env, seed, options, None)
-
-    def step(self, env: int, action: str) -> None:
-        """Let an env take an action. An episode that is over makes room for the next, one that is lost ends."""
-        episode = self._states[env]
-        if episode.is_over:
-            self._reset(env, None, None, episode.final)
-        elif episode.lost:
-            self._fail(env, episode.lost)
-        else:
-            self._submit("step", Command(env, "step", (action,)))
-
-    def call(self, envs: Iterable[int], name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
-        """Call a method of these envs, or read an attribute, and wait. Raises what they raise, and WorkerError."""
-        return self._ask([Command(env, "call", (name, positional, named)) for env in envs])
-
-    def set(self, name: str, values: Sequence[Any]) -> None:
-        """Set an attribute of every env, and wait."""
-        self._ask([Command(env, "set", (name, value)) for env, value in enumerate(values)])
-
-    def restore(self, env: int, snapshot: Any) -> EnvState:
-        """Let an env continue from a snapshot, and wait."""
-        (start,) = self._ask([Command(env, "restore", (snapshot,))])
-        self._enter(env, start)
-        self._states[env].is_over = bool(getattr(snapshot, "done", False))
-        return self._states[env]
-
-    # What came of it.
-
-    @property
-    def are_idle(self) -> bool:
-        """True if there is nothing to wait for and nothing to take."""
-        return not self._ready and not self._under_way
-
-    def expect_free(self, envs: Iterable[int]) -> None:
-        """Raise AlreadyPendingCallError for the first of these envs that has something under way, or not yet taken."""
-        for env in envs:
-            if env in self._under_way or env in self._ready:
-                what = self._under_way.get(env, "step")
-                raise AlreadyPendingCallError(f"env {env} has something under way; recv() it first", what)
-
-    def take(self, envs: Sequence[int]) -> list[Result]:
-        """Wait for these envs and return their results. Raises the first error among them, when all are done."""
-        while not all(env in self._ready for env in envs):
-            self._listen()
-        taken = [self._ready.pop(env) for env in envs]
-        results = [result for result in taken if isinstance(result, Result)]
-        for error in taken:
-            if isinstance(error, Exception):
-                raise error
-        return results
-
-    def take_first(self, count: int) -> dict[int, Result]:
-        """Wait for `count` results, or all that are under way, and return them by env. Raises an error as soon as there is one."""
-        while True:
-            self._raise_first()
-            if len(self._ready) >= count or not self._under_way:
-                chosen = list(self._ready)[:count]
-                return dict(zip(chosen, self.take(chosen), strict=True))
-            self._listen()
-
-    def take_ready(self, timeout_s: float | None = None) -> dict[int, Result]:
-        """Return all results that are ready, by env; wait for the first at most `timeout_s` seconds. Raises as `take_first`."""
-        end = inf if timeout_s is None else monotonic() + timeout_s
-        while self._under_way and self._listen(0.0 if self._ready else max(0.0, end - monotonic())):
-            pass
-        self._raise_first()
-        return dict(zip(list(self._ready), self.take(list(self._ready)), strict=True))
-
-    # Inside.
-
-    def _reset(self, env: int, seed: int | None, options: Mapping[str, Any] | None, final: Result | None) -> None:
-        self._states[env].final = final
-        self._submit("reset", Command(env, "reset", (seed, options, self._states[env].random_state)))
-
-    def _submit(self, what: str, command: Command) -> None:
-        """Hand a command to the pool. One that cannot be handed over, as it cannot be pickled, is not under way."""
-        self._pool.submit(command)
-        self._under_way[command.env] = what
-
-    def _ask(self, commands: Sequence[Command]) -> tuple[Any, ...]:
-        self.expect_free(command.env for command in commands)
-        for command in commands:
-            self._submit("call", command)
-        while not all(command.env in self._values for command in commands):
-            self._listen()
-        answers = [self._values.pop(command.env) for command in commands]
-        for answer in answers:
-            if answer.outcome == "raised":
-                raise answer.value
-            if answer.outcome == "lost":
-                raise WorkerError(answer.value)
-        return tuple(answer.value for answer in answers)
-
-    def _raise_first(self) -> None:
-        """Raise the first error that is ready, if there is one."""
-        for env, result in self._ready.items():
-            if isinstance(result, Exception):
-                del self._ready[env]
-                raise result
-
-    def _listen(self, timeout_s: float = inf) -> bool:
-        """Wait until something happens and take note of it. Returns False when nothing does in that time."""
-        answers = self._pool.wait(timeout_s)
-        for answer in answers:
-            what = self._under_way.pop(answer.env, "")
-            if answer.outcome == "lost":
-                self._states[answer.env].lost = answer.value
-            if what == "call":
-                self._values[answer.env] = answer
-            elif what and answer.outcome == "raised":
-                self._ready[answer.env] = answer.value
-            elif what == "reset":
-                self._begin(answer)
-            elif what == "step" and answer.outcome == "done":
-                self._finish(answer.env, Result(*answer.value))
-            elif what == "step":
-                self._fail(answer.env, answer.value)
-        return bool(answers)
-
-    def _begin(self, answer: CommandResult) -> None:
-        """Take the answer to a reset: an episode begins, or cannot."""
-        episode = self._states[answer.env]
-        result: Result | WorkerError
-        if answer.outcome == "done":
-            self._enter(answer.env, answer.value)
-            result = Result(answer.value.observation, 0.0, False, False, answer.value.info)
-        else:
-            episode.is_over = True
-            episode.random_state = None  # the next draw is another, lest one bad world is tried for ever
-            result = self._lost(episode.observation, {}, answer.value)
-        if isinstance(result, Result) and (final := episode.final):
-            episode.final = None
-            told = {"final_obs": final.observation, "final_info": final.info, **result.info}
-            result = final._replace(observation=result.observation, info=told)
-        self._ready[answer.env] = result
-
-    def _enter(self, env: int, start: Start) -> None:
-        episode = self._states[env]
-        episode.observation, episode.info, episode.random_state = start
-        episode.is_over, episode.lost = False, ""
-
-    def _fail(self, env: int, failure: str) -> None:
-        """End an episode through no fault of the agent, where it was last seen."""
-        episode = self._states[env]
-        info = {key: value for key, value in episode.info.items() if key not in _JUDGEMENT}
-        result = self._lost(episode.observation, info, failure)
-        if isinstance(result, Result):
-            self._finish(env, result)
-        else:
-            episode.is_over = True
-            self._ready[env] = result
-
-    def _lost(self, observation: str, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
-        """Return what becomes of an episode that is lost, or the error that its user wants in its place."""
-        if self._on_failure == "raise":
-            return WorkerError(failure)
-        return Result(observation, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": failure})
-
-    def _finish(self, env: int, result: Result) -> None:
-        """Take the outcome of a step."""
-        episode = self._states[env]
-        episode.observation, episode.info = result.observation, result.info
-        episode.is_over = result.terminated or result.truncated
-        if episode.is_over and self._mode is AutoresetMode.SAME_STEP:
-            self._reset(env, None, None, result)
-        else:
-            self._ready[env] = result
-
-
-Seed = int | Sequence[int | None] | None
-Options = dict[str, Any] | Sequence[dict[str, Any]] | None
-
-
-def chosen_envs(env_ids: Iterable[int] | None, num_envs: int) -> list[int]:
-    """Return these env ids, all for None. Raises ValueError for one that is not there, or twice."""
-    chosen = list(range(num_envs)) if env_ids is None else [int(env) for env in env_ids]
-    if any(not 0 <= env < num_envs for env in chosen) or len(set(chosen)) < len(chosen):
-        raise ValueError(f"env_ids is {chosen}; expected different numbers from 0 to {num_envs - 1}")
-    return chosen
-
-
-def masked_envs(mask: Any, num_envs: int) -> list[int]:
-    """Return the env ids at which a mask is true. Raises ValueError for what is no such mask."""
-    if not isinstance(mask, numpy.ndarray) or mask.dtype != numpy.bool_ or mask.shape != (num_envs,) or not mask.any():
-        raise ValueError(f"reset_mask is {mask!r}; expected an array of {num_envs} booleans, some of them true")
-    return [int(env) for env in numpy.flatnonzero(mask)]
-
-
-def seeds_by_env(seed: Seed, envs: Sequence[int]) -> dict[int, int | None]:
-    """Return the seed of each env: its own of a list, or the one seed plus the env's id."""
-    if seed is None or isinstance(seed, int | numpy.integer):
-        return {env: None if seed is None else int(seed) + env for env in envs}
-    return dict(zip(envs, one_each(seed, envs, "seed"), strict=True))
-
-
-def one_each(values: Any, envs: Sequence[int], name: str) -> list[Any]:
-    """Return one value for each env; a dictionary or None is for all. Raises ValueError when there are more or fewer."""
-    if values is None or isinstance(values, dict):
-        return [values] * len(envs)
-    if isinstance(values, str) or len(values) != len(envs):
-        raise ValueError(f"{name} has {len(values)} entries; expected one for each of {len(envs)} envs")
-    return list(values)
-
-
-Array = numpy.ndarray[Any, Any]
-VectorStep = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
-"""Observations, rewards, terminations, truncations and infos of some envs."""
-
-
-def stack_results(results: Sequence[Result], env_ids: Sequence[int] | None = None) -> VectorStep:
-    """Return results as columns, and their infos as one dictionary of arrays with masks; `env_ids` becomes `infos["env_id"]`."""
-    infos = _Rows(len(results)).collect(results)
-    if env_ids is not None:
-        infos["env_id"] = numpy.array(env_ids, dtype=numpy.int64)
-    return (
-        tuple(result.observation for result in results),
-        numpy.array([result.reward for result in results], dtype=numpy.float64),
-        numpy.array([result.terminated for result in results], dtype=numpy.bool_),
-        numpy.array([result.truncated for result in results], dtype=numpy.bool_),
-        infos,
-    )
-
-
-class _Rows(VectorEnv[Any, Any, Any]):
-    """Gymnasium's way to put infos together, for the rows of a batch instead of all envs."""
-
-    def __init__(self, count: int) -> None:
-        self.num_envs = count
-
-    def collect(self, results: Sequence[Result]) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        for row, result in enumerate(results):
-            infos = self._add_info(infos, result.info, row)
-        return infos
 
 
 class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
@@ -327,7 +71,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         max_episode_steps: Gymnasium's limit of steps; the same as `max_steps`, and the smaller one counts.
         env_arguments: the keywords of `WebArenaLite`.
 
-    A worker that dies, hangs or runs out of memory is replaced. EnvStates that were in it are truncated with the reward NaN and
+    A worker that dies, hangs or runs out of memory is replaced. Episodes that were in it are truncated with the reward NaN and
     with `info["failure"]` to say why (`on_failure="zero"` and "raise" are as for one env), and the next reset goes on with the task that would have come. What `set_attr` has set
     is not set again. An exception that an env raises is raised here, with the worker's traceback as a note.
 
@@ -371,9 +115,12 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(model.observation_space, num_envs)
         self.action_space = batch_space(model.action_space, num_envs)
         model.close()
-        make = partial(make_env, **env_arguments)
-        self._pool = Pool(make, num_envs, min(workers, num_envs), step_timeout_s, context)
-        self._states = EnvStates(self._pool, num_envs, self.autoreset_mode, env_arguments.get("on_failure", "nan"))
+        self._on_failure: OnFailure = env_arguments.get("on_failure", "nan")
+        self._pool = Pool(partial(make_env, **env_arguments), num_envs, min(workers, num_envs), step_timeout_s, context)
+        self._episodes = [_Episode() for _ in range(num_envs)]
+        self._under_way: dict[int, str] = {}  # by env, what it was told to do and has not done; one thing at a time
+        self._ready: dict[int, Result | Exception] = {}  # by env, in the order in which they finished, until taken
+        self._values: dict[int, CommandResult] = {}  # of calls
 
     # Gymnasium's vector API.
 
@@ -384,46 +131,48 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         world in each env, isolated. Raises what an env raises, and WorkerError when a world cannot be brought up.
         """
         chosen = list(range(self.num_envs))
-        seeds = seeds_by_env(seed, chosen)
+        seeds = _seeds_by_env(seed, chosen)
         if isinstance(options, dict) and "reset_mask" in options:
-            chosen = masked_envs(options["reset_mask"], self.num_envs)
+            mask = options["reset_mask"]
+            is_mask = isinstance(mask, numpy.ndarray) and mask.dtype == numpy.bool_ and mask.shape == (self.num_envs,)
+            if not is_mask or not mask.any():
+                raise ValueError(f"reset_mask is {mask!r}; expected an array of {self.num_envs} booleans, some of them true")
+            chosen = [int(env) for env in numpy.flatnonzero(mask)]
             options = {key: value for key, value in options.items() if key != "reset_mask"}
         self.async_reset([seeds[env] for env in chosen], options, chosen)
         infos: dict[str, Any] = {}
-        for env, result in zip(chosen, self._states.take(chosen), strict=True):
+        for env, result in zip(chosen, self._take(chosen), strict=True):
             if result.truncated:
                 raise WorkerError(f"env {env} could not be reset: {result.info['failure']}")
             infos = self._add_info(infos, result.info, env)
-        return tuple(episode.observation for episode in self._states), infos
+        return tuple(episode.observation for episode in self._episodes), infos
 
     def step(self, actions: Sequence[str]) -> VectorStep:
         """Take one action in each env, and wait for all of them. Raises what an env raises, when all are done."""
         self.send(actions)
-        return stack_results(self._states.take(range(self.num_envs)))
+        return _columns(self._take(range(self.num_envs)))
 
     def render(self) -> tuple[Any, ...]:
         """Return what each env's `render` does; None for one whose episode was lost."""
-        shown = [env for env, episode in enumerate(self._states) if not episode.lost]
-        frames = dict(zip(shown, self._calls(shown, "render"), strict=True))
+        shown = [env for env, episode in enumerate(self._episodes) if not episode.lost]
+        frames = dict(zip(shown, self._call(shown, "render"), strict=True))
         return tuple(frames.get(env) for env in range(self.num_envs))
 
     def call(self, name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
         """Call a method of every env, or read an attribute; returns one value for each."""
-        return self._calls(range(self.num_envs), name, *positional, **named)
+        return self._call(range(self.num_envs), name, *positional, **named)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every env."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of every env: a list or tuple of one value for each, or one value for all."""
-        several = one_each(values if isinstance(values, list | tuple) else [values] * self.num_envs, range(self.num_envs), name)
-        self._expect_open()
-        self._states.set(name, several)
+        several = values if isinstance(values, list | tuple) else [values] * self.num_envs
+        several = _one_each(several, range(self.num_envs), name)
+        self._ask([Command(env, "set", (name, value)) for env, value in enumerate(several)])
 
     @property
     def np_random_seed(self) -> Any:
-        """The seeds of all envs."""
         return self.get_attr("np_random_seed")
 
     @property  # type: ignore[misc]
@@ -441,34 +190,36 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     # Asynchronously, by the conventions of EnvPool.
 
-    def async_reset(
-        self,
-        seed: Seed = None,
-        options: Options = None,
-        env_ids: Iterable[int] | None = None,
-    ) -> None:
+    def async_reset(self, seed: Seed = None, options: Options = None, env_ids: Iterable[int] | None = None) -> None:
         """Begin new episodes, in all envs or in the named ones; `recv` returns them, with the reward 0.
 
         Env i gets the seed + i. Lists of seeds or options have one for each of the envs.
         """
         chosen = self._chosen(env_ids)
-        seeds, several = seeds_by_env(seed, chosen), one_each(options, chosen, "options")
+        seeds, several = _seeds_by_env(seed, chosen), _one_each(options, chosen, "options")
         for env, env_options in zip(chosen, several, strict=True):
-            self._states.reset(env, seeds[env], env_options)
+            self._reset(env, seeds[env], env_options)
 
     def send(self, actions: Sequence[str], env_ids: Iterable[int] | None = None) -> None:
         """Let all envs, or the named ones, take one action each; `recv` returns what comes of them.
 
-        Raises AlreadyPendingCallError for an env that has not been received since it was last told to do something.
+        An episode that is over makes room for the next, one that is lost ends. Raises AlreadyPendingCallError for an env that has not
+        been received since it was last told to do something.
         """
         chosen = self._chosen(env_ids)
-        several = one_each(actions, chosen, "actions")
+        several = _one_each(actions, chosen, "actions")
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            over = [env for env in chosen if self._states[env].is_over]
+            over = [env for env in chosen if self._episodes[env].is_over]
             if over:
                 raise ResetNeeded(f"the episode of env {over[0]} is over, and autoreset is disabled; reset it first")
         for env, action in zip(chosen, several, strict=True):
-            self._states.step(env, action)
+            episode = self._episodes[env]
+            if episode.is_over:
+                self._reset(env, final=episode.final)
+            elif episode.lost:
+                self._fail(env, episode.lost)
+            else:
+                self._submit("step", Command(env, "step", (action,)))
 
     def recv(self) -> VectorStep:
         """Return the `batch_size` envs that are ready first, in that order; fewer when no more are under way.
@@ -477,10 +228,14 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         NoAsyncCallError when nothing is under way.
         """
         self._expect_open()
-        if self._states.are_idle:
+        if not self._ready and not self._under_way:
             raise NoAsyncCallError("nothing is under way; send() actions or async_reset() before recv()", "recv")
-        results = self._states.take_first(self.batch_size)
-        return stack_results(list(results.values()), list(results))
+        self._raise_first()
+        while len(self._ready) < self.batch_size and self._under_way:
+            self._listen()
+            self._raise_first()
+        chosen = list(self._ready)[: self.batch_size]
+        return _columns(self._take(chosen), chosen)
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
         """Return all envs that are ready, however many, as a row each by env id, in the order in which they finished.
@@ -489,7 +244,11 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         empty when the time is over, and at once when nothing is under way. Raises what an env raises.
         """
         self._expect_open()
-        return self._states.take_ready(timeout_s)
+        end = inf if timeout_s is None else monotonic() + timeout_s
+        while self._under_way and self._listen(0.0 if self._ready else max(0.0, end - monotonic())):
+            pass
+        self._raise_first()
+        return dict(zip(list(self._ready), self._take(list(self._ready)), strict=True))
 
     # Forking.
 
@@ -499,37 +258,190 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         Raises WorkerError when its worker was lost.
         """
         self._chosen([env_id])
-        if self._states[env_id].lost:
-            raise WorkerError(self._states[env_id].lost)
-        return self._calls([env_id], "snapshot")[0]
+        if self._episodes[env_id].lost:
+            raise WorkerError(self._episodes[env_id].lost)
+        return self._call([env_id], "snapshot")[0]
 
     def restore(self, env_id: int, snapshot: Any) -> tuple[str, dict[str, Any]]:
         """Continue from a snapshot in an env; returns what a reset of it would."""
         self._chosen([env_id])
-        episode = self._states.restore(env_id, snapshot)
+        (start,) = self._ask([Command(env_id, "restore", (snapshot,))])
+        self._enter(env_id, start)
+        episode = self._episodes[env_id]
+        episode.is_over = bool(getattr(snapshot, "done", False))
         return episode.observation, episode.info
 
     @property
     def worker_pids(self) -> list[int]:
-        """The processes that run now."""
         return self._pool.pids
 
-    # Inside.
-
-    def _calls(self, envs: Iterable[int], name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
-        self._expect_open()
-        return self._states.call(envs, name, *positional, **named)
+    # Telling envs what to do.
 
     def _expect_open(self) -> None:
         if self.closed:
             raise ClosedEnvironmentError("the vector env is closed")
 
+    def _expect_free(self, envs: Iterable[int]) -> None:
+        for env in envs:
+            if env in self._under_way or env in self._ready:
+                what = self._under_way.get(env, "step")
+                raise AlreadyPendingCallError(f"env {env} has something under way; recv() it first", what)
+
     def _chosen(self, env_ids: Iterable[int] | None) -> list[int]:
-        """Return env ids that are there, different and free."""
-        chosen = chosen_envs(env_ids, self.num_envs)
+        """Return env ids that are there, different and free; all for None."""
+        chosen = list(range(self.num_envs)) if env_ids is None else [int(env) for env in env_ids]
+        if any(not 0 <= env < self.num_envs for env in chosen) or len(set(chosen)) < len(chosen):
+            raise ValueError(f"env_ids is {chosen}; expected different numbers from 0 to {self.num_envs - 1}")
         self._expect_open()
-        self._states.expect_free(chosen)
+        self._expect_free(chosen)
         return chosen
+
+    def _reset(
+        self, env: int, seed: int | None = None, options: Mapping[str, Any] | None = None, final: Result | None = None
+    ) -> None:
+        episode = self._episodes[env]
+        episode.final = final
+        self._submit("reset", Command(env, "reset", (seed, options, episode.random_state)))
+
+    def _submit(self, what: str, command: Command) -> None:
+        self._pool.submit(command)  # one that cannot be handed over, as it cannot be pickled, is not under way
+        self._under_way[command.env] = what
+
+    def _call(self, envs: Iterable[int], name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
+        return self._ask([Command(env, "call", (name, positional, named)) for env in envs])
+
+    def _ask(self, commands: Sequence[Command]) -> tuple[Any, ...]:
+        """Wait for the values of commands. Raises what the envs raise, and WorkerError."""
+        self._expect_open()
+        self._expect_free(command.env for command in commands)
+        for command in commands:
+            self._submit("call", command)
+        while not all(command.env in self._values for command in commands):
+            self._listen()
+        answers = [self._values.pop(command.env) for command in commands]
+        for answer in answers:
+            if answer.outcome != "done":
+                raise answer.value if answer.outcome == "raised" else WorkerError(answer.value)
+        return tuple(answer.value for answer in answers)
+
+    # What came of it.
+
+    def _take(self, envs: Sequence[int]) -> list[Result]:
+        """Wait for these envs and return their results. Raises the first error among them, when all are done."""
+        while not all(env in self._ready for env in envs):
+            self._listen()
+        taken = [self._ready.pop(env) for env in envs]
+        for result in taken:
+            if isinstance(result, Exception):
+                raise result
+        return [result for result in taken if isinstance(result, Result)]
+
+    def _raise_first(self) -> None:
+        for env, result in self._ready.items():
+            if isinstance(result, Exception):
+                del self._ready[env]
+                raise result
+
+    def _listen(self, timeout_s: float = inf) -> bool:
+        """Wait until something happens and take note of it. Returns False when nothing does in that time."""
+        answers = self._pool.wait(timeout_s)
+        for answer in answers:
+            what = self._under_way.pop(answer.env, "")
+            if answer.outcome == "lost":
+                self._episodes[answer.env].lost = answer.value
+            if what == "call":
+                self._values[answer.env] = answer
+            elif what and answer.outcome == "raised":
+                self._ready[answer.env] = answer.value
+            elif what == "reset":
+                self._begin(answer)
+            elif what == "step" and answer.outcome == "done":
+                self._finish(answer.env, Result(*answer.value))
+            elif what == "step":
+                self._fail(answer.env, answer.value)
+        return bool(answers)
+
+    def _begin(self, answer: CommandResult) -> None:
+        """Take the answer to a reset: an episode begins, or cannot."""
+        episode = self._episodes[answer.env]
+        result: Result | WorkerError
+        if answer.outcome == "done":
+            self._enter(answer.env, answer.value)
+            result = Result(episode.observation, 0.0, False, False, episode.info)
+        else:
+            episode.is_over = True
+            episode.random_state = None  # the next draw is another, lest one bad world is tried for ever
+            result = self._lost(episode.observation, {}, answer.value)
+        if isinstance(result, Result) and (final := episode.final):
+            episode.final = None
+            told = {"final_obs": final.observation, "final_info": final.info, **result.info}
+            result = final._replace(observation=result.observation, info=told)
+        self._ready[answer.env] = result
+
+    def _enter(self, env: int, start: Start) -> None:
+        episode = self._episodes[env]
+        episode.observation, episode.info, episode.random_state = start
+        episode.is_over, episode.lost = False, ""
+
+    def _fail(self, env: int, failure: str) -> None:
+        """End an episode through no fault of the agent, where it was last seen."""
+        episode = self._episodes[env]
+        info = {key: value for key, value in episode.info.items() if key not in _JUDGEMENT}
+        result = self._lost(episode.observation, info, failure)
+        if isinstance(result, Result):
+            self._finish(env, result)
+        else:
+            episode.is_over = True
+            self._ready[env] = result
+
+    def _lost(self, observation: str, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
+        """Return what becomes of an episode that is lost, or the error that its user wants in its place."""
+        if self._on_failure == "raise":
+            return WorkerError(failure)
+        return Result(observation, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": failure})
+
+    def _finish(self, env: int, result: Result) -> None:
+        episode = self._episodes[env]
+        episode.observation, episode.info = result.observation, result.info
+        episode.is_over = result.terminated or result.truncated
+        if episode.is_over and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            self._reset(env, final=result)
+        else:
+            self._ready[env] = result
+
+
+def _seeds_by_env(seed: Seed, envs: Sequence[int]) -> dict[int, int | None]:
+    """Return the seed of each env: its own of a list, or the one seed plus the env's id."""
+    if seed is None or isinstance(seed, int | numpy.integer):
+        return {env: None if seed is None else int(seed) + env for env in envs}
+    return dict(zip(envs, _one_each(seed, envs, "seed"), strict=True))
+
+
+def _one_each(values: Any, envs: Sequence[int], name: str) -> list[Any]:
+    """Return one value for each env; a dictionary or None is for all. Raises ValueError when there are more or fewer."""
+    if values is None or isinstance(values, dict):
+        return [values] * len(envs)
+    if isinstance(values, str) or len(values) != len(envs):
+        raise ValueError(f"{name} has {len(values)} entries; expected one for each of {len(envs)} envs")
+    return list(values)
+
+
+def _columns(results: Sequence[Result], env_ids: Sequence[int] | None = None) -> VectorStep:
+    """Return results as columns, and their infos as one dictionary of arrays with masks; `env_ids` becomes `infos["env_id"]`."""
+    rows: VectorEnv[Any, Any, Any] = VectorEnv()  # Gymnasium's way to put infos together, for these rows instead of all envs
+    rows.num_envs = len(results)
+    infos: dict[str, Any] = {}
+    for row, result in enumerate(results):
+        infos = rows._add_info(infos, result.info, row)  # noqa: SLF001
+    if env_ids is not None:
+        infos["env_id"] = numpy.array(env_ids, dtype=numpy.int64)
+    return (
+        tuple(result.observation for result in results),
+        numpy.array([result.reward for result in results], dtype=numpy.float64),
+        numpy.array([result.terminated for result in results], dtype=numpy.bool_),
+        numpy.array([result.truncated for result in results], dtype=numpy.bool_),
+        infos,
+    )
 
 
 def cores() -> int:

@@ -10,8 +10,9 @@ import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from math import inf
 from multiprocessing.connection import Connection, Pipe, wait
 from time import monotonic
@@ -49,12 +50,8 @@ class CommandResult(NamedTuple):
     value: Any
 
 
-class Start(NamedTuple):
-    """A first observation, and the env's random numbers behind it, for an env that may have to take its place."""
-
-    observation: str
-    info: dict[str, Any]
-    random_state: Mapping[str, Any]
+Start = tuple[str, dict[str, Any], Mapping[str, Any]]
+"""A first observation and info, and the env's random numbers behind them, for an env that may have to take its place."""
 
 
 def serve(commands: Connection, answers: Connection, make_env: bytes, environment: Mapping[str, str]) -> None:
@@ -67,36 +64,24 @@ def serve(commands: Connection, answers: Connection, make_env: bytes, environmen
     os.environ.clear()
     os.environ.update(environment)  # of today's parent, not of the time when its fork server started
     with ExitStack() as cleanup:
-        envs = _Envs(make_env, cleanup)
+        make = cache(lambda: pickle.loads(make_env))  # noqa: S301 - our own parent's bytes
+
+        @cache
+        def env_of(_: int) -> gymnasium.Env[str, str]:
+            env: gymnasium.Env[str, str] = cleanup.enter_context(closing(make()()))
+            return env
+
         while True:
             try:
                 command = Command(*pickle.loads(commands.recv_bytes()))  # noqa: S301 - our own parent's bytes
-                answers.send_bytes(_encode(_answer(envs, command)))
+                answers.send_bytes(_encode(_answer(env_of, command)))
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 return
 
 
-class _Envs(dict[int, gymnasium.Env[str, str]]):
-    """Envs by number, made on demand."""
-
-    def __init__(self, make_env: bytes, cleanup: ExitStack) -> None:
-        super().__init__()
-        self._pickled = make_env
-        self._make: Callable[[], gymnasium.Env[str, str]] | None = None
-        self._cleanup = cleanup
-
-    def __missing__(self, number: int) -> gymnasium.Env[str, str]:
-        if self._make is None:
-            self._make = pickle.loads(self._pickled)  # noqa: S301 - our own parent's bytes
-        assert self._make is not None
-        self[number] = self._make()
-        self._cleanup.callback(self[number].close)
-        return self[number]
-
-
-def _answer(envs: _Envs, command: Command) -> CommandResult:
+def _answer(env_of: Callable[[int], gymnasium.Env[str, str]], command: Command) -> CommandResult:
     try:
-        return CommandResult(command.env, "done", _do(envs[command.env], command))
+        return CommandResult(command.env, "done", _do(env_of(command.env), command))
     except INFRASTRUCTURE_ERRORS as error:
         return CommandResult(command.env, "lost", str(error) or type(error).__name__)
     except MemoryError:
@@ -124,7 +109,7 @@ def _do(env: gymnasium.Env[str, str], command: Command) -> Any:
 
 
 def _start(env: gymnasium.Env[str, str], observation: str, info: dict[str, Any]) -> Start:
-    return Start(observation, info, env.unwrapped.np_random.bit_generator.state)
+    return observation, info, env.unwrapped.np_random.bit_generator.state
 
 
 def _encode(answer: CommandResult) -> bytes:
@@ -175,9 +160,6 @@ class _Worker:
     is_new: bool = True
     was_cut_off: bool = False  # while an answer was read, so that what follows cannot be made out
 
-    def has_room(self, job: _Job) -> bool:
-        return not self.jobs or sum(len(other.content) for other in self.jobs) + len(job.content) <= _AHEAD
-
     def expect_answer(self, timeout_s: float) -> None:
         self.deadline = monotonic() + timeout_s + (_STARTING_S if self.is_new else 0.0)
 
@@ -196,14 +178,8 @@ class _Worker:
 class Pool:
     """Worker processes that hold a number of envs, started when they are needed and again when they were lost.
 
-    Env i lives in worker i modulo the number of workers. One job at a time for each env.
-
-    Args:
-        make_env: makes an env, in a worker; may be anything that cloudpickle takes.
-        num_workers: how many processes.
-        timeout_s: how long a command may take before its worker counts as hung.
-        context: one of CONTEXTS.
-
+    Env i lives in worker i modulo the number of workers. One job at a time for each env. `make_env`, which cloudpickle takes, makes an
+    env in a worker. A worker whose command takes longer than `timeout_s` counts as hung. `context` is one of CONTEXTS.
     """
 
     def __init__(self, make_env: Callable[[], Any], num_envs: int, num_workers: int, timeout_s: float, context: str) -> None:
@@ -222,12 +198,10 @@ class Pool:
 
     @property
     def pids(self) -> list[int]:
-        """The processes that run, in the order of the workers."""
         self._expect_own()
         return [worker.process.pid for _, worker in sorted(self._workers.items())]
 
     def kill(self) -> None:
-        """Kill all workers, whatever they do."""
         self._expect_own()
         for worker in self._workers.values():
             worker.process.kill()
@@ -237,8 +211,9 @@ class Pool:
         self._expect_own()
         dumps = pickle.dumps if command.what == "step" else cloudpickle.dumps  # the slower one takes classes of a script, too
         content = dumps(tuple(command), pickle.HIGHEST_PROTOCOL)
-        self._queues[self._home(command.env)].append(_Job(command.env, content, command.what in ("reset", "restore")))
-        self._feed(self._home(command.env))
+        home = command.env % len(self._queues)
+        self._queues[home].append(_Job(command.env, content, command.what in ("reset", "restore")))
+        self._feed(home)
 
     def wait(self, timeout_s: float = inf) -> list[CommandResult]:
         """Wait until something happens and return it: answers, and for each env of a lost worker what befell it.
@@ -270,13 +245,14 @@ class Pool:
                 f"these envs belong to process {self._pid}, and this is its child {os.getpid()}: make new ones here"
             )
 
-    def _home(self, env: int) -> int:
-        return env % len(self._queues)
-
     def _start(self) -> _Worker:
         commands, to_worker = Pipe(duplex=False)
         from_worker, answers = Pipe(duplex=False)
-        _widen(answers)
+        if sys.platform == "linux":
+            import fcntl  # noqa: PLC0415 - not everywhere
+
+            with suppress(OSError):  # a user may have had enough of large pipes
+                fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
         process = self._context.Process(
             target=serve, args=(commands, answers, self._make_env, dict(os.environ)), name="webarena-gym worker", daemon=True
         )
@@ -293,7 +269,7 @@ class Pool:
             if number not in self._workers:
                 self._workers[number] = self._start()
             worker = self._workers[number]
-            if not worker.has_room(queue[0]):
+            if worker.jobs and sum(len(job.content) for job in (*worker.jobs, queue[0])) > _AHEAD:
                 return
             job = queue.popleft()
             worker.jobs.append(job)
@@ -345,7 +321,6 @@ class Pool:
 
 
 def _end_of(process: Any) -> str:
-    """Say how a process ended."""
     process.join(_ENDING_S)
     status = process.exitcode
     if status is None:
@@ -366,14 +341,6 @@ def _end_all(workers: dict[int, _Worker], pid: int, timeout_s: float = 2 * _ENDI
     for worker in workers.values():
         worker.end(deadline)
     workers.clear()
-
-
-def _widen(pipe: Connection) -> None:
-    if sys.platform == "linux":
-        import fcntl  # noqa: PLC0415 - not everywhere
-
-        with suppress(OSError):  # a user may have had enough of large pipes
-            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from webarena_gym.tasks import Task, find, templates
 from webarena_gym.tools.audit.answers import another as another
 from webarena_gym.tools.audit.answers import other_answers, try_answers
 from webarena_gym.tools.audit.evidence import Sightings, groundless
-from webarena_gym.tools.audit.findings import Findings as Findings
+from webarena_gym.tools.audit.replays import Findings as Findings
 from webarena_gym.tools.audit.replays import earns, exit_with
 from webarena_gym.tools.audit.replays import imitate as imitate
 from webarena_gym.tools.audit.replays import replay as replay
@@ -70,7 +70,6 @@ def audit(
 
 
 def _places(tasks: Iterable[Task], variation: Variation) -> set[Place]:
-    """Return where tasks are done, of those that name a world."""
     return {Place(task.world_seed, variation, task.scale) for task in tasks if task.world_seed is not None}
 
 
@@ -98,14 +97,8 @@ def _compare_all(tasks: Sequence[Task], variation: Variation) -> Findings:
     one = WebArenaLite(tasks=tasks, variation=variation, max_steps=MAX_STEPS)
     other = WebArenaLite(tasks=tasks, variation=variation, max_steps=MAX_STEPS, browser="chromium")
     for task in tasks:
-        findings.tasks += 1
-        findings.templates.add(task.template)
-        findings.worlds.add(task.world_seed)
         failure, difference = replay_on_both(one, other, task)
-        if failure:
-            findings.unsolved.append(f"{task.task_id}: {failure}")
-        else:
-            findings.solved += 1
+        findings.count(task, failure)
         if difference:
             findings.different.append(f"{task.task_id}: {difference}")
     one.close()
@@ -117,15 +110,10 @@ def _examine(
     task: Task, other: Task | None, variation: Variation, patient: WebArenaLite, hasty: WebArenaLite, findings: Findings
 ) -> None:
     """Try everything with one task, the solution of another among it, and note what is found."""
-    findings.tasks += 1
-    findings.templates.add(task.template)
-    findings.worlds.add(task.world_seed)
     sightings = Sightings()
     failure = replay(patient, task, lambda page: sightings.add(page, patient.observation.text))
-    if failure:
-        findings.unsolved.append(f"{task.task_id}: {failure}")
-    else:
-        findings.solved += 1
+    findings.count(task, failure)
+    if not failure:
         findings.groundless += [f"{task.task_id}: {problem}" for problem in groundless(task, sightings)]
         findings.unseen += [f"{task.task_id}: {fact!r}" for fact in task.evidence if not sightings.has_shown(fact)]
         findings.steps.append(sightings.looks)

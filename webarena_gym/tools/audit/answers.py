@@ -15,7 +15,7 @@ from webarena_gym.evaluators import is_right_answer
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, draw, templates
-from webarena_gym.tools.audit.findings import Findings
+from webarena_gym.tools.audit.replays import Findings
 
 _OTHERS = (2, 12)  # draws of a template that are looked at for one with another truth: few, then more
 
@@ -43,7 +43,6 @@ def _draws(template: str, world_seed: int, count: int, variation: Variation, sca
 
 
 def _truth(task: Task) -> dict[str, Any]:
-    """The checks of a task, without what its answer may mention."""
     return {key: value for key, value in task.eval.items() if key != "asked"}
 
 
@@ -54,21 +53,9 @@ JOINTS = tuple(
 """Ways in which an answer holds a right value a, alone or beside another b, and is not right, as templates of `string.Template`."""
 
 _SCALES = (
-    "${a} k",
-    "${a}k",
-    "${a} thousand",
-    "${a} million",
-    "${a} hundred",
-    "${a} dozen",
-    "${a} percent",
-    "${a}%",
-    "half of ${a}",
-    "twice ${a}",
-    "${a} each",
-    "${a} per day",
-    "${a} a day",
-    "${a} bn",
-)
+    "${a} k", "${a}k", "${a} thousand", "${a} million", "${a} hundred", "${a} dozen", "${a} percent", "${a}%", "half of ${a}", "twice ${a}",
+    "${a} each", "${a} per day", "${a} a day", "${a} bn",
+)  # fmt: skip
 _LIMIT = 12  # wrong values for one task
 
 
@@ -89,21 +76,13 @@ def right_forms(answer: str) -> Iterator[str]:
         notations = joined
     for notation in notations:
         wrapped = [
-            notation,
-            f"I have looked at both.\nAnswer: {notation}",
-            json.dumps({"answer": notation}),
-            f"\\boxed{{{notation}}}",
-        ]
+            notation, f"I have looked at both.\nAnswer: {notation}", json.dumps({"answer": notation}), f"\\boxed{{{notation}}}",
+        ]  # fmt: skip
         if "\n" not in notation and notation[:1] not in "[{":
             wrapped += [
-                f"{notation}.",
-                f'"{notation}"',
-                f"**{notation}**",
-                f"`{notation}`",
-                f" {notation} \n",
-                f"**Answer:** {notation}",
+                f"{notation}.", f'"{notation}"', f"**{notation}**", f"`{notation}`", f" {notation} \n", f"**Answer:** {notation}",
                 f"The answer is {notation}.",
-            ]
+            ]  # fmt: skip
         for text in wrapped:
             if text not in seen:
                 seen.add(text)
@@ -119,32 +98,18 @@ def _notations(answer: str) -> Iterator[str]:
     kind, amount = values[0].kind, values[0].amount
     if kind == "money" and isinstance(amount, float | int):
         yield from (f"${amount:.2f}", f"USD {amount:.2f}", f"{amount:.2f} dollars", f"${amount:,.2f}")
-    elif (
-        kind == "number"
-        and isinstance(amount, float | int)
-        and amount == int(amount)
-        and not answer.startswith("0")
-        and amount < 1e9
-    ):
-        yield from (f"{int(amount)}", f"{int(amount):,}")
+    elif kind == "number" and isinstance(amount, float | int):
+        is_whole = amount == int(amount) and not answer.startswith("0") and amount < 1e9
+        yield from (f"{int(amount)}", f"{int(amount):,}") if is_whole else ()
     elif kind == "date" and isinstance(amount, tuple) and amount[0]:
         year, month, day = map(int, amount)
         name = "January February March April May June July August September October November December".split()[month - 1]  # noqa: SIM905
-        yield from (
-            f"{year:04}-{month:02}-{day:02}",
-            f"{month}/{day}/{year}",
-            f"{name} {day}, {year}",
-            f"{day} {name} {year}",
-            f"{name[:3]} {day}, {year}",
-        )
+        yield from (f"{year:04}-{month:02}-{day:02}", f"{month}/{day}/{year}")
+        yield from (f"{name} {day}, {year}", f"{day} {name} {year}", f"{name[:3]} {day}, {year}")
     elif kind == "duration" and isinstance(amount, float | int) and amount % 60 == 0 and amount < 86400:
         hours, minutes = divmod(int(amount) // 60, 60)
-        yield from (
-            f"{int(amount) // 60} minutes",
-            f"{int(amount) // 60} min",
-            f"{hours} h {minutes} min",
-            f"{hours} hours and {minutes} minutes",
-        )
+        yield from (f"{int(amount) // 60} minutes", f"{int(amount) // 60} min")
+        yield from (f"{hours} h {minutes} min", f"{hours} hours and {minutes} minutes")
     elif kind == "distance" and isinstance(amount, float | int):
         yield from (f"{amount:g} m" if amount < 1e6 else answer, f"{amount / 1000:.6g} km", f"{amount / 1000:.6g} kilometers")
 

@@ -132,32 +132,20 @@ def pieces(answer: str, intent: str) -> list[str]:
     (['5 min', '33 min'], ['Ann Lee', 'Bo'])
     """
     items = re.split(r"\s?[;\n]\s?", answer) if ";" in answer or "\n" in answer else _BETWEEN_ITEMS.split(answer)
-    found = [part.strip() for item in items for part in item.split(" > ")]
-    return [piece for part in found for piece in _apart(part, intent) if piece.strip(_MARKS)]
-
-
-def _apart(piece: str, intent: str) -> list[str]:
-    """Return a piece without a label that the intent has, or with another label on its own."""
-    label, colon, rest = piece.partition(": ")
-    if not colon:
-        return [piece]
-    return [rest] if plain(label) in plain(intent) else [label, rest]
-
-
-def right_answers(task: Task) -> list[str]:
-    """Return what a task's answer must state."""
-    references: Mapping[str, Any] = task.eval.get("reference_answers") or {}
-    if "string_match" not in task.eval_types:
-        return []
-    wanted = (value for name, value in references.items() if name != "must_exclude")
-    return [text for value in wanted for text in ([value] if isinstance(value, str) else value)]
+    found = []
+    for part in (part.strip() for item in items for part in item.split(" > ")):
+        label, colon, rest = part.partition(": ")  # a label that the intent has is left out, another is a piece of its own
+        found += [part] if not colon else [rest] if plain(label) in plain(intent) else [label, rest]
+    return [piece for piece in found if piece.strip(_MARKS)]
 
 
 def groundless(task: Task, sightings: Sightings) -> list[str]:
     """Return what of a task's answer stands nowhere and follows from nothing, with what is wrong with it."""
+    references: Mapping[str, Any] = (task.eval.get("reference_answers") or {}) if "string_match" in task.eval_types else {}
+    wanted = (value for name, value in references.items() if name != "must_exclude")
     return [
         problem
-        for text in right_answers(task)
+        for text in (text for value in wanted for text in ([value] if isinstance(value, str) else value))
         if not any(not list(_groundless(choice, task, sightings)) for choice in text.split(" |OR| "))
         for problem in _groundless(text.split(" |OR| ")[0], task, sightings)
     ]

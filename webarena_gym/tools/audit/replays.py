@@ -1,16 +1,90 @@
-"""Plays solutions and cheap attempts in an env to the end of the episode."""
+"""Plays solutions and cheap attempts in an env to the end of the episode; and the findings of an audit, and their union over processes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
+from statistics import median, quantiles
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import Page
-from webarena_gym.playing import play
+from webarena_gym.recording import play
 from webarena_gym.tasks import Expert, Task
+
+_NO_FAULTS = ("excused", "without_other")
+_COUNTED = ("steps", "pages")
+
+
+@dataclass
+class Findings:
+    """The findings of an audit; each list holds `task id: reason` lines."""
+
+    tasks: int = 0
+    solved: int = 0
+    templates: set[str] = field(default_factory=set)
+    worlds: set[int | None] = field(default_factory=set)
+    right_answers: int = 0  # in every form
+    right_refused: list[str] = field(default_factory=list)
+    attacks: int = 0  # answers that hold a right or a wrong one and must not be rewarded
+    attacks_rewarded: list[str] = field(default_factory=list)
+    unsolved: list[str] = field(default_factory=list)
+    noop_rewarded: list[str] = field(default_factory=list)
+    exit_rewarded: list[str] = field(default_factory=list)
+    na_rewarded: list[str] = field(default_factory=list)
+    wrong_rewarded: list[str] = field(default_factory=list)
+    other_rewarded: list[str] = field(default_factory=list)  # by the solution of another draw
+    groundless: list[str] = field(default_factory=list)  # answers that stand on no page and follow from nothing
+    drawn_differently: list[str] = field(default_factory=list)  # the template draws another task from the same seed
+    side_effects_tried: int = 0  # solutions with something else done before or after them
+    side_effects_rewarded: list[str] = field(default_factory=list)
+    detours_tried: int = 0  # solutions with visits, or with something done and taken back
+    detours_refused: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)  # facts behind a truth that the solution was not shown
+    different: list[str] = field(default_factory=list)  # solutions that did not give the same on Chromium
+    excused: list[str] = field(default_factory=list)  # rewards for another draw's solution that EXCEPTIONS allows
+    without_other: list[str] = field(default_factory=list)  # the template asks for nothing else in this world
+    steps: list[int] = field(default_factory=list)  # of the solutions, scrolling included
+    pages: list[int] = field(default_factory=list)  # different ones that they were shown
+
+    @property
+    def faults(self) -> dict[str, list[str]]:
+        """The findings that must be mended, by kind."""
+        lists = (item.name for item in fields(self) if item.type == list[str])
+        return {name: getattr(self, name) for name in lists if name not in _NO_FAULTS}
+
+    @property
+    def is_clean(self) -> bool:
+        """True if every task is solved by its solution and by nothing else."""
+        return not any(self.faults.values())
+
+    def count(self, task: Task, failure: str) -> None:
+        """Count a task whose solution was replayed, and failed for this reason, "" for none."""
+        self.tasks += 1
+        self.templates.add(task.template)
+        self.worlds.add(task.world_seed)
+        if failure:
+            self.unsolved.append(f"{task.task_id}: {failure}")
+        else:
+            self.solved += 1
+
+    def totals(self) -> dict[str, int]:
+        values = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _COUNTED}
+        counts = {name: value if isinstance(value, int) else len(value) for name, value in values.items()}
+        return counts | {f"{name}_{what}": value for name in _COUNTED for what, value in self.spread(name).items()}
+
+    def spread(self, name: str) -> dict[str, int]:
+        """Return the median, the last tenth's first and the most of the `steps` or `pages` of solutions; nothing where none was solved."""
+        values: list[int] = getattr(self, name)
+        if len(values) < 2:
+            return dict.fromkeys(("median", "last_tenth", "most"), values[0]) if values else {}
+        return {"median": round(median(values)), "last_tenth": round(quantiles(values, n=10)[-1]), "most": max(values)}
+
+    def add(self, other: "Findings") -> None:
+        for item in fields(self):
+            own, more = getattr(self, item.name), getattr(other, item.name)
+            setattr(self, item.name, own | more if isinstance(own, set) else own + more)
 
 
 def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lambda _: None) -> str:
@@ -57,7 +131,9 @@ def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[
     done, reward = False, 0.0
     while not done:
         if seen[0] != seen[1]:
-            return "", f"at {one.page.url}: {_first_difference(*(info['page'] for _, info in seen))}"
+            pairs = zip_longest(*(info["page"].splitlines() for _, info in seen), fillvalue="")
+            told = (f"{first!r} is {second!r}" for first, second in pairs if first != second)
+            return "", f"at {one.page.url}: {next(told, 'what is said about the step')}"
         try:
             reply = expert.reply(one.page, one.observation)
         except ActionError as error:
@@ -68,11 +144,6 @@ def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[
         seen = [(text, info), (other_text, other_info)]
         done = any(ends)
     return "" if reward == 1.0 else f"not rewarded: {seen[0][1]['verdicts']}", ""
-
-
-def _first_difference(one: str, other: str) -> str:
-    lines = zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
-    return next((f"{first!r} is {second!r}" for first, second in lines if first != second), "what is said about the step")
 
 
 def imitate(env: WebArenaLite, task: Task, other: Task) -> bool:

@@ -1,7 +1,8 @@
 """Side-effect probes: solutions with further actions must not be rewarded, solutions with detours must."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache, partial
 from itertools import islice
 from random import Random
@@ -25,8 +26,7 @@ from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks import Task
-from webarena_gym.tools.audit.findings import Findings
-from webarena_gym.tools.audit.replays import do_all
+from webarena_gym.tools.audit.replays import Findings, do_all
 
 _LOADED_A_RULE = 8  # and more where pages of another kind lead to it
 _LOADED_A_LINK = 1
@@ -52,20 +52,12 @@ class Deed(NamedTuple):
     touched: frozenset[tuple[Any, ...]]  # the rows that it changes: site of the database, table, key
     undoing: Request | None  # what takes it back, where a form that follows it does
 
-    @property
-    def tables(self) -> frozenset[tuple[str, str]]:
-        """The tables that it changes, each with the site of its database."""
-        return frozenset((site, table) for site, table, _ in self.touched)
-
     def __str__(self) -> str:
         return f"POST {self.rule}: {self.told}"
 
 
-class Repertoire(NamedTuple):
-    """All that was found in a world: deeds, and addresses of pages."""
-
-    deeds: tuple[Deed, ...]
-    visits: tuple[str, ...]
+Repertoire = tuple[tuple[Deed, ...], tuple[str, ...]]
+"""All that was found in a world: deeds, and addresses of pages."""
 
 
 def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
@@ -78,31 +70,25 @@ def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
 @lru_cache(maxsize=4)
 def repertoire(place: Place) -> Repertoire:
     """Return what can be done in a world, with its sites built as the variation says."""
-    search = _Search(place)
     visits: list[str] = []
     deeds: list[Deed] = []
-    for site in HOSTS:
-        pages = list(search.pages(site))
-        visits += [url for url, _ in pages]
-        deeds += search.deeds(site, pages)
-    search.close()
-    return Repertoire(tuple(deeds), tuple(visits))
+    search = _Search(place)
+    with closing(search.backend):
+        for site in HOSTS:
+            pages = list(search.pages(site))
+            visits += [url for url, _ in pages]
+            deeds += search.deeds(site, pages)
+    return tuple(deeds), tuple(visits)
 
 
 class _Search:
-    """Looks through the sites of one world."""
-
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._backend = EmbeddedBackend(InProcessBrowser, variation=place.variation, scale=place.scale)
-
-    def close(self) -> None:
-        self._backend.close()
+        self.backend = EmbeddedBackend(InProcessBrowser, variation=place.variation, scale=place.scale)
 
     def _begin(self) -> Client:
-        """Bring the world to its beginning and return a visitor."""
-        self._backend.begin(self._place.world_seed, "__HOMEPAGE__", ())
-        return visitor(self._backend.network, self._place.world_seed, self._place.scale)
+        self.backend.begin(self._place.world_seed, "__HOMEPAGE__", ())
+        return visitor(self.backend.network, self._place.world_seed, self._place.scale)
 
     def pages(self, site: str) -> Iterator[tuple[str, HtmlElement]]:
         """Yield addresses and trees of pages, as the links and searches of a site reach them: some of each kind."""
@@ -142,7 +128,7 @@ class _Search:
                 sent.add(request)
                 tried[rule] += 1
                 answer = self._begin().load(request)
-                changes = self._backend.changes()
+                changes = self.backend.changes()
                 kind = (rule, *sorted({f"{change.table} {change.columns} {change.after is None}" for change in changes}))
                 if changes and answer is not None and found[kind] < _DEEDS_A_RULE:
                     tried[rule] -= 1
@@ -158,7 +144,7 @@ class _Search:
                 client = self._begin()
                 client.load(request)
                 client.load(undoing)
-                if not self._backend.changes():
+                if not self.backend.changes():
                     return undoing
         return None
 
@@ -229,15 +215,12 @@ def _with_choices(sent: list[FormEntry], controls: list[HtmlElement]) -> Iterato
             others = [dom.option_value(option) for option in control.iter("option")]
         elif control is not None and kind == "radio":
             others = [radio.get("value", "on") for radio in dom.radio_group(control)]
-        yield from (entry._replace(value=other) for other in _other(others, entry.value))
+        # another than what was chosen, the last of them, or else the same
+        chosen = ([other for other in others if other != entry.value] or others)[-1:]
+        yield from (entry._replace(value=other) for other in chosen)
     yield from (
         FormEntry(box.get("name"), box.get("value", "on")) for box in boxes if box.get("name") and "checked" not in box.attrib
     )
-
-
-def _other(values: list[str], value: str) -> list[str]:
-    """Return the last of some values that is another one, or the last."""
-    return ([other for other in values if other != value] or values)[-1:]
 
 
 DEEDS = 10  # for a task that changes something, before and after its solution
@@ -259,8 +242,9 @@ def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoi
         return
     snapshot = env.snapshot()
     rng = Random(f"side effects of {task.task_id}")
-    tables, rows = {(change.site, change.table) for change in needed}, {_row(change) for change in needed}
-    others = [deed for deed in _mixed(repertoire, task, rng) if not deed.touched & rows]
+    tables = {(change.site, change.table) for change in needed}
+    rows = {(change.site, change.table, change.key) for change in needed}
+    others = [deed for deed in _mixed(repertoire[0], task, rng) if not deed.touched & rows]
     count = DEEDS if needed else FEW_DEEDS
 
     def after(deed: Deed) -> float | None:
@@ -268,14 +252,13 @@ def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoi
         trial.do(deed.request)
         return None if env.changes() == needed else env.step(parting)[1]
 
-    def before(deed: Deed) -> float | None:
-        return trial.play(deed.request)
-
-    for when, attempt, deeds in (
-        ("after", after, others),
-        ("before", before, [deed for deed in others if not deed.tables & tables]),
-    ):
-        for deed, reward in islice(_attempts(attempt, deeds), count):
+    elsewhere = [deed for deed in others if not {(site, table) for site, table, _ in deed.touched} & tables]
+    attempts: Sequence[tuple[str, Callable[[Deed], float | None], list[Deed]]]
+    attempts = ("after", after, others), ("before", lambda deed: trial.play(deed.request), elsewhere)
+    for when, attempt, deeds in attempts:
+        rewards = ((deed, attempt(deed)) for deed in deeds)
+        tried = ((deed, reward) for deed, reward in rewards if reward is not None)  # None: it could not be tried
+        for deed, reward in islice(tried, count):
             findings.side_effects_tried += 1
             if reward > 0:
                 findings.side_effects_rewarded.append(f"{task.task_id}: {when} the solution, {deed}")
@@ -286,7 +269,7 @@ def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoi
             if env.step(parting)[1] > 0:
                 findings.side_effects_rewarded.append(f"{task.task_id}: after the solution, that of {other.task_id}")
     detours: dict[str, tuple[Request, ...]] = {
-        "visits": tuple(map(Request, rng.sample(repertoire.visits, min(VISITS, len(repertoire.visits)))))
+        "visits": tuple(map(Request, rng.sample(repertoire[1], min(VISITS, len(repertoire[1])))))
     }
     undone = [(deed, deed.undoing) for deed in others if deed.undoing is not None]
     detours |= {f"done and undone, {deed}": (deed.request, undoing) for deed, undoing in undone[:DETOURS]}
@@ -311,7 +294,6 @@ class _Trial:
         return do_all(self._env, self._task), self._env.changes()
 
     def do(self, *requests: Request) -> None:
-        """Send requests beside the browser."""
         client = visitor(self._env.network, self._world_seed, self._task.scale)
         for request in requests:
             client.load(request)
@@ -344,23 +326,11 @@ class _Trial:
         return self._env.step(parting)[1]
 
 
-def _attempts(attempt: Callable[[Deed], float | None], deeds: list[Deed]) -> Iterator[tuple[Deed, float]]:
-    """Yield deeds with the rewards that they left, but for those that could not be tried."""
-    for deed in deeds:
-        reward = attempt(deed)
-        if reward is not None:
-            yield deed, reward
-
-
-def _mixed(repertoire: Repertoire, task: Task, rng: Random) -> list[Deed]:
+def _mixed(found: Sequence[Deed], task: Task, rng: Random) -> list[Deed]:
     """Return the deeds in an order of chance: those of the task's sites in turn with others, and first one of each kind."""
-    deeds = rng.sample(repertoire.deeds, len(repertoire.deeds))
+    deeds = rng.sample(found, len(found))
     firsts = list({deed.rule: deed for deed in reversed(deeds)}.values())
     own = [deed for deed in firsts if deed.site in task.sites]
     others = [deed for deed in firsts if deed.site not in task.sites]
     turns = [deed for pair in zip(own, others, strict=False) for deed in pair]
     return list(dict.fromkeys([*turns, *firsts, *deeds]))
-
-
-def _row(change: Change) -> tuple[object, ...]:
-    return change.site, change.table, change.key

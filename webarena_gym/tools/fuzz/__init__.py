@@ -8,23 +8,23 @@ is cut down to the fewest replies that still lead to one.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
 from random import Random
 from traceback import extract_tb
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
-from webarena_gym.sites.catalogue import HOSTS, URLS
+from webarena_gym.sites.catalogue import HOSTS, URLS, Account
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
-from webarena_gym.tools.fuzz.acts import Account, Places, Scene, next_reply
+from webarena_gym.tools.fuzz.acts import Places, Scene, next_reply
 
 STEPS = 40
 """Acts of a whole walk."""
@@ -78,13 +78,6 @@ class Findings:
     changes: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
 
-    def add(self, other: "Findings") -> None:
-        """Take in what other walks came to."""
-        self.walks += other.walks
-        self.states += other.states
-        self.changes.update(other.changes)
-        self.faults.extend(other.faults)
-
 
 def plan(
     states: int,
@@ -111,7 +104,12 @@ def search(walks: Iterable[Walk], *, jobs: int = 1, on_progress: Callable[[Findi
     total = Findings()
     with workers(min(jobs, len(pieces))) as work:
         for found in work(take, pieces):
-            total.add(found)
+            total = Findings(
+                total.walks + found.walks,
+                total.states + found.states,
+                total.changes + found.changes,
+                total.faults + found.faults,
+            )
             on_progress(total)
     return total
 
@@ -123,7 +121,7 @@ def take(walks: Sequence[Walk]) -> Findings:
 
         @cache
         def players(presentation: int, variation: Variation, browsers: tuple[BrowserKind, ...]) -> _Players:
-            return stack.enter_context(_Players(PRESENTATIONS[presentation], variation, browsers))
+            return stack.enter_context(closing(_Players(PRESENTATIONS[presentation], variation, browsers)))
 
         for walk in walks:
             used = players(walk.seed % len(PRESENTATIONS), walk.variation, walk.browsers)
@@ -137,20 +135,12 @@ def take(walks: Sequence[Walk]) -> Findings:
 
 
 class _Players:
-    """Envs in step, one on each browser."""
-
     def __init__(self, presentation: Mapping[str, Any], variation: Variation, browsers: Sequence[BrowserKind]) -> None:
-        self._envs = [
-            WebArenaLite(variation=variation, browser=browser, max_steps=10 * DESTRUCTIVE_STEPS, **presentation)
-            for browser in browsers
-        ]
-        self.changed: list[str] = []
-        """The tables of the rows that the last walk has changed, by a name for each row."""
+        options = {**presentation, "variation": variation, "max_steps": 10 * DESTRUCTIVE_STEPS}
+        self._envs = [WebArenaLite(browser=browser, **options) for browser in browsers]
+        self.changed: list[str] = []  # the tables of the rows that the last walk has changed, a name for each row
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         for env in self._envs:
             env.close()
 
@@ -172,7 +162,12 @@ class _Players:
         return self._begin(walk) or next(filter(None, map(self._step, replies)), "") or self._end()
 
     def _begin(self, walk: Walk) -> str:
-        task = _task(walk)
+        block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "done"}}
+        is_signed_in = walk.is_destructive or walk.seed % 4 != 3
+        task = Task(
+            f"walk/{walk.seed}", (walk.site,), f"__{walk.site.upper()}__/", "Walk.", block,
+            require_login=is_signed_in, world_seed=walk.world_seed,
+        )  # fmt: skip
         return self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task}))
 
     def _step(self, reply: str) -> str:
@@ -203,19 +198,6 @@ class _Players:
         info = info[-1] if isinstance(info, tuple) else info
         broken = [*info.get("site_errors", ()), *([info["failure"]] if "failure" in info else ())]
         return broken[0] if broken else "".join(_difference(results[0], other) for other in results[1:])
-
-
-def _task(walk: Walk) -> Task:
-    """Return a task that begins where the walk does; one walk of four is not signed in."""
-    return Task(
-        f"walk/{walk.seed}",
-        (walk.site,),
-        f"__{walk.site.upper()}__/",
-        "Walk.",
-        {"eval_types": ["string_match"], "reference_answers": {"exact_match": "done"}},
-        require_login=walk.is_destructive or walk.seed % 4 != 3,
-        world_seed=walk.world_seed,
-    )
 
 
 def _accounts(env: WebArenaLite, site: str) -> list[Account]:

@@ -14,6 +14,7 @@ from webarena_gym.browsers.http import resolve_url, without_fragment
 from webarena_gym.observation import Observation
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
+from webarena_gym.sites.catalogue import Account
 
 ODD_TEXTS = (
     "", " ", "x", "  two  blanks ", "word " * 300, "line\nbreak", "carriage\r\nreturn\r", "tab\there", "\u00dcn\u00efc\u00f6d\u00e9 \u6f22\u5b57",
@@ -26,13 +27,9 @@ ODD_TEXTS = (
 """Texts that people and programs type into fields that were meant for something else."""
 
 _PLAUSIBLE = {
-    "email": "someone@example.com",
-    "number": "2",
-    "date": "2023-05-05",
-    "url": "http://example.com/",
-    "tel": "555-0100",
+    "email": "someone@example.com", "number": "2", "date": "2023-05-05", "url": "http://example.com/", "tel": "555-0100",
     "password": "Password.123",
-}
+}  # fmt: skip
 _KEYS = (
     "Enter", "Enter", "Enter", "Tab", "Tab", "Tab", "Shift+Tab", "Space", " ", "Backspace", "a", "Z", "5", "\u00e9", "Escape", "Home", "End",
     "ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft", "PageDown", "Delete", "Insert", "Shift", "Control", "Control+A", "Control+Enter",
@@ -52,13 +49,6 @@ _DESTROYS = re.compile(
 )
 
 
-class Account(NamedTuple):
-    """With whom one can sign in."""
-
-    name: str
-    password: str
-
-
 class Scene(NamedTuple):
     """The choices of a walk: the page, its observation, the sites' addresses, and who can sign in."""
 
@@ -69,8 +59,11 @@ class Scene(NamedTuple):
     unseen: Sequence[str] = ()  # addresses of the site that the walk has met and not been to
 
     def places(self, fits: Callable[[HtmlElement], bool] = lambda _: True) -> list[str]:
-        """Return the addresses of the elements that fit."""
         return [address for address, node in self.seen.nodes.items() if fits(node.element)]
+
+
+Act = Callable[[Scene, Random], Action | str | None]
+"""A kind of act: the action, or the reply, for a page; None where the page has nothing to do so with."""
 
 
 class Places:
@@ -113,36 +106,22 @@ def next_reply(scene: Scene, dialect: Dialect, dice: Random, *, is_destructive: 
                 continue
 
 
-def _click(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(Kind.CLICK, scene.places(), dice)
+def _click(fits: Callable[[HtmlElement], bool] = lambda _: True) -> Act:
+    return lambda scene, dice: _with_one(Kind.CLICK, scene.places(fits), dice)
 
 
-def _click_control(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(Kind.CLICK, scene.places(lambda element: not dom.is_link(element)), dice)
+def _click_what_says(words: re.Pattern[str]) -> Act:
+    def is_clicked(element: HtmlElement) -> bool:
+        return (dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS) and bool(words.search(_words(element)))
 
-
-def _click_fragment(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(Kind.CLICK, scene.places(lambda element: "#" in element.get("href", "")), dice)
-
-
-def _sign_in_or_out(scene: Scene, dice: Random) -> Action | None:
-    places = scene.places(lambda element: dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS)
-    return _with_one(Kind.CLICK, [place for place in places if _IN_AND_OUT.search(_words(scene, place))], dice)
-
-
-def _destroy(scene: Scene, dice: Random) -> Action | None:
-    places = scene.places(lambda element: dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS)
-    return _with_one(Kind.CLICK, [place for place in places if _DESTROYS.search(_words(scene, place))], dice)
+    return _click(is_clicked)
 
 
 def _submit(scene: Scene, dice: Random) -> Action | None:
     """Press a button, of the forms that do more than search where there are any."""
     places = scene.places(lambda element: dom.kind(element) in dom.SUBMIT_KINDS)
-    return _with_one(Kind.CLICK, [place for place in places if "earch" not in _words(scene, place)] or places, dice)
-
-
-def _goto_unseen(scene: Scene, dice: Random) -> Action | None:
-    return Action(Kind.GOTO, argument=dice.choice(scene.unseen)) if scene.unseen else None
+    others = [place for place in places if "earch" not in _words(scene.seen.nodes[place].element)]
+    return _with_one(Kind.CLICK, others or places, dice)
 
 
 def _goto_near(scene: Scene, dice: Random) -> Action | None:
@@ -157,13 +136,8 @@ def _goto_near(scene: Scene, dice: Random) -> Action | None:
     return Action(Kind.GOTO, argument=f"{url[: found.start()]}{other}{url[found.end() :]}")
 
 
-def _words(scene: Scene, place: str) -> str:
-    element = scene.seen.nodes[place].element
+def _words(element: HtmlElement) -> str:
     return f"{element.text_content()} {element.get('value', '')}"
-
-
-def _point(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(dice.choice((Kind.HOVER, Kind.RIGHT_CLICK)), scene.places(), dice)
 
 
 def _type(scene: Scene, dice: Random) -> Action | None:
@@ -175,16 +149,12 @@ def _type(scene: Scene, dice: Random) -> Action | None:
     return Action(dice.choice((Kind.TYPE, Kind.TYPE, Kind.SEARCH)), place, text)
 
 
-def _type_anywhere(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(dice.choice((Kind.TYPE, Kind.SEARCH)), scene.places(), dice, dice.choice(ODD_TEXTS))
-
-
 def _text_for(field: HtmlElement, scene: Scene, dice: Random) -> str:
     form = dom.owner(field)
     has_password = form is not None and any(dom.kind(control) == "password" for control in dom.controls(form))
     if has_password and scene.accounts and dice.random() < 0.8:
         account = scene.accounts[0] if dice.random() < 0.8 else dice.choice(scene.accounts)
-        return account.password if dom.kind(field) == "password" else account.name
+        return account.password if dom.kind(field) == "password" else account.user
     if dice.random() < 0.5:
         return dice.choice(ODD_TEXTS)
     if dom.kind(field) in _PLAUSIBLE:
@@ -203,18 +173,10 @@ def _select(scene: Scene, dice: Random) -> Action | None:
     return Action(Kind.SELECT, place, dice.choice((wanted, wanted, wanted, wanted[:3].upper(), "no such option", "")))
 
 
-def _select_anywhere(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(Kind.SELECT, scene.places(), dice, "x")
-
-
 def _press(scene: Scene, dice: Random) -> Action | None:
     places = scene.places()
     place = dice.choice(places) if places and dice.random() < 0.4 else None
     return Action(Kind.PRESS, place, dice.choice(_KEYS))
-
-
-def _press_enter(_: Scene, __: Random) -> Action:
-    return Action(Kind.PRESS, argument="Enter")
 
 
 def _goto(scene: Scene, dice: Random) -> Action:
@@ -239,8 +201,8 @@ def _switch_tab(scene: Scene, dice: Random) -> Action | None:
     return Action(Kind.SWITCH_TAB, argument=str(dice.randint(0, count))) if count > 1 else None
 
 
-def _plain(kind: Kind) -> Callable[[Scene, Random], Action]:
-    return lambda _, __: Action(kind)
+def _always(kind: Kind, argument: str | None = None) -> Act:
+    return lambda _, __: Action(kind, argument=argument)
 
 
 def _close_tab(scene: Scene, dice: Random) -> Action | None:
@@ -257,33 +219,33 @@ def _with_one(kind: Kind, places: Sequence[str], dice: Random, argument: str | N
     return Action(kind, dice.choice(places), argument) if places else None
 
 
-_ACTS: Sequence[tuple[Callable[[Scene, Random], Action | str | None], float]] = (
-    (_click, 24),
-    (_click_control, 14),
-    (_click_fragment, 3),
-    (_sign_in_or_out, 4),
-    (_point, 1),
+_ACTS: Sequence[tuple[Act, float]] = (
+    (_click(), 24),
+    (_click(lambda element: not dom.is_link(element)), 14),
+    (_click(lambda element: "#" in element.get("href", "")), 3),
+    (_click_what_says(_IN_AND_OUT), 4),
+    (lambda scene, dice: _with_one(dice.choice((Kind.HOVER, Kind.RIGHT_CLICK)), scene.places(), dice), 1),
     (_type, 16),
-    (_type_anywhere, 1),
+    (lambda scene, dice: _with_one(dice.choice((Kind.TYPE, Kind.SEARCH)), scene.places(), dice, dice.choice(ODD_TEXTS)), 1),
     (_select, 7),
-    (_select_anywhere, 0.5),
+    (lambda scene, dice: _with_one(Kind.SELECT, scene.places(), dice, "x"), 0.5),
     (_press, 8),
-    (_press_enter, 3),
+    (_always(Kind.PRESS, "Enter"), 3),
     (_goto, 4),
-    (_plain(Kind.GO_BACKWARD), 10),
-    (_plain(Kind.GO_FORWARD), 5),
-    (_plain(Kind.NEW_TAB), 1),
+    (_always(Kind.GO_BACKWARD), 10),
+    (_always(Kind.GO_FORWARD), 5),
+    (_always(Kind.NEW_TAB), 1),
     (_close_tab, 1.5),
     (_switch_tab, 4),
-    (_plain(Kind.SCROLL_DOWN), 1),
-    (_plain(Kind.SCROLL_UP), 0.5),
-    (_plain(Kind.WAIT), 0.5),
+    (_always(Kind.SCROLL_DOWN), 1),
+    (_always(Kind.SCROLL_UP), 0.5),
+    (_always(Kind.WAIT), 0.5),
     (_nonsense, 1),
 )
-_DESTRUCTIVE_ACTS: Sequence[tuple[Callable[[Scene, Random], Action | str | None], float]] = (
+_DESTRUCTIVE_ACTS: Sequence[tuple[Act, float]] = (
     *((act, weight / 4) for act, weight in _ACTS),
-    (_goto_unseen, 20),
-    (_destroy, 40),
+    (lambda scene, dice: Action(Kind.GOTO, argument=dice.choice(scene.unseen)) if scene.unseen else None, 20),
+    (_click_what_says(_DESTROYS), 40),
     (_submit, 25),
     (_select, 8),
     (_type, 10),
