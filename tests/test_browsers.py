@@ -112,10 +112,10 @@ class TestLinks:
         for is_open in (True, False, True):
             click(browser, "summary")
             assert ("open" in node(browser, "more").attrib) is is_open
-        link = node(browser, "nested")
-        browser.hover(link)
-        browser.right_click(link)
+        browser.hover(node(browser, "nested"))
+        browser.right_click(node(browser, "nested"))
         assert browser.page().url == HOME
+        link = node(browser, "nested")
         click(browser, "inside")
         assert browser.page().title == "Plain"
         for act in (browser.click, browser.hover, browser.right_click):

@@ -89,20 +89,17 @@ def test_a_judge_decides_fuzzy_matches_but_not_n_a():
     assert not verdict.passed
 
 
-@pytest.mark.parametrize(
-    ("reference", "expected"),
-    [
-        ("__SHOPPING__/bag.html", True),
-        ("__SHOPPING__/bag.html/?size=2", True),
-        ("__SHOPPING__/bag.html?size=2&color=blue", False),
-        ("__SHOPPING__/bag", False),
-        ("__SHOPPING__/", False),
-        ("http://other.test/bag.html", False),
-        ("__SHOPPING__/ |OR| __SHOPPING__/bag.html", True),
-    ],
-)
-def test_url_match(reference, expected):
-    assert passes({"eval_types": ["url_match"], "reference_url": reference}) is expected
+def test_url_match():
+    references = {
+        "__SHOPPING__/bag.html": True,
+        "__SHOPPING__/bag.html/?size=2": True,
+        "__SHOPPING__/bag.html?size=2&color=blue": False,
+        "__SHOPPING__/bag": False,
+        "__SHOPPING__/": False,
+        "http://other.test/bag.html": False,
+        "__SHOPPING__/ |OR| __SHOPPING__/bag.html": True,
+    }
+    assert {url: passes({"eval_types": ["url_match"], "reference_url": url}) for url in references} == references
 
 
 @pytest.mark.parametrize(
@@ -135,12 +132,8 @@ def test_program_html_opens_pages_and_state_reads_databases():
 def test_the_score_is_a_product():
     both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
     assert passes(both, "x")
-    assert not passes(both, "y")
-    verdicts = evaluate(both, "", outcome("y"))
-    assert [(verdict.check, verdict.passed) for verdict in verdicts] == [
-        ("string_match/exact_match", False),
-        ("url_match", True),
-    ]
+    verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}
+    assert verdicts == {"string_match/exact_match": False, "url_match": True}
 
 
 @pytest.mark.parametrize(
@@ -170,14 +163,13 @@ def test_a_broken_check_raises_and_never_scores(block, said):
 def test_a_query_may_only_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ended = outcome()
-    writes = (
+    for query in [
         "DELETE FROM cart",
         "DROP TABLE cart",
         "ATTACH DATABASE 'o.db' AS o",
         "VACUUM INTO 'o.db'",
         "PRAGMA user_version = 3",
-    )
-    for query in writes:
+    ]:
         with pytest.raises(EvaluationError, match="authoriz"):
             evaluate(state(query, []), "", ended)
     assert list(tmp_path.iterdir()) == []

@@ -42,7 +42,7 @@ def state(browser):
 
 
 class TestParsing:
-    def test_odd_page(self, browser):
+    def test_odd_pages(self, browser):
         browser.goto(HOME + "odd")
         root = browser.page().root
         assert root.find("body") is not None
@@ -51,18 +51,10 @@ class TestParsing:
         assert sum("selected" in option.attrib for option in root.iter("option")) == 1
         assert [radio.get("id") for radio in root.iter("input") if "checked" in radio.attrib] == ["r2"]
         assert browser.page().focused is node(browser, "auto")
-
-    @pytest.mark.parametrize(
-        "body", ["", " ", "x", "<!--x-->", "<title>t</title>", "<frameset></frameset>", "%00", "<!DOCTYPE html>"]
-    )
-    def test_there_is_always_a_body(self, browser, body):
-        root = raw(browser, body)
-        assert (root.tag, root.find("body") is None) == ("html", False)
-
-    def test_what_follows_the_end_is_shown(self, browser):
-        assert raw(browser, "<html><body>a</body></html><p id=p>b").text_content() == "ab"
-
-    def test_deep_nesting(self, browser):
+        for body in ("", " ", "x", "<!--x-->", "<title>t</title>", "<frameset></frameset>", "%00", "<!DOCTYPE html>"):
+            root = raw(browser, body)
+            assert (root.tag, root.find("body") is None) == ("html", False)
+        assert raw(browser, "<html><body>a</body></html><p id=p>b").text_content() == "ab"  # what follows the end is shown
         assert raw(browser, "<div>" * 1000 + "<i id=deep>x").get_element_by_id("deep").text == "x"
         assert pickle.loads(pickle.dumps(browser.snapshot())) == browser.snapshot()
 
@@ -86,49 +78,33 @@ class TestParsing:
         assert raw(browser, body, content_type).find("body").text_content() == text
 
 
-class TestMessages:
-    def test_options_are_listed(self, browser):
-        browser.goto(HOME + "form")
-        with pytest.raises(ActionError, match=r'no option "Medium"; it has "Small", "Large", "Extra large"$'):
-            browser.select(node(browser, "size"), "Medium")
-
-    def test_disabled_option(self, browser):
-        browser.goto(HOME + "form")
-        with pytest.raises(ActionError, match='option "Giant" of select "size" is disabled'):
-            browser.select(node(browser, "size"), "Giant")
-
-    def test_no_text_field(self, browser):
-        browser.goto(HOME + "form")
-        with pytest.raises(ActionError, match=r'^cannot type into button "Save": its type is submit$'):
-            browser.type(node(browser, "save"), "x")
-
-    @pytest.mark.parametrize(
-        ("field", "value", "message"),
-        [
-            ("full", "", 'the form was not sent: input "Full name" must be filled in'),
-            ("mail", "x", 'input "E-mail" must be an e-mail address, not "x"'),
-            ("number", "0.5", 'input "Amount" must be at least 1, not 0.5'),
-            ("number", "9", 'input "Amount" must be at most 5, not 9'),
-            ("number", "1.7", 'input "Amount" must be a multiple of 0.5 from 1, not 1.7'),
-            ("code", "x", 'asked for: three capitals, not "x"'),
-        ],
-    )
-    def test_refused_forms(self, browser, field, value, message):
+def test_messages_say_what_is_wrong_and_what_there_is(browser):
+    browser.goto(HOME + "form")
+    with pytest.raises(ActionError, match=r'no option "Medium"; it has "Small", "Large", "Extra large"$'):
+        browser.select(node(browser, "size"), "Medium")
+    with pytest.raises(ActionError, match='option "Giant" of select "size" is disabled'):
+        browser.select(node(browser, "size"), "Giant")
+    with pytest.raises(ActionError, match=r'^cannot type into button "Save": its type is submit$'):
+        browser.type(node(browser, "save"), "x")
+    for field, value, message in (
+        ("full", "", 'the form was not sent: input "Full name" must be filled in'),
+        ("mail", "x", 'input "E-mail" must be an e-mail address, not "x"'),
+        ("number", "0.5", 'input "Amount" must be at least 1, not 0.5'),
+        ("number", "9", 'input "Amount" must be at most 5, not 9'),
+        ("number", "1.7", 'input "Amount" must be a multiple of 0.5 from 1, not 1.7'),
+        ("code", "x", 'asked for: three capitals, not "x"'),
+    ):
         browser.goto(HOME + "strict")
         browser.type(node(browser, "full"), "Ann")
         browser.type(node(browser, field), value)
         with pytest.raises(ActionError) as caught:
             browser.click(node(browser, "go"))
         assert message in str(caught.value)
-
-    def test_a_number_too_long_for_any_browser(self, browser):
-        browser.goto(HOME + "strict")
-        with pytest.raises(ActionError, match="takes a number"):
-            browser.type(node(browser, "number"), "9" * 5000)
-
-    def test_control_characters_are_not_typed(self, browser):
-        browser.type(node(browser, "note"), "a\0b\x1b\ud800c\nd\uffff")
-        assert node(browser, "note").get("value") == "abcd"
+    with pytest.raises(ActionError, match="takes a number"):  # too long for any browser
+        browser.type(node(browser, "number"), "9" * 5000)
+    browser.goto(HOME)
+    browser.type(node(browser, "note"), "a\0b\x1b\ud800c\nd\uffff")  # control characters are not typed
+    assert node(browser, "note").get("value") == "abcd"
 
 
 class TestCookieJar:
@@ -168,39 +144,28 @@ def test_resolve(reference, url):
     assert resolve_url("http://h/a/b?c#d", reference) == url
 
 
-class TestSnapshots:
-    def test_foreign_snapshot(self, browser):
-        with pytest.raises(SnapshotError):
-            browser.restore(("anything",))
-
-    def test_unchanged_pages_are_saved_once(self, browser):
-        browser.goto(HOME + "form")
-        first = browser.snapshot()
-        browser.goto(HOME + "plain")
-        second = browser.snapshot()
-        assert second.tabs[0].entries[1][1] is first.tabs[0].entries[1][1]
-
-    def test_shared_documents_stay_shared(self, browser):
-        browser.click(node(browser, "fragment"))
-        other = started()
-        other.restore(pickle.loads(pickle.dumps(browser.snapshot())))
-        other.type(node(other, "note"), "kept")
-        other.go_back()
-        assert node(other, "note").get("value") == "kept"
-
-    @pytest.mark.parametrize("clicks", [1, 2, 3])
-    def test_order_of_attributes_is_restored(self, browser, clicks):
-        raw(browser, "<input id=box type=checkbox checked name=a><!-- c --><p x<y=1 @z>")
-        for _ in range(clicks):
-            browser.click(node(browser, "box"))
-        other = started()
+def test_snapshots_share_and_bound_what_they_hold(browser):
+    with pytest.raises(SnapshotError):
+        browser.restore(("anything",))
+    browser.click(node(browser, "fragment"))
+    other = started()
+    other.restore(pickle.loads(pickle.dumps(browser.snapshot())))
+    other.type(node(other, "note"), "kept")
+    other.go_back()
+    assert node(other, "note").get("value") == "kept"  # as both entries share a document
+    browser = started()
+    browser.goto(HOME + "form")
+    first = browser.snapshot()
+    browser.goto(HOME + "plain")
+    assert browser.snapshot().tabs[0].entries[1][1] is first.tabs[0].entries[1][1]
+    raw(browser, "<input id=box type=checkbox checked name=a><!-- c --><p x<y=1 @z>")
+    for _ in range(3):  # the order of attributes is restored
+        browser.click(node(browser, "box"))
         other.restore(browser.snapshot())
         assert state(other) == state(browser)
-
-    def test_history_is_bounded(self, browser):
-        for number in range(60):
-            browser.goto(f"{HOME}plain?{number}")
-        assert len(browser.snapshot().tabs[0].entries) == 50
+    for number in range(60):
+        browser.goto(f"{HOME}plain?{number}")
+    assert len(browser.snapshot().tabs[0].entries) == 50
 
 
 # An action is a verb, which of the elements that it fits (counted round), and a text; so nearly every sequence does something.
@@ -254,15 +219,8 @@ def test_a_restored_browser_goes_on_the_same(path, before, after):
     assert second.snapshot() == first.snapshot()
 
 
-LIVE = {
-    "name": "value",
-    "count": "value",
-    "story": TEXT,
-    "news": "checked",
-    "terms": "checked",
-    "red": "checked",
-    "two": "selected",
-}
+LIVE = dict.fromkeys(("name", "count"), "value") | dict.fromkeys(("news", "terms", "red"), "checked")
+LIVE |= {"story": TEXT, "two": "selected"}
 WRITES = st.dictionaries(
     st.sampled_from(sorted(LIVE)), st.sampled_from(("", "x", "a\0b\n\u00e9", "Ann")) | st.none(), max_size=4
 )

@@ -11,31 +11,9 @@ from lxml.html import fragments_fromstring, tostring
 from webarena_gym.sites.gitlab.site import render_markdown
 
 TAGS = {
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "p",
-    "br",
-    "hr",
-    "ul",
-    "ol",
-    "li",
-    "blockquote",
-    "pre",
-    "code",
-    "strong",
-    "em",
-    "s",
-    "a",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-}
+    "h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "ul", "ol", "li", "blockquote", "pre", "code", "strong", "em", "s", "a",
+    "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
 ATTRIBUTES = {"href", "title", "start", "class", "style"}
 PIECES = (
     "<", ">", "</p>", "<b onclick=x>", "<script>alert(1)</script>", "<!--", "-->", "<![CDATA[", "<?x", '"', "'", "&", "&lt;", "&#60;",

@@ -18,10 +18,7 @@ from webarena_gym.sites.world import load_world
 
 SIZES = ((15, 240), (75, 1_200), (1_250, 20_000))  # characters; a field that refuses the largest mostly takes the others
 FLOOR = 0.12  # seconds of CPU time for storing a text and looking at it twice
-PER_FIELD, PER_WIDE = (
-    3,
-    16,
-)  # texts that are tried in each field, and in each that takes long ones; each site meets all of NASTY
+PER_FIELD, PER_WIDE = 3, 16  # texts tried in each field, and in each that takes long ones; each site meets all of NASTY
 WORLD = 1
 MANY_FORMS = ("gitlab", "shopping_admin")
 _TEXTS = ("text", "search", "url", "email", "tel", "password", "textarea")
@@ -32,9 +29,8 @@ def forms_of(site, layout):
     seen = set()
     for page in survey(site, WORLD, per_rule=1, limit=200, layout=layout):
         for form in page.root.iter("form"):
-            kinds = {
-                control.get("name"): control.get("type", control.tag).lower() for control in form.iter("input", "textarea")
-            }
+            fields = form.iter("input", "textarea")
+            kinds = {field.get("name"): field.get("type", field.tag).lower() for field in fields}
             names = [name for name, kind in kinds.items() if name and kind in _TEXTS]
             target = without_fragment(resolve_url(page.url, form.get("action") or ""))
             kind = (form.get("method", "get"), rule(site, target), *names)

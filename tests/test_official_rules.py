@@ -34,8 +34,7 @@ def outcome(answer="", url="http://shop.test/bag.html", scripts=None):
     def open_page(address):
         yield view(address)
 
-    made = Outcome(answer, view(url), open_page, {}.__getitem__, URLS)
-    return made, opened
+    return Outcome(answer, view(url), open_page, {}.__getitem__, URLS), opened
 
 
 def passes(block, answer="", *, rules, judge=None, **ended):
@@ -51,14 +50,11 @@ def url(reference, note=None):
 
 
 def html(locator, required, address="last", **more):
-    return {
-        "eval_types": ["program_html"],
-        "program_html": [{"url": address, "locator": locator, "required_contents": required, **more}],
-    }
+    target = {"url": address, "locator": locator, "required_contents": required, **more}
+    return {"eval_types": ["program_html"], "program_html": [target]}
 
 
 def where_it_passes(block, answer="", **ended):
-    """The rules under which a block passes."""
     return tuple(rules for rules in ALL if passes(block, answer, rules=rules, **ended))
 
 

@@ -19,39 +19,26 @@ bs4 = pytest.importorskip("bs4", reason="pip install 'webarena-gym[soup]'")
 
 def outline(element):
     """Return tags, attributes and texts of an lxml tree in the order of the document."""
-    text = [element.text] if element.text else []
-    inside = [
-        part
-        for child in element
-        if isinstance(child.tag, str)
-        for part in (*outline(child), *([child.tail] if child.tail else []))
-    ]
-    return [(element.tag, dict(element.attrib)), *text, *inside]
+    parts = [(element.tag, dict(element.attrib)), element.text]
+    for child in element:
+        if isinstance(child.tag, str):
+            parts += [*outline(child), child.tail]
+    return [part for part in parts if part]
 
 
 def outline_of_soup(tag):
-    attributes = {name: " ".join(value) if isinstance(value, list) else value for name, value in tag.attrs.items()}
-    return [
-        (tag.name, attributes),
-        *(
-            part
-            for child in tag.children
-            if not isinstance(child, bs4.Comment)
-            for part in (outline_of_soup(child) if isinstance(child, bs4.Tag) else [str(child)])
-        ),
-    ]
+    parts = [(tag.name, {name: " ".join(value) if isinstance(value, list) else value for name, value in tag.attrs.items()})]
+    for child in tag.children:
+        if not isinstance(child, bs4.Comment):
+            parts += outline_of_soup(child) if isinstance(child, bs4.Tag) else [str(child)]
+    return parts
 
 
 def alike(part):
     """Return a part as both write it: classes apart by one space, what is ticked or chosen without a value, blank texts as one sign."""
     if isinstance(part, str):
         return " \n"["\n" in part] if part.isspace() else part
-    values = {
-        "class": lambda value: " ".join(value.split()),
-        "selected": lambda _: "",
-        "checked": lambda _: "",
-        "disabled": lambda _: "",
-    }
+    values = dict.fromkeys(("selected", "checked", "disabled"), lambda _: "") | {"class": lambda value: " ".join(value.split())}
     return part[0], {name: values.get(name, str)(value) for name, value in part[1].items()}
 
 

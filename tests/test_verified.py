@@ -77,10 +77,6 @@ def verdicts(task_id, answer, *exchanges):
     return evaluate(tasks()[task_id].eval, "", outcome, rules="verified")
 
 
-def passed(task_id, answer, *exchanges):
-    return [verdict.passed for verdict in verdicts(task_id, answer, *exchanges)]
-
-
 RECORD = {
     "sites": ["map", "wikipedia"], "task_id": 7, "intent_template_id": 3, "start_urls": ["__MAP__", "__WIKIPEDIA__"],
     "intent": "Find it", "intent_template": "Find {{x}}", "instantiation_dict": {"x": "it"}, "revision": 2,
@@ -88,158 +84,150 @@ RECORD = {
 }  # fmt: skip
 
 
-class TestFile:
-    @needs_package
-    def test_all_tasks_load_and_are_those_of_the_package(self):
-        assert len(tasks()) == 812
-        for task in tasks().values():
-            check(task.eval, "verified")
-            assert task.sites
-            assert all(url.strip().startswith("__") for url in task.start_url.split("|AND|"))
+@needs_package
+def test_all_tasks_load_and_the_package_must_have_them_in_the_same_revision():
+    assert len(tasks()) == 812
+    for task in tasks().values():
+        check(task.eval, "verified")
+        assert task.sites
+        assert all(url.strip().startswith("__") for url in task.start_url.split("|AND|"))
+    with pytest.raises(EvaluationError, match=r"revision 99 of task 7, webarena-verified .* has revision 2"):
+        check(parse_task(RECORD | {"revision": 99}).eval, "verified")
+    with pytest.raises(EvaluationError, match="no task 9999"):
+        check(parse_task(RECORD | {"task_id": 9999}).eval, "verified")
 
-    def test_a_record_becomes_a_task_that_says_how_it_is_answered(self):
-        task = parse_task(RECORD)
-        assert (task.task_id, task.sites, task.start_url) == ("7", ("map", "wikipedia"), "__MAP__ |AND| __WIKIPEDIA__")
-        assert task.intent.startswith("Find it\n\nYour answer")
-        for word in ("task_type", "status", "retrieved_data", "error_details", "NOT_FOUND_ERROR", "MUTATE"):
-            assert word in task.intent
-        assert task.eval == {"eval_types": ["verified"], "verified": {"task_id": 7, "revision": 2}}
 
-    def test_what_is_unknown_or_missing_is_refused(self):
-        for change, message in (
-            ({"reward": 1}, "'reward' is unknown"),
-            ({"revision": None}, "revision is None"),
-            ({"task_id": "7"}, "task_id is '7'"),
-            ({"start_urls": []}, "start_urls is \\[\\]"),
-            ({"start_urls": "__MAP__"}, "start_urls is '__MAP__'"),
-            ({"intent": 3}, "intent is 3"),
-            ({"sites": ["CMS!"]}, "sites is \\['CMS!'\\]"),
-            ({"eval": []}, "eval is \\[\\]"),
-            ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
-            ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
-        ):
-            with pytest.raises(TaskError, match=f"task .*: .*{message}"):
-                parse_task(RECORD | change)
-        with pytest.raises(TaskError, match="'revision' is missing"):
-            parse_task({key: value for key, value in RECORD.items() if key != "revision"})
-
-    @needs_package
-    def test_the_package_must_have_the_task_in_the_same_revision(self):
-        with pytest.raises(EvaluationError, match=r"revision 99 of task 7, webarena-verified .* has revision 2"):
-            check(parse_task(RECORD | {"revision": 99}).eval, "verified")
-        with pytest.raises(EvaluationError, match="no task 9999"):
-            check(parse_task(RECORD | {"task_id": 9999}).eval, "verified")
-
-    def test_other_rules_and_other_tasks_do_not_mix(self):
-        with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
-            check(parse_task(RECORD).eval, "vab")
-        with pytest.raises(
-            EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verif"
-        ):
-            check({"eval_types": ["string_match"]}, "verified")
-
-    @pytest.mark.skipif(importlib.util.find_spec("webarena_verified") is not None, reason="webarena-verified is here")
-    def test_without_the_package_the_error_names_the_extra(self):
+def test_a_record_becomes_a_task_that_says_how_it_is_answered():
+    task = parse_task(RECORD)
+    assert (task.task_id, task.sites, task.start_url) == ("7", ("map", "wikipedia"), "__MAP__ |AND| __WIKIPEDIA__")
+    assert task.intent.startswith("Find it\n\nYour answer")
+    for word in ("task_type", "status", "retrieved_data", "error_details", "NOT_FOUND_ERROR", "MUTATE"):
+        assert word in task.intent
+    assert task.eval == {"eval_types": ["verified"], "verified": {"task_id": 7, "revision": 2}}
+    with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
+        check(task.eval, "vab")
+    with pytest.raises(EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verif"):
+        check({"eval_types": ["string_match"]}, "verified")
+    if importlib.util.find_spec("webarena_verified") is None:
         with pytest.raises(EvaluationError, match=r"webarena-gym\[verified\]"):
-            check(parse_task(RECORD).eval, "verified")
+            check(task.eval, "verified")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reward": 1}, "'reward' is unknown"),
+        ({"revision": None}, "revision is None"),
+        ({"task_id": "7"}, "task_id is '7'"),
+        ({"start_urls": []}, "start_urls is \\[\\]"),
+        ({"start_urls": "__MAP__"}, "start_urls is '__MAP__'"),
+        ({"intent": 3}, "intent is 3"),
+        ({"sites": ["CMS!"]}, "sites is \\['CMS!'\\]"),
+        ({"eval": []}, "eval is \\[\\]"),
+        ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
+        ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
+        ({"revision": ...}, "'revision' is missing"),
+    ],
+)
+def test_what_is_unknown_or_missing_is_refused(change, message):
+    with pytest.raises(TaskError, match=f"task .*: .*{message}"):
+        parse_task({key: value for key, value in (RECORD | change).items() if value is not ...})
 
 
 @needs_package
-class TestVerdicts:
-    def test_data_that_was_asked_for(self):
-        (right,) = verdicts(PRODUCT, said("RETRIEVE", data=[BEST]))
-        assert right.passed
-        assert right.decided_by.startswith("webarena-verified 1.")
-        others = ["", BEST, "N/A", "[]", said("RETRIEVE"), said("MUTATE", data=[BEST]), said("RETRIEVE", data=["Band"])]
-        for answer in others:
-            (wrong,) = verdicts(PRODUCT, answer)
-            assert (wrong.passed, wrong.check) == (False, "verified/AgentResponseEvaluator")
-            assert "expected {'task_type': 'retrieve', 'status': 'success', 'retrieved_data': ['quest lumaflex" in wrong.reason
-
-    @pytest.mark.parametrize(
-        ("answer", "is_right"),
-        [
-            (said("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), True),
-            (said("RETRIEVE", "NOT_FOUND_ERROR", data=[]), True),
-            (said("RETRIEVE", "SUCCESS", data=["An airport"]), False),  # over which the package stumbles, as over the next
-            (said("RETRIEVE", None), False),
-            (said("RETRIEVE", ["NOT_FOUND_ERROR"]), False),
-            (said(4, "NOT_FOUND_ERROR"), False),
-            ("[" * 100_000, False),
-            (said("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), False),
-        ],
-    )
-    def test_an_answer_that_the_package_cannot_read_is_wrong_and_no_error(self, answer, is_right):
-        assert passed(NEAREST, answer) == [is_right]
-
-    def test_a_change_must_be_seen_in_the_traffic(self):
-        done = said("MUTATE")
-        assert passed(BIOGRAPHY, done, saved()) == [True, True]
-        assert passed(BIOGRAPHY, done) == [True, False]
-        assert passed(BIOGRAPHY, done, saved("Another")) == [True, False]
-        assert passed(BIOGRAPHY, done, saved(status=200)) == [True, False]
-        assert passed(BIOGRAPHY, said("RETRIEVE"), saved()) == [False, True]
-        assert passed(BIOGRAPHY, "done", saved()) == [False, True]
-
-    def test_only_the_last_page_that_was_opened_counts(self):
-        hall, other = (("GET", f"http://map.test/way/{number}") for number in (154257484, 1))
-        assert passed(HALL, said("NAVIGATE"), other, hall) == [True, True]
-        assert passed(HALL, said("NAVIGATE"), hall, (*other, {"accept": "*/*"})) == [True, True]
-        assert passed(HALL, said("NAVIGATE"), hall, other) == [True, False]
-
-    def test_cookies_of_the_answer_are_read(self):
-        text = quote('[{"text":"Office chair has been added to your wish list."}]')
-
-        def add(line):
-            return ("POST", "http://shopping.test/wishlist/index/add/", FORM, b"product=3", 302, [("Set-Cookie", line)])
-
-        assert passed("513", said("MUTATE"), add(f"mage-messages={text}; path=/")) == [True, True]
-        assert passed("513", said("MUTATE"), add(f"other={text}; path=/")) == [True, False]
-
-    def test_an_evaluator_that_fails_is_no_verdict(self, monkeypatch):
-        def fail(*_, **__):
-            raise ZeroDivisionError("by zero")
-
-        module = "webarena_verified.core.evaluation.evaluators.network_event_evaluator"
-        monkeypatch.setattr(f"{module}.NetworkEventEvaluator._get_expected_value", fail)
-        with pytest.raises(EvaluationError, match=r"cannot judge task 400: .*by zero"):
-            verdicts(BIOGRAPHY, said("MUTATE"), saved())
-
-    def test_without_a_record_there_is_no_verdict(self):
-        for record in (None, Traffic()):
-            with pytest.raises(EvaluationError, match="none was recorded"):
-                evaluate(tasks()[PRODUCT].eval, "", Outcome("", None, None, None, URLS, traffic=record), rules="verified")
+def test_data_that_was_asked_for():
+    (right,) = verdicts(PRODUCT, said("RETRIEVE", data=[BEST]))
+    assert right.passed
+    assert right.decided_by.startswith("webarena-verified 1.")
+    for answer in ("", BEST, "N/A", "[]", said("RETRIEVE"), said("MUTATE", data=[BEST]), said("RETRIEVE", data=["Band"])):
+        (wrong,) = verdicts(PRODUCT, answer)
+        assert (wrong.passed, wrong.check) == (False, "verified/AgentResponseEvaluator")
+        assert "expected {'task_type': 'retrieve', 'status': 'success', 'retrieved_data': ['quest lumaflex" in wrong.reason
 
 
-class TestTraffic:
-    def test_an_exchange_becomes_an_entry(self):
-        answered = [("Set-Cookie", "a=b=c; path=/"), ("set-cookie", "d=e"), ("Content-Type", "application/json; charset=utf-8")]
-        sent = {"content-type": "text/plain", "cookie": "k=v"}
-        (entry,) = har_entries(traffic(("PUT", "http://a.test/x", sent, "\xe9".encode() + b"\xff", 201, answered, b"{}")))
-        assert entry["request"]["headers"] == [{"name": name, "value": value} for name, value in sent.items()]
-        assert entry["request"]["postData"] == {"mimeType": "text/plain", "text": "\xe9\ufffd"}
-        assert entry["response"]["cookies"] == [{"name": "a", "value": "b=c"}, {"name": "d", "value": "e"}]
-        assert entry["response"]["status"] == 201
-        assert entry["response"]["content"] == {"mimeType": "application/json; charset=utf-8", "text": "{}"}
+def added(line):
+    """What the shop says of a thing that was put on a list, in a cookie."""
+    text = quote('[{"text":"Office chair has been added to your wish list."}]')
+    form = {"Set-Cookie": f"{line}={text}; path=/"}
+    return ("POST", "http://shopping.test/wishlist/index/add/", FORM, b"product=3", 302, list(form.items()))
 
-    def test_requests_keep_their_order_and_may_stay_without_answer(self):
-        record = Traffic()
-        first, second = (record.ask("GET", f"http://a.test/{name}", {}, b"") for name in "ab")
-        record.answer(second, 302, [("Location", "/c")], b"<p>page")
-        assert record.exchanges == (first, second)
-        assert [exchange.status for exchange in record.exchanges] == [UNANSWERED, 302]
-        assert second.answer_body == b""  # no rule reads pages
-        assert har_entries(record)[1]["response"]["redirectURL"] == "http://a.test/c"
 
-    def test_what_is_too_much_is_not_kept_and_not_judged(self):
-        record = traffic(("GET", "http://a.test/"))
-        exchange = record.ask("POST", "http://a.test/", {}, b"x" * LIMIT)
-        assert len(record.exchanges) == 1
-        record.answer(exchange, 200, [], b"")
-        assert not record.is_whole
-        with pytest.raises(EvaluationError, match="too much"):
-            har_entries(record)
-        assert InProcessBrowser(Network({})).traffic is None
+AT_HALL, AT_OTHER = (("GET", f"http://map.test/way/{number}") for number in (154257484, 1))
+
+
+@needs_package
+@pytest.mark.parametrize(
+    ("task_id", "answer", "exchanges", "expected"),
+    [
+        (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), [], [True]),
+        (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[]), [], [True]),
+        (NEAREST, said("RETRIEVE", "SUCCESS", data=["An airport"]), [], [False]),  # the package stumbles, as over the next
+        (NEAREST, said("RETRIEVE", None), [], [False]),
+        (NEAREST, said("RETRIEVE", ["NOT_FOUND_ERROR"]), [], [False]),
+        (NEAREST, said(4, "NOT_FOUND_ERROR"), [], [False]),
+        (NEAREST, "[" * 100_000, [], [False]),
+        (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), [], [False]),
+        (BIOGRAPHY, said("MUTATE"), [saved()], [True, True]),
+        (BIOGRAPHY, said("MUTATE"), [], [True, False]),
+        (BIOGRAPHY, said("MUTATE"), [saved("Another")], [True, False]),
+        (BIOGRAPHY, said("MUTATE"), [saved(status=200)], [True, False]),
+        (BIOGRAPHY, said("RETRIEVE"), [saved()], [False, True]),
+        (BIOGRAPHY, "done", [saved()], [False, True]),
+        (HALL, said("NAVIGATE"), [AT_OTHER, AT_HALL], [True, True]),  # the last page that was opened counts
+        (HALL, said("NAVIGATE"), [AT_HALL, (*AT_OTHER, {"accept": "*/*"})], [True, True]),
+        (HALL, said("NAVIGATE"), [AT_HALL, AT_OTHER], [True, False]),
+        ("513", said("MUTATE"), [added("mage-messages")], [True, True]),
+        ("513", said("MUTATE"), [added("other")], [True, False]),
+    ],
+)
+def test_what_was_done_must_be_seen_in_the_traffic_and_said(task_id, answer, exchanges, expected):
+    assert [verdict.passed for verdict in verdicts(task_id, answer, *exchanges)] == expected
+
+
+@needs_package
+def test_an_evaluator_that_fails_and_a_missing_record_are_no_verdict(monkeypatch):
+    def fail(*_, **__):
+        raise ZeroDivisionError("by zero")
+
+    for record in (None, Traffic()):
+        with pytest.raises(EvaluationError, match="none was recorded"):
+            evaluate(tasks()[PRODUCT].eval, "", Outcome("", None, None, None, URLS, traffic=record), rules="verified")
+    module = "webarena_verified.core.evaluation.evaluators.network_event_evaluator"
+    monkeypatch.setattr(f"{module}.NetworkEventEvaluator._get_expected_value", fail)
+    with pytest.raises(EvaluationError, match=r"cannot judge task 400: .*by zero"):
+        verdicts(BIOGRAPHY, said("MUTATE"), saved())
+
+
+def test_an_exchange_becomes_an_entry():
+    answered = [("Set-Cookie", "a=b=c; path=/"), ("set-cookie", "d=e"), ("Content-Type", "application/json; charset=utf-8")]
+    sent = {"content-type": "text/plain", "cookie": "k=v"}
+    (entry,) = har_entries(traffic(("PUT", "http://a.test/x", sent, "\xe9".encode() + b"\xff", 201, answered, b"{}")))
+    assert entry["request"]["headers"] == [{"name": name, "value": value} for name, value in sent.items()]
+    assert entry["request"]["postData"] == {"mimeType": "text/plain", "text": "\xe9\ufffd"}
+    assert entry["response"]["cookies"] == [{"name": "a", "value": "b=c"}, {"name": "d", "value": "e"}]
+    assert entry["response"]["status"] == 201
+    assert entry["response"]["content"] == {"mimeType": "application/json; charset=utf-8", "text": "{}"}
+
+
+def test_requests_keep_their_order_and_may_stay_without_answer():
+    record = Traffic()
+    first, second = (record.ask("GET", f"http://a.test/{name}", {}, b"") for name in "ab")
+    record.answer(second, 302, [("Location", "/c")], b"<p>page")
+    assert record.exchanges == (first, second)
+    assert [exchange.status for exchange in record.exchanges] == [UNANSWERED, 302]
+    assert second.answer_body == b""  # no rule reads pages
+    assert har_entries(record)[1]["response"]["redirectURL"] == "http://a.test/c"
+
+
+def test_what_is_too_much_is_not_kept_and_not_judged():
+    record = traffic(("GET", "http://a.test/"))
+    exchange = record.ask("POST", "http://a.test/", {}, b"x" * LIMIT)
+    assert len(record.exchanges) == 1
+    record.answer(exchange, 200, [], b"")
+    assert not record.is_whole
+    with pytest.raises(EvaluationError, match="too much"):
+        har_entries(record)
+    assert InProcessBrowser(Network({})).traffic is None
 
 
 @Request.application
@@ -276,62 +264,63 @@ def address():
 
 
 @needs.chromium
-class TestRecord:
-    def test_a_session_is_recorded_from_its_start_on(self, address):
-        browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
-        browser.start([f"{address}/before"], {})
-        browser.start([f"{address}/script"], {})
-        (save,) = browser.page().root.xpath("//button")
-        browser.click(save)
-        browser.goto(f"{address}/saved")
-        browser.goto("http://nowhere.test/x")
-        found = [exchange for exchange in browser.traffic.exchanges if not exchange.url.endswith("favicon.ico")]
-        browser.close()
-        unasked = ChromiumBrowser(None)
-        assert unasked.traffic is None
-        unasked.close()
-        asked = [(each.method, each.url.removeprefix(address), each.status) for each in found]
-        assert asked == [
-            ("GET", "/script", 200),
-            ("GET", "/items.json", 200),
-            ("POST", "/user/MarvelsGrantMan136/edit_biography", 302),
-            ("GET", "/saved", 200),
-            ("GET", "/saved", 200),  # not 304
-            ("GET", "http://nowhere.test/x", UNANSWERED),
-        ]
-        page, items, post = found[:3]
-        assert page.headers["accept"].startswith("text/html")
-        assert page.answer_body == b""
-        assert json.loads(items.answer_body) == {"n": 1, "encoding": "identity"}
-        assert (post.body, post.headers["content-type"]) == (b"user_biography%5Bbiography%5D=", FORM["content-type"])
-        assert ("location", "/saved") in post.answer_headers
+def test_a_session_is_recorded_from_its_start_on(address):
+    browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
+    browser.start([f"{address}/before"], {})
+    browser.start([f"{address}/script"], {})
+    (save,) = browser.page().root.xpath("//button")
+    browser.click(save)
+    browser.goto(f"{address}/saved")
+    browser.goto("http://nowhere.test/x")
+    found = [exchange for exchange in browser.traffic.exchanges if not exchange.url.endswith("favicon.ico")]
+    browser.close()
+    unasked = ChromiumBrowser(None)
+    assert unasked.traffic is None
+    unasked.close()
+    asked = [(each.method, each.url.removeprefix(address), each.status) for each in found]
+    assert asked == [
+        ("GET", "/script", 200),
+        ("GET", "/items.json", 200),
+        ("POST", "/user/MarvelsGrantMan136/edit_biography", 302),
+        ("GET", "/saved", 200),
+        ("GET", "/saved", 200),  # not 304
+        ("GET", "http://nowhere.test/x", UNANSWERED),
+    ]
+    page, items, post = found[:3]
+    assert page.headers["accept"].startswith("text/html")
+    assert page.answer_body == b""
+    assert json.loads(items.answer_body) == {"n": 1, "encoding": "identity"}
+    assert (post.body, post.headers["content-type"]) == (b"user_biography%5Bbiography%5D=", FORM["content-type"])
+    assert ("location", "/saved") in post.answer_headers
 
-    @needs_package
-    def test_the_package_finds_the_same_in_it_as_in_an_archive_of_playwright(self, address, tmp_path, monkeypatch):
-        from playwright.async_api import Browser  # noqa: PLC0415 - not everybody has it
-        from webarena_verified.types.tracing import NetworkTrace  # noqa: PLC0415 - not everybody has it
 
-        archiving = partialmethod(Browser.new_context, record_har_path=tmp_path / "archive.har")
-        monkeypatch.setattr(Browser, "new_context", archiving)
-        browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
-        browser.start([f"{address}/script"], {})
-        for use, path in (
-            (lambda field: browser.type(field, "caf\xe9 & bar"), "//input"),
-            (browser.click, "//button"),
-            (browser.click, "//a[text()='Contact']"),
-            (lambda field: browser.type(field, "ab"), "//input[@aria-label='Comment']"),
-            (browser.click, "//a[text()='Hall']"),
-        ):
-            use(browser.page().root.xpath(path)[0])
-        browser.goto(f"{address}/way/1?a=b#c")
-        own = NetworkTrace.from_content(har_entries(browser.traffic))
-        browser.close()
-        both = own, NetworkTrace.from_har(tmp_path / "archive.har")
-        names = ("http_method", "url", "request_status", "is_navigation_event", "post_data", "response_content", "referer")
-        names = (*names, "response_cookies", "redirect_url")
-        seen = [[[getattr(event, name) for name in names] for event in trace.evaluation_events] for trace in both]
-        assert seen[0] == seen[1]
-        assert len(seen[0]) == 9
+@needs_package
+@needs.chromium
+def test_the_package_finds_the_same_in_it_as_in_an_archive_of_playwright(address, tmp_path, monkeypatch):
+    from playwright.async_api import Browser  # noqa: PLC0415 - not everybody has it
+    from webarena_verified.types.tracing import NetworkTrace  # noqa: PLC0415 - not everybody has it
+
+    archiving = partialmethod(Browser.new_context, record_har_path=tmp_path / "archive.har")
+    monkeypatch.setattr(Browser, "new_context", archiving)
+    browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
+    browser.start([f"{address}/script"], {})
+    for use, path in (
+        (lambda field: browser.type(field, "caf\xe9 & bar"), "//input"),
+        (browser.click, "//button"),
+        (browser.click, "//a[text()='Contact']"),
+        (lambda field: browser.type(field, "ab"), "//input[@aria-label='Comment']"),
+        (browser.click, "//a[text()='Hall']"),
+    ):
+        use(browser.page().root.xpath(path)[0])
+    browser.goto(f"{address}/way/1?a=b#c")
+    own = NetworkTrace.from_content(har_entries(browser.traffic))
+    browser.close()
+    both = own, NetworkTrace.from_har(tmp_path / "archive.har")
+    names = ("http_method", "url", "request_status", "is_navigation_event", "post_data", "response_content", "referer")
+    names = (*names, "response_cookies", "redirect_url")
+    seen = [[[getattr(event, name) for name in names] for event in trace.evaluation_events] for trace in both]
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 9
 
 
 def make(*task_ids, url="http://127.0.0.1:9", **options):

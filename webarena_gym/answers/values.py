@@ -190,14 +190,18 @@ def _value(match: re.Match[str]) -> Value | None:
     match kind:
         case "url":
             trimmed = text.rstrip(".,;:!?)*_~")
-            return Value("url", _plain_url(trimmed), start, start + len(trimmed))
+            plain = re.sub(r"^https?://", "", trimmed.lower()).removeprefix("www.").rstrip("/")
+            return Value("url", plain, start, start + len(trimmed))
         case "email":
             return Value("email", text.lower(), start, end)
         case "iso" | "numeric" | "mdy" | "dmy":
             day = _date(kind, text)
             return Value("date", day, start, end) if day else None
         case "my" | "ym":
-            return _month_of_year(kind, text, start, end)
+            numbers = [int(digits) for digits in _DIGITS.findall(text)]
+            year, month = (numbers[0], _month(text)) if kind == "my" else (max(numbers), min(numbers))
+            known = kind == "my" or (1 <= month <= 12 and year > 1000)
+            return Value("month", (float(year), float(month)), start, end) if known else None
         case "md":
             return Value("date", (0.0, float(_month(text)), float(_DIGITS.findall(text)[0])), start, end)
         case "phone":
@@ -206,7 +210,9 @@ def _value(match: re.Match[str]) -> Value | None:
         case "time":
             return _time(text, start, end)
         case "money":
-            return Value("money", _amount(text), start, end, _currency(text.lower()))
+            words = _LETTERS.findall(text.lower())  # a "$" may stand behind "us"
+            currency = next((_CURRENCIES[word] for word in words if word in _CURRENCIES), "usd")
+            return Value("money", _amount(text), start, end, currency)
         case "duration":
             return _duration(text, start, end)
         case "distance":
@@ -220,21 +226,11 @@ def _value(match: re.Match[str]) -> Value | None:
             return Value("number", _amount(text), start, end)
 
 
-def _currency(text: str) -> str:
-    """The code of the currency; a "$" may stand behind "us"."""
-    return next((_CURRENCIES[word] for word in _LETTERS.findall(text) if word in _CURRENCIES), "usd")
-
-
 def _amount(text: str) -> float:
     number = re.search(_NUM, text)
     assert number is not None
     value = float(number.group().replace(",", "")[:300])
     return -value if "-" in text[: number.start()] or (text.endswith(("S", "W")) and "°" in text) else value
-
-
-def _plain_url(text: str) -> str:
-    address = re.sub(r"^https?://", "", text.lower())
-    return address.removeprefix("www.").rstrip("/")
 
 
 def _month(text: str) -> int:
@@ -259,14 +255,6 @@ def _date(kind: str, text: str) -> tuple[float, ...] | None:
     except ValueError:
         return None
     return (float(year), float(month), float(day))
-
-
-def _month_of_year(kind: str, text: str, start: int, end: int) -> Value | None:
-    numbers = [int(digits) for digits in _DIGITS.findall(text)]
-    if kind == "my":
-        return Value("month", (float(numbers[0]), float(_month(text))), start, end)
-    year, month = max(numbers), min(numbers)
-    return Value("month", (float(year), float(month)), start, end) if 1 <= month <= 12 and year > 1000 else None
 
 
 def _time(text: str, start: int, end: int) -> Value | None:

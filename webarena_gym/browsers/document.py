@@ -242,20 +242,19 @@ def parse(html: bytes) -> HtmlElement:
         root = None
     if root is None:  # empty, or comments alone
         root = etree.fromstring(b"<html><head></head><body></body></html>", _PARSER)
-    _end_head(root)
-    _set_initial_state(root.iter("textarea", "select", "input"))
-    _disable_groups(root)
-    return root
-
-
-def _end_head(root: HtmlElement) -> None:
-    """Make sure that there is a body, and that what cannot stand in the head, when nobody ended it, stands there."""
+    # What cannot stand in the head, when nobody ended it, stands in the body.
     body, head = root.find("body"), root.find("head")
     if body is None:
         body = etree.SubElement(root, "body")
     stray = [] if head is None else list(dropwhile(lambda child: child.tag in _IN_HEAD, head))
     for place, child in enumerate(stray):
         body.insert(place, child)
+    _set_initial_state(root.iter("textarea", "select", "input"))
+    if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
+        for control in root.iter("input", "select", "textarea", "button"):
+            if "disabled" not in control.attrib and dom.is_disabled(control):
+                control.set("disabled", "")
+    return root
 
 
 def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
@@ -275,14 +274,6 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
             if earlier is not None:
                 del earlier.attrib["checked"]
             ticked[group] = control
-
-
-def _disable_groups(root: HtmlElement) -> None:
-    """Mark the controls that a disabled fieldset disables."""
-    if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
-        for control in root.iter("input", "select", "textarea", "button"):
-            if "disabled" not in control.attrib and dom.is_disabled(control):
-                control.set("disabled", "")
 
 
 def _select_one(select: HtmlElement) -> None:

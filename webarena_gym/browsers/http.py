@@ -14,8 +14,9 @@ from email.utils import parsedate_to_datetime
 from html import escape
 from ipaddress import IPv6Address
 from typing import NamedTuple
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import HostUnknownError, Network, Response
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
@@ -91,13 +92,16 @@ def resolve_url(base: str, reference: str) -> str:
 
 
 def typed_url(text: str) -> str:
-    """Return the URL that a text in the address bar means; `http://` may be left out. Raises ValueError for none."""
-    text = _visible(text)
-    if not text:
-        raise ValueError("an address is needed, not an empty text")
-    if text.partition("#")[0].lower() == "about:blank":
+    """Return the URL that a text in the address bar means; `http://` may be left out. Raises ActionError for none."""
+    typed = _visible(text)
+    if typed.partition("#")[0].lower() == "about:blank":
         return "about:blank"
-    return canonical_url(text if _HAS_SCHEME.match(text) else f"http://{text}")
+    try:
+        if typed:
+            return canonical_url(typed if _HAS_SCHEME.match(typed) else f"http://{typed}")
+    except ValueError:
+        pass
+    raise ActionError(f'"{text}" is no address that can be opened')
 
 
 def _visible(text: str) -> str:
@@ -176,7 +180,7 @@ class CookieJar:
             return
         path = attributes.get("path", "")
         if not path.startswith("/"):
-            path = _default_path(parts)
+            path = parts.path.rpartition("/")[0] or "/"
         cookie = Cookie(domain or host, path, name, value, host_only=not domain)
         if _is_over(attributes):
             self._cookies.pop(cookie[:3], None)
@@ -188,10 +192,6 @@ def _is_for(cookie: Cookie, host: str, path: str) -> bool:
     if host != cookie.domain and (cookie.host_only or not host.endswith(f".{cookie.domain}")):
         return False
     return path == cookie.path or path.startswith(cookie.path.rstrip("/") + "/")
-
-
-def _default_path(url: SplitResult) -> str:
-    return url.path.rpartition("/")[0] or "/"
 
 
 def _is_over(attributes: Mapping[str, str]) -> bool:
@@ -242,20 +242,15 @@ def message_page(title: str, text: str) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def unreachable_page(url: str) -> bytes:
-    """Return the page for an address outside the network."""
+def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
+    """Return the page for an address that leads to no page, or outside of the network."""
+    if too_many_redirects:
+        return message_page("This page isn't working", f"{urlsplit(url).hostname} redirects without end.")
     try:
         host = urlsplit(url).hostname or url
     except ValueError:
         host = url
     return message_page("This site can't be reached", f"No site was found at {host}. Check the address for mistakes.")
-
-
-def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
-    """Return the page for an address that leads to no page."""
-    if too_many_redirects:
-        return message_page("This page isn't working", f"{urlsplit(url).hostname} redirects without end.")
-    return unreachable_page(url)
 
 
 def _decode(body: bytes, content_type: str) -> str:
@@ -303,12 +298,12 @@ class Client:
             try:
                 response = self._send(request)
             except HostUnknownError:
-                return request.url, unreachable_page(request.url)
+                return request.url, failure_page(request.url)
             location = response.header("Location")
             if response.status in {301, 302, 303, 307, 308} and location:
                 url = resolve_url(request.url, location)
                 if not url:
-                    return request.url, unreachable_page(location)
+                    return request.url, failure_page(location)
                 request = _redirected(request, response.status, url)
             elif response.status in {204, 205} or response.header("Content-Disposition").lower().startswith("attachment"):
                 return None

@@ -94,7 +94,7 @@ class InProcessBrowser:
 
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
-        request = _typed(url)
+        request = Request(typed_url(url))
         self._open_tab(_loaded(BLANK_URL, BLANK_PAGE))
         self._navigate(request, "address")
 
@@ -111,7 +111,7 @@ class InProcessBrowser:
             self.new_tab()
 
     def goto(self, url: str) -> None:
-        self._navigate(_typed(url), "address")
+        self._navigate(Request(typed_url(url)), "address")
 
     def go_back(self) -> None:
         self._travel(-1, "there is no earlier page in this tab to go back to")
@@ -351,13 +351,6 @@ class InProcessBrowser:
     def _check_shown(self, element: HtmlElement) -> None:
         self._check(element)
         check_shown(element)
-
-
-def _typed(url: str) -> Request:
-    try:
-        return Request(typed_url(url))
-    except ValueError:
-        raise ActionError(f'"{url}" is no address that can be opened') from None
 
 
 def _loaded(url: str, html: bytes) -> HistoryEntry:

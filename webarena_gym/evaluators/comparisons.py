@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
     """`read` makes sense of the references, or raises EvaluationError; `decide` holds a text against them."""
 
     read: Callable[[Any, str], Any]
-    decide: Callable[[Any, Said], Finding]
+    decide: Callable[[Clean, Any, Said], Finding]
 
 
 def strip_quotes(text: str) -> str:
@@ -104,18 +104,18 @@ def read_texts_without_choices(value: Any, where: str) -> list[str]:
 
 def read_bounds(value: Any, where: str) -> list[list[tuple[str, float]]]:
     """Return bounds such as "> 3" or "== 5 |OR| == 7" as operators and numbers; a range is two bounds."""
-    return [[_read_bound(choice, where) for choice in text.split(OR)] for text in as_texts(value, where)]
 
+    def read(text: str) -> tuple[str, float]:
+        operator = next((operator for operator in _OPERATORS if operator in text), "")
+        try:
+            before, number = text.split(operator) if operator else ("?", text)
+            if before.strip():
+                raise ValueError(text)  # noqa: TRY301 - one message for whatever is wrong
+            return operator, float(number)
+        except ValueError as error:
+            raise EvaluationError(f"{where} is {text!r}; expected a bound such as '>= 3'") from error
 
-def _read_bound(text: str, where: str) -> tuple[str, float]:
-    operator = next((operator for operator in _OPERATORS if operator in text), "")
-    try:
-        before, number = text.split(operator) if operator else ("?", text)
-        if before.strip():
-            raise ValueError(text)  # noqa: TRY301 - one message for whatever is wrong
-        return operator, float(number)
-    except ValueError as error:
-        raise EvaluationError(f"{where} is {text!r}; expected a bound such as '>= 3'") from error
+    return [[read(choice) for choice in text.split(OR)] for text in as_texts(value, where)]
 
 
 # Deciding.
@@ -168,7 +168,7 @@ def be_one_of(clean: Clean, choices: list[str], said: Said) -> Finding:
     return any(clean(choice) in said.text for choice in choices), "part of the text"
 
 
-def lie_within(bounds: list[list[tuple[str, float]]], said: Said) -> Finding:
+def lie_within(_: Clean, bounds: list[list[tuple[str, float]]], said: Said) -> Finding:
     """Return True if the text is a whole number within all bounds; "<" and ">" let the bound itself pass, as in the public code."""
     try:
         number = int(said.text.strip().replace(",", ""))

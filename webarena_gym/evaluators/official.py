@@ -169,52 +169,38 @@ class Rules(NamedTuple):
     lambdas: bool
 
 
-def _webarena() -> Rules:
-    clean = comparisons.strip_blanks_and_quotes
-    exact = Comparison(comparisons.read_text, partial(comparisons.equal, clean))
-    return Rules(
-        clean=clean,
-        answers={
-            "exact_match": exact,
-            "must_include": Comparison(as_texts, partial(comparisons.include_any_part, clean)),
-            "fuzzy_match": Comparison(comparisons.read_meanings, partial(comparisons.mean_each, clean)),
-        },
-        contents={
-            "exact_match": exact,
-            "must_include": Comparison(as_texts, partial(comparisons.include_any_part_with_choices, clean)),
-        },
-        url_rules={CONTAINED: contains_path_and_query},
-        default_url_rule=CONTAINED,
-        decode=html.unescape,
-        lambdas=False,
-    )
-
-
-def _lite() -> Rules:
-    """The rules that VisualAgentBench and WebAgent-R1 share."""
-    clean = comparisons.strip_quotes
-    shared = {
-        "exact_match": Comparison(comparisons.read_text, partial(comparisons.equal, clean)),
-        "must_include": Comparison(as_texts, partial(comparisons.include_tokens, clean)),
-        "must_exclude": Comparison(comparisons.read_texts_without_choices, partial(comparisons.exclude_tokens, clean)),
-        "required_values": Comparison(comparisons.read_bounds, comparisons.lie_within),
-    }
-    answers = {
-        "one_of": Comparison(as_texts, partial(comparisons.be_one_of, clean)),
-        "fuzzy_match": Comparison(comparisons.read_meanings, partial(comparisons.mean_all, clean)),
-    }
-    return Rules(
-        clean=clean,
-        answers=shared | answers,
-        contents=shared | {"fuzzy_match": Comparison(as_texts, partial(comparisons.mean_all, clean))},
-        url_rules={EXACT: is_exact, CONTAINED: contains},
-        default_url_rule=EXACT,
-        decode=str,
-        lambdas=True,
-    )
-
-
-SETS: Mapping[str, Rules] = {"webarena": _webarena(), "vab": _lite(), "r1": _lite()}
+_EXACT_TEXT = Comparison(comparisons.read_text, comparisons.equal)
+_MEANT = comparisons.read_meanings
+_LITE = {
+    "exact_match": _EXACT_TEXT,
+    "must_include": Comparison(as_texts, comparisons.include_tokens),
+    "must_exclude": Comparison(comparisons.read_texts_without_choices, comparisons.exclude_tokens),
+    "required_values": Comparison(comparisons.read_bounds, comparisons.lie_within),
+}
+_WEBARENA = Rules(
+    clean=comparisons.strip_blanks_and_quotes,
+    answers={
+        "exact_match": _EXACT_TEXT,
+        "must_include": Comparison(as_texts, comparisons.include_any_part),
+        "fuzzy_match": Comparison(_MEANT, comparisons.mean_each),
+    },
+    contents={"exact_match": _EXACT_TEXT, "must_include": Comparison(as_texts, comparisons.include_any_part_with_choices)},
+    url_rules={CONTAINED: contains_path_and_query},
+    default_url_rule=CONTAINED,
+    decode=html.unescape,
+    lambdas=False,
+)
+_VAB = Rules(
+    clean=comparisons.strip_quotes,
+    answers=_LITE
+    | {"one_of": Comparison(as_texts, comparisons.be_one_of), "fuzzy_match": Comparison(_MEANT, comparisons.mean_all)},
+    contents=_LITE | {"fuzzy_match": Comparison(as_texts, comparisons.mean_all)},
+    url_rules={EXACT: is_exact, CONTAINED: contains},
+    default_url_rule=EXACT,
+    decode=str,
+    lambdas=True,
+)
+SETS: Mapping[str, Rules] = {"webarena": _WEBARENA, "vab": _VAB, "r1": _VAB}
 
 
 def readers(read: Callable[[Rules, Mapping[str, Any]], list[Check]]) -> dict[str, Reader]:
@@ -233,7 +219,7 @@ def answer_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
         name: str, comparison: Comparison, wanted: Any, intent: str, outcome: Outcome, judge: Judge | None
     ) -> list[Verdict]:
         answer = rules.clean(outcome.answer)
-        return [_verdict(f"string_match/{name}", comparison, wanted, Said(answer, intent, note, judge))]
+        return [_verdict(rules, f"string_match/{name}", comparison, wanted, Said(answer, intent, note, judge))]
 
     return [partial(check, *_comparison(rules.answers, name, value, "string_match")) for name, value in references.items()]
 
@@ -244,8 +230,8 @@ def _comparison(known: Mapping[str, Comparison], name: str, value: Any, where: s
     return name, known[name], known[name].read(value, f"{name} of {where}")
 
 
-def _verdict(check: str, comparison: Comparison, wanted: Any, said: Said, place: str = "") -> Verdict:
-    passed, by = comparison.decide(wanted, said)
+def _verdict(rules: Rules, check: str, comparison: Comparison, wanted: Any, said: Said, place: str = "") -> Verdict:
+    passed, by = comparison.decide(rules.clean, wanted, said)
     expected = wanted if isinstance(wanted, str | list) else repr(wanted)
     return Verdict(check, passed, "", by, expected, said.text[:200], place)
 
@@ -292,7 +278,7 @@ def _content_check(rules: Rules, target: Mapping[str, Any]) -> Check:
         text, place = locate(view, outcome), view.page.url
         if text is None:
             return Verdict("program_html", False, "the locator found nothing", "locator", place=place)
-        return _verdict(f"program_html/{name}", comparison, wanted, Said(rules.decode(text), intent, "", judge), place)
+        return _verdict(rules, f"program_html/{name}", comparison, wanted, Said(rules.decode(text), intent, "", judge), place)
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         url, is_computed = address(outcome)

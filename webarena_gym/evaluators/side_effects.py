@@ -26,9 +26,9 @@ class Difference(NamedTuple):
 def compare(done: Iterable[Change], needed: Iterable[Change]) -> Difference:
     """Hold the changes of an episode against those of a reference solution."""
     done, needed = list(done), list(needed)
-    beyond = _less(_kept(done), _kept(needed))
-    missing = _less(_kept(needed), _kept(done))
-    more, fewer = _unpaired(_added(done), _added(needed))
+    kept, wanted = ([change for change in changes if change.before is not None] for changes in (done, needed))
+    beyond, missing = _less(kept, wanted), _less(wanted, kept)
+    more, fewer = _unpaired(*([change for change in changes if change.before is None] for changes in (done, needed)))
     return _reconciled(Difference(beyond + more, missing + fewer))
 
 
@@ -46,14 +46,6 @@ def verdict(difference: Difference, *, is_forbidden: bool) -> Verdict:
 def unknown(why: str) -> Verdict:
     """Return what the check says where nobody knows what the task needs to change."""
     return Verdict(CHECK, True, why, "nothing")
-
-
-def _kept(changes: Iterable[Change]) -> list[Change]:
-    return [change for change in changes if change.before is not None]
-
-
-def _added(changes: Iterable[Change]) -> list[Change]:
-    return [change for change in changes if change.before is None]
 
 
 def _less(changes: Iterable[Change], others: Iterable[Change]) -> list[Change]:

@@ -32,21 +32,6 @@ from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
 
 
-def typed_address(url: str) -> str:
-    """Return the address that is meant by what was typed. Raises ActionError when there is none."""
-    try:
-        return typed_url(url)
-    except ValueError:
-        raise ActionError(f'"{url}" is no address that can be opened') from None
-
-
-def typed_text(element: HtmlElement, text: str) -> str:
-    """Return what an element holds after a text was typed into it. Raises ActionError for what takes no such text."""
-    if element.get("contenteditable") in ("", "true") or element.get("role") in ("textbox", "combobox", "searchbox"):
-        return text
-    return entered_text(element, text)
-
-
 class View(NamedTuple):
     """A page as it was read, where its elements are found, and whether scripts may have changed it since."""
 
@@ -136,7 +121,7 @@ class ChromiumBrowser:
         return self._look().page
 
     def goto(self, url: str) -> None:
-        address = typed_address(url)
+        address = typed_url(url)
         self._do(lambda tab: self._context.navigate(tab, address))
 
     def click(self, element: HtmlElement) -> None:
@@ -171,7 +156,12 @@ class ChromiumBrowser:
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_shown(element)
         scripted = self._tab.is_scripted
-        entered = typed_text(element, text)
+        takes_all = element.get("contenteditable") in ("", "true") or element.get("role") in (
+            "textbox",
+            "combobox",
+            "searchbox",
+        )
+        entered = text if takes_all else entered_text(element, text)
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
@@ -225,7 +215,7 @@ class ChromiumBrowser:
 
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
-        address = typed_address(url)
+        address = typed_url(url)
         self._seen = None
         self._run(self._context.new_tab(address))
 

@@ -204,7 +204,7 @@ class Context:
             ignore_https_errors=False,
         )
         self._network_process = await self._driver.network_process()
-        self._context.on("page", self._on_page)
+        self._context.on("page", lambda page: self._popups.append(page))  # noqa: PLW0108 - the list is replaced
         if self._records:
             self._context.on("requestfailed", self._on_failed)
 
@@ -234,9 +234,6 @@ class Context:
         """Return whether an address leads to a site, or to a real server that may be reached."""
         host = urlsplit(url).netloc
         return host in self._sites or (self._gate is not None and self._gate.is_allowed(host))
-
-    def _on_page(self, page: Any) -> None:
-        self._popups.append(page)
 
     async def _end(self) -> None:
         context, self._context = self._context, None

@@ -140,7 +140,7 @@ class Driver:
                 "or name one in WEBARENA_GYM_CHROMIUM"
             )
         proxy = f"--proxy-server=http://127.0.0.1:{self._nowhere.getsockname()[1]}"
-        arguments = [*ARGUMENTS, *_CLOSED, proxy, *(["--no-sandbox"] if _is_root() else [])]
+        arguments = [*ARGUMENTS, *_CLOSED, proxy, *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])]
         try:
             return await self._playwright.chromium.launch(executable_path=path, headless=self._headless, args=arguments)
         except PlaywrightError as error:
@@ -204,7 +204,3 @@ class _Shared:
 
 SHARED = _Shared()
 atexit.register(SHARED.close)
-
-
-def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0

@@ -44,12 +44,16 @@ def is_document(headers: Mapping[str, str]) -> bool:
 
 
 async def pass_on(
-    method: str, url: str, headers: Mapping[str, str], body: bytes, *, whole: bool = False
+    method: str, url: str, headers: Mapping[str, str], body: bytes, traffic: Traffic | None = None
 ) -> HttpResponse | Stream:
     """Send a plain request to a real server and return its answer. Raises OSError when there is none.
 
-    Pages, and what has a length, are returned as a whole; with `whole`, all but events.
+    Pages, and what has a length, are returned as a whole; with a record of `traffic`, all but events, and then neither compressed
+    nor "not modified".
     """
+    if traffic is not None:
+        exchange = traffic.ask(method, url, headers, body)
+        headers = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
     parts = _exchange(method, url, headers, body)
     head = await anext(parts)
     assert isinstance(head, h11.Response)
@@ -57,20 +61,13 @@ async def pass_on(
     kind = next((value for name, value in kept if name.lower() == "content-type"), "")
     is_open = head.status_code == 200 and not is_document(headers) and all(name.lower() != "content-length" for name, _ in kept)
     kept = [(name, value) for name, value in kept if name.lower() not in HOP_BY_HOP | {"content-length"}]
-    if is_open and (kind.startswith(_EVENTS) or not whole):
-        return Stream(head.status_code, kept, _contents(parts))
-    content = [part async for part in _contents(parts)]
-    return HttpResponse(head.status_code, kept, b"".join(content))
-
-
-async def pass_on_record(
-    traffic: Traffic, method: str, url: str, headers: Mapping[str, str], body: bytes
-) -> HttpResponse | Stream:
-    """Do what `pass_on` does, and keep a record, for which answers must be whole: neither compressed nor "not modified"."""
-    exchange = traffic.ask(method, url, headers, body)
-    plain = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
-    answer = await pass_on(method, url, plain, body, whole=True)
-    traffic.answer(exchange, answer.status, answer.headers, answer.body if isinstance(answer, HttpResponse) else b"")
+    answer: HttpResponse | Stream
+    if is_open and (kind.startswith(_EVENTS) or traffic is None):
+        answer = Stream(head.status_code, kept, _contents(parts))
+    else:
+        answer = HttpResponse(head.status_code, kept, b"".join([part async for part in _contents(parts)]))
+    if traffic is not None:
+        traffic.answer(exchange, answer.status, kept, answer.body if isinstance(answer, HttpResponse) else b"")
     return answer
 
 
@@ -229,7 +226,8 @@ class Gate:
             if isinstance(answer, Stream):
                 await self._flow(answer, connection, writer)
                 return
-            writer.write(_head(connection, answer))
+            head = [*_encoded(answer.headers), (b"Content-Length", str(len(answer.body)).encode())]
+            writer.write(connection.send(h11.Response(status_code=answer.status, headers=head)) or b"")
             writer.write(connection.send(h11.Data(data=answer.body if method != "HEAD" else b"")) or b"")
             writer.write(connection.send(h11.EndOfMessage()) or b"")
             await writer.drain()
@@ -267,9 +265,7 @@ class Gate:
 
     async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse | Stream:
         try:
-            if self.traffic is None:
-                return await pass_on(method, url, headers, body)
-            return await pass_on_record(self.traffic, method, url, headers, body)
+            return await pass_on(method, url, headers, body, self.traffic)
         except (OSError, h11.RemoteProtocolError) as error:
             if not is_document(headers):  # a page may do without one of its parts
                 raise
@@ -296,11 +292,6 @@ class Gate:
             return
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
-
-
-def _head(connection: h11.Connection, answer: HttpResponse) -> bytes:
-    headers = [*_encoded(answer.headers), (b"Content-Length", str(len(answer.body)).encode())]
-    return connection.send(h11.Response(status_code=answer.status, headers=headers)) or b""
 
 
 def _encoded(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

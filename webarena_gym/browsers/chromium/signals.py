@@ -12,39 +12,22 @@ _POLLED = 20  # requests for the same, after one action: what is asked for so of
 
 
 class Signals:
-    """The state of one page, as far as events tell it.
-
-    Attributes:
-        notices: what the user of the page should know.
-        failed_url: the address that could not be shown, when an error stands in its place.
-        failure: what Chromium said of the last navigation that failed.
-        missed_url: the address that it led to.
-        is_doubtful: whether a request has failed since this was last set to False.
-        crashed: set when the page's process has died.
-        is_opening: whether the page has asked for a new tab, which is not there yet.
-        has_moved: whether there was another document since this was last set to False.
-        turned: set when another document is shown, or another place of it.
-        stopped: cleared from when a navigation begins until its page is there with all its parts.
-        arrived: cleared from when a navigation begins until its document is there.
-        requests: what was asked for and is not answered, once `listen` was called, but for what is asked for without end.
-
-    """
+    """The state of one page, as far as events tell it."""
 
     def __init__(self, page: Any) -> None:
-        self.notices: list[str] = []
-        self.failed_url = ""
-        self.failure = ""
-        self.missed_url = ""
-        self.is_doubtful = False
-        self.crashed = asyncio.Event()
-        self.is_opening = False
-        self.has_moved = False
-        self.turned = asyncio.Event()
-        self.stopped = asyncio.Event()
-        self.stopped.set()
-        self.arrived = asyncio.Event()
-        self.arrived.set()
-        self.requests: set[Any] = set()
+        self.notices: list[str] = []  # for the user of the page
+        self.failed_url = ""  # the address that could not be shown, when an error stands in its place
+        self.failure = ""  # Chromium's word for the last navigation that failed
+        self.missed_url = ""  # to which that led
+        self.is_doubtful = False  # set when a request fails
+        self.crashed = asyncio.Event()  # set when the page's process has died
+        self.is_opening = False  # whether the page has asked for a new tab, which is not there yet
+        self.has_moved = False  # set when another document is shown
+        self.turned = asyncio.Event()  # set when another document is shown, or another place of it
+        self.stopped = asyncio.Event()  # cleared from when a navigation begins until its page is there with all its parts
+        self.arrived = asyncio.Event()  # cleared from when a navigation begins until its document is there
+        self.stop()
+        self.requests: set[Any] = set()  # not answered, once `listen` was called, but for what is asked for without end
         self._asked: Counter[str] = Counter()  # how often, since things settled last
         self._endless: set[str] = set()  # what the document waits for, or asks for, all the time
         self._is_listening = False
@@ -57,16 +40,7 @@ class Signals:
 
         `listens` says whether requests are heard of from now on too, or only when `listen` is called.
         """
-        signals = cls(page)
-        signals._connect(session)
-        if listens:
-            signals.listen()
-        tree = (await session.send("Page.getFrameTree"))["frameTree"]
-        signals._frame = tree["frame"]["id"]
-        await session.send("Page.enable")
-        return signals
-
-    def _connect(self, session: Any) -> None:
+        self = cls(page)
         for event, listener in {
             "Page.frameStartedLoading": self._on_started,
             "Page.frameRequestedNavigation": self._on_started,
@@ -77,12 +51,21 @@ class Signals:
             "Page.windowOpen": self._on_opening,
         }.items():
             session.on(event, listener)
-        self._page.on("dialog", self._on_dialog)
-        self._page.on("crash", self._on_crash)
-        self._page.on("close", lambda _: self.stop())
-        self._page.on("filechooser", self._on_filechooser)
-        self._page.on("download", self._on_download)
-        self._page.on("requestfailed", self._on_failed)
+        for event, hear in {
+            "dialog": self._on_dialog,
+            "crash": self._on_crash,
+            "close": lambda _: self.stop(),
+            "filechooser": lambda _: self.notices.append("A file chooser was opened and closed: no files here."),
+            "download": self._on_download,
+            "requestfailed": self._on_failed,
+        }.items():
+            page.on(event, hear)
+        if listens:
+            self.listen()
+        tree = (await session.send("Page.getFrameTree"))["frameTree"]
+        self._frame = tree["frame"]["id"]
+        await session.send("Page.enable")
+        return self
 
     def listen(self) -> None:
         """Hear of requests too, from now on; each costs time."""
@@ -140,9 +123,6 @@ class Signals:
         self.notices.append(f"{dialog.type.title()} dialog, answered with {answer}: {dialog.message}")
         with suppress(PlaywrightError):
             await dialog.accept(held)
-
-    def _on_filechooser(self, _: Any) -> None:
-        self.notices.append("A file chooser was opened and closed: no files here.")
 
     async def _on_download(self, download: Any) -> None:
         self.notices.append(f"Download not kept: {download.suggested_filename}")

@@ -26,15 +26,8 @@ the document may still be loading: then its style sheets are waited for, and whe
 all that is said of it; and whether the tab has just turned to the document or to a place of it."""
 
 
-def _parser() -> etree.XMLParser:
-    parser = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
-    parser.set_element_class_lookup(HtmlElementClassLookup())
-    return parser
-
-
-_PARSER = _parser()
-
-
+_PARSER = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
+_PARSER.set_element_class_lookup(HtmlElementClassLookup())
 NodeLocation = tuple[Any, int]
 """The location of an element: its frame, and its index among the elements that the frame keeps."""
 

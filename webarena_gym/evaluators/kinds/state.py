@@ -63,17 +63,13 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     return [_check(check) for check in evaluation.get("state") or ()]
 
 
-def _reading_only(action: int, *_: Any) -> int:
-    """Let SQLite read and nothing else, so that no task file can write, attach or export anything."""
-    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
-
-
 @contextmanager
 def _bounded(database: sqlite3.Connection) -> Iterator[None]:
     """Bound what queries do: they read, take a number of steps, make no long values, and end with an error if they go on for long."""
     steps = count(_STEPS_AT_A_TIME, _STEPS_AT_A_TIME)
     longest = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
-    database.set_authorizer(_reading_only)
+    # So that no task file can write, attach or export anything.
+    database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
     database.set_progress_handler(lambda: next(steps) > MOST_STEPS, _STEPS_AT_A_TIME)
     timer = Timer(_LONGEST_S, database.interrupt)
     timer.daemon = True
