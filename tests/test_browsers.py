@@ -8,8 +8,8 @@ import pytest
 from tests import needs
 from tests.browser_site import HOME, OTHER, make_network
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.browsers.forms import expect_effect, picked_by_key
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.browsers.keys import expect_effect, picked_by_key
 from webarena_gym.errors import ActionError, BrowserError
 
 pytestmark = pytest.mark.usefixtures("one_chromium")

@@ -7,8 +7,7 @@ import pytest
 from tests.pages import page
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import RULES, Outcome, View, check, evaluate, no_scripts, official
-from webarena_gym.evaluators.comparisons import tokens
-from webarena_gym.evaluators.official import parse_call
+from webarena_gym.evaluators.official import parse_call, tokens
 from webarena_gym.tasks.task import parse_task
 
 ALL = ("webarena", "vab", "r1")

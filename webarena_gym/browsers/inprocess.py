@@ -14,17 +14,21 @@ from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab
 from webarena_gym.browsers.forms import (
     check_enabled,
     check_form,
+    check_key,
     check_shown,
     chosen_options,
     control_value,
     default_button,
     describe,
     entered_text,
+    expect_effect,
     find_option,
     focusable_near,
     form_request,
     is_forgotten,
+    picked_by_key,
     usable_target,
+    written_by,
 )
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
@@ -40,7 +44,6 @@ from webarena_gym.browsers.http import (
     typed_url,
     without_fragment,
 )
-from webarena_gym.browsers.keys import check_key, expect_effect, picked_by_key, written_by
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Tab, Traffic

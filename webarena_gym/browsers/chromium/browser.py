@@ -15,17 +15,20 @@ from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocatio
 from webarena_gym.browsers.forms import (
     check_enabled,
     check_form,
+    check_key,
     check_shown,
     chosen_options,
     default_button,
     describe,
     entered_text,
+    expect_effect,
     find_option,
     focusable_near,
+    picked_by_key,
     usable_target,
+    written_by,
 )
 from webarena_gym.browsers.http import typed_url
-from webarena_gym.browsers.keys import check_key, expect_effect, picked_by_key, written_by
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Traffic
