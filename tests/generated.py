@@ -57,6 +57,13 @@ def none(db, query, *values):
     assert [tuple(row) for row in db.execute(query, values).fetchmany(3)] == []
 
 
+def assert_sound(db):
+    """Assert that keys lead somewhere, and that texts are of plain letters, with no gap left open."""
+    none(db, "PRAGMA foreign_key_check")
+    for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'session'"):
+        assert all(str(cell).isascii() and "{" not in str(cell) for row in db.execute(f"SELECT * FROM {table}") for cell in row)
+
+
 def assert_nothing_shared(site, seeds, query):
     """Assert that no two worlds have a value of a query's first column in common."""
     seen = {}

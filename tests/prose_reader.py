@@ -4,7 +4,7 @@ import re
 from functools import cache
 from itertools import product
 
-from webarena_gym.sites.prose.grammar import Choice, pool
+from webarena_gym.sites.prose.grammar import pool
 from webarena_gym.sites.prose.things import Thing
 
 MARK = "§"
@@ -14,10 +14,9 @@ def expansions(parts):
     """Yield every text of the parts of a phrasing, with its slots as `{name}`."""
     ways = []
     for part in parts:
-        if isinstance(part, Choice):
-            ways.append([text for option in part.options for text in expansions(option)])
-        else:
-            ways.append([part if isinstance(part, str) else f"{{{part.name}}}"])
+        ways.append(
+            [part.replace("{a ", "{")] if isinstance(part, str) else [text for each in part for text in expansions(each)]
+        )
     return map("".join, product(*ways))
 
 

@@ -25,24 +25,27 @@ CREATE TRIGGER note_changed AFTER UPDATE OF text ON note BEGIN
 END;
 CREATE TRIGGER note_removed AFTER DELETE ON note BEGIN DELETE FROM note_text WHERE rowid = old.note_id; END;
 """
-TABLES = ("note", "vote", "loose", "named", "note_text", "sqlite_sequence")
+TABLES = {
+    "note": "note_id",
+    "vote": "note_id, person",
+    "loose": "rowid",
+    "named": "name",
+    "note_text": "rowid",
+    "sqlite_sequence": "name",
+}
 WRITES = (
     "INSERT INTO note (text, title) VALUES ('{a} new', 't{a}{b}{c}')",
     "INSERT OR REPLACE INTO note (note_id, text, title) VALUES ({a}, 'again', 't{b}')",
     "INSERT OR REPLACE INTO note (text, title) VALUES ('takes a title', 't{b}')",
     "UPDATE note SET text = text || ' {c}' WHERE note_id % 7 = {b} % 7",
     "UPDATE OR IGNORE loose SET rowid = rowid + 5000 WHERE rowid = {b} % 60",
-    "UPDATE OR IGNORE note SET title = NULL WHERE note_id = {b}",
-    "DELETE FROM note WHERE note_id = {a}",
-    "INSERT OR IGNORE INTO vote VALUES ({a}, 'p{b}')",
-    "DELETE FROM vote WHERE note_id = {b}",
-    "INSERT INTO loose VALUES ('{a}', {b}.25)",
-    "UPDATE loose SET amount = NULL, text = x'00ff' WHERE rowid = {c}",
+    "UPDATE OR IGNORE note SET title = NULL WHERE note_id = {b}", "DELETE FROM note WHERE note_id = {a}",
+    "INSERT OR IGNORE INTO vote VALUES ({a}, 'p{b}')", "DELETE FROM vote WHERE note_id = {b}",
+    "INSERT INTO loose VALUES ('{a}', {b}.25)", "UPDATE loose SET amount = NULL, text = x'00ff' WHERE rowid = {c}",
     "DELETE FROM loose WHERE rowid % 5 = {c} % 5",
     "INSERT INTO named VALUES ('n{a}{b}', x'{a:02x}{b:02x}') ON CONFLICT DO UPDATE SET data = x'ee'",
-    "UPDATE named SET name = name || '!' WHERE name LIKE 'n{a}%'",
-    "SELECT * FROM popular",
-)
+    "UPDATE named SET name = name || '!' WHERE name LIKE 'n{a}%'", "SELECT * FROM popular",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -63,25 +66,14 @@ def file(tmp_path):
 
 
 def content(overlay):
-    key = {
-        "note": "note_id",
-        "vote": "note_id, person",
-        "loose": "rowid",
-        "named": "name",
-        "note_text": "rowid",
-        "sqlite_sequence": "name",
-    }
-    return {
-        table: [tuple(row) for row in overlay.connection.execute(f"SELECT {key[table]}, * FROM {table} ORDER BY {key[table]}")]
-        for table in TABLES
-    }
+    ask = overlay.connection.execute
+    return {table: [*map(tuple, ask(f"SELECT {key}, * FROM {table} ORDER BY {key}"))] for table, key in TABLES.items()}
 
 
 def write(overlay, rng, count):
     for _ in range(count):
-        overlay.connection.execute(
-            rng.choice(WRITES).format(a=rng.randrange(1, 230), b=rng.randrange(1, 230), c=rng.randrange(1, 60))
-        )
+        numbers = {name: rng.randrange(1, most) for name, most in (("a", 230), ("b", 230), ("c", 60))}
+        overlay.connection.execute(rng.choice(WRITES).format(**numbers))
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -111,25 +103,14 @@ def test_whatever_was_written_comes_back_from_a_snapshot_and_goes_with_a_reset(f
         overlay.close()
 
 
-def test_a_commit_is_refused_and_costs_nothing(file):
+def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory(file):
     overlay = Overlay(file)
-    overlay.connection.execute("INSERT INTO loose VALUES ('kept', 1)")
-    for act in (
-        overlay.connection.commit,
-        lambda: overlay.connection.execute("END"),
-        lambda: overlay.connection.executescript(""),
-    ):
+    first, connection = content(overlay), overlay.connection
+    connection.execute("INSERT INTO loose VALUES ('kept', 1)")
+    for act in (connection.commit, lambda: connection.execute("END"), lambda: connection.executescript("")):
         with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
             act()
-    assert overlay.connection.execute("SELECT count(*) FROM loose WHERE text = 'kept'").fetchone()[0] == 1
-    overlay.reset()
-    assert overlay.connection.execute("SELECT count(*) FROM loose WHERE text = 'kept'").fetchone()[0] == 0
-    overlay.close()
-
-
-def test_nobody_leaves_the_transaction_in_which_writes_stay_in_memory(file):
-    overlay = Overlay(file)
-    first = content(overlay)
+    assert connection.execute("SELECT count(*) FROM loose WHERE text = 'kept'").fetchone()[0] == 1
     for _ in range(3):
         overlay.connection.execute("DELETE FROM note")
         overlay.reset()

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 from tests.prose_reader import expansions, read_opinions, read_outcomes, says
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose import grammar, issues, reviews, things, threads
-from webarena_gym.sites.prose import grammar as pools
 from webarena_gym.sites.prose.grammar import written
 from webarena_gym.sites.prose.things import WORKS
 
@@ -17,7 +17,7 @@ FILES = ("aspects", "reviews", "threads", "issues")
 HALVES = pytest.mark.parametrize("is_held_out", [False, True], ids=["training", "held-out"])
 USERS = [f"user_{number}" for number in range(60)]
 NOUNS = [noun for noun, kind in things.kinds().items() if kind.group not in set(WORKS.values())]
-FORUMS = sorted({*pools.sections("cases"), *pools.sections("debates"), "Velim"} - {"general", "town"})
+FORUMS = sorted({*grammar.sections("cases"), *grammar.sections("debates"), "Velim"} - {"general", "town"})
 
 
 def drawn_reviews(count, is_held_out, register=None):
@@ -33,15 +33,8 @@ def drawn_reviews(count, is_held_out, register=None):
 def drawn_threads(count, is_held_out):
     dice = Dice(f"threads/{is_held_out}")
     for number in range(count):
-        thread = threads.draw_discussion(
-            dice,
-            FORUMS[number % len(FORUMS)],
-            USERS,
-            9,
-            works=["The Bako Letters"],
-            places=["Velim", "Okra"],
-            is_held_out=is_held_out,
-        )
+        known = {"works": ["The Bako Letters"], "places": ["Velim", "Okra"], "is_held_out": is_held_out}
+        thread = threads.draw_discussion(dice, FORUMS[number % len(FORUMS)], USERS, 9, **known)
         post = threads.compose_post(thread.post, dice, is_held_out=is_held_out)
         yield thread, post, [threads.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
 
@@ -55,11 +48,12 @@ def drawn_issues(count, is_held_out):
         yield bug, issues.compose_issue(bug, dice, is_held_out=is_held_out)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_phrasing_belongs_to_both_halves(name):
-    for section, lines in pools.sections(name).items():
+def test_both_halves_have_enough_to_say_and_no_phrasing_belongs_to_both():
+    for section, lines in (item for name in FILES for item in grammar.sections(name).items()):
+        assert len(lines) >= 4, section
+        assert len(set(lines) - {"{clause}"}) == len([line for line in lines if line != "{clause}"]), section
         halves = [
-            {text for line in pools.half(lines, is_held_out) for text in expansions(grammar.read(line).parts)}
+            {text for line in grammar.half(lines, is_held_out) for text in expansions(grammar.read(line).parts)}
             for is_held_out in (False, True)
         ]
         assert all(halves), section
@@ -68,7 +62,7 @@ def test_no_phrasing_belongs_to_both_halves(name):
 
 @HALVES
 def test_every_thing_can_be_praised_and_blamed_for_each_of_its_aspects(is_held_out):
-    known = pools.pool("aspects", is_held_out)
+    known = grammar.pool("aspects", is_held_out)
     for noun, kind in things.kinds().items():
         for family, side in product(kind.families, ("good", "bad")):
             slots = {**grammar.NUMBERS[kind.number], "pet": "the cat"}
@@ -76,46 +70,24 @@ def test_every_thing_can_be_praised_and_blamed_for_each_of_its_aspects(is_held_o
             assert family in things.names()
 
 
-def test_no_clause_is_said_for_and_against_a_thing():
+PRAISE = r"\b(wonderful|excellent|lovely|superb|brilliant|a joy|pleasant|outstanding)\b"
+BLAME = r"\b(terrible|awful|useless|hopeless|horrible|flimsy|unbearable|broke|painfully)\b"
+MATERIALS = {"steel", "tritan", "bamboo", "ceramic", "cotton", "linen", "leather", "aluminum", "copper", "oak", "walnut", "brass"}  # fmt: skip
+
+
+def test_no_clause_is_said_for_and_against_a_thing_has_a_writer_or_names_a_material():
     sides = {"good": set(), "bad": set()}
-    for section, lines in pools.sections("aspects").items():
+    for section, lines in grammar.sections("aspects").items():
         sides[section.rpartition(" ")[2]].update(text for line in lines for text in expansions(grammar.read(line).parts))
     assert len(sides["good"]) > 700
     assert len(sides["bad"]) > 700
     assert sides["good"] & sides["bad"] == set()
-
-
-PRAISE = r"\b(wonderful|excellent|lovely|superb|brilliant|a joy|pleasant|outstanding)\b"
-BLAME = r"\b(terrible|awful|useless|hopeless|horrible|flimsy|unbearable|broke|painfully)\b"
-
-
-def test_clauses_have_no_writer_and_no_words_of_the_other_side():
-    for section, lines in pools.sections("aspects").items():
+    for section, lines in grammar.sections("aspects").items():
         for line in lines:
             assert not re.search(r"\b(I|my|me|mine|we|our|us)\b", line), line
             assert line[:1] != line[:1].upper() or not line[:1].isalpha(), line
             assert not re.search(PRAISE if section.endswith("bad") else BLAME, line), (section, line)
-
-
-MATERIALS = (
-    "steel",
-    "tritan",
-    "bamboo",
-    "ceramic",
-    "cotton",
-    "linen",
-    "leather",
-    "aluminum",
-    "copper",
-    "oak",
-    "walnut",
-    "brass",
-)
-
-
-def test_clauses_name_no_material():
-    lines = [line for lines in pools.sections("aspects").values() for line in lines]
-    assert [line for line in lines if set(re.findall(r"[a-z]+", line)) & set(MATERIALS)] == []
+            assert not set(re.findall(r"[a-z]+", line)) & MATERIALS, line
 
 
 @HALVES
@@ -126,7 +98,7 @@ def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out)
         thing = things.Thing(noun, attributes=(("Material", material),))
         for family, side in product(thing.families.values(), ("good", "bad")):
             known = {**thing.slots, "pet": "the cat"}
-            suiting = [line for line in pools.pool("aspects", is_held_out)[f"{family} {side}"] if line.suits(known)]
+            suiting = [line for line in grammar.pool("aspects", is_held_out)[f"{family} {side}"] if line.suits(known)]
             assert suiting, (noun, family, side)
             if family.startswith(("durable", "size", "sturdy", "smell", "taste", "cleaning")):
                 assert [line.text for line in suiting if re.search(never, line.text)] == []
@@ -142,9 +114,6 @@ def test_things_that_nobody_put_into_a_group_have_what_suits_anything():
     assert dict(things.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
     with pytest.raises(ValueError, match="'speed'"):
         things.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
-
-
-def test_what_comes_whole_has_no_setup():
     shelf = things.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
     assert {"setup", "instruction"} & set(shelf.families) == set()
     assert {"setup", "instruction"} <= set(things.Thing("Bookshelf").families)
@@ -177,26 +146,23 @@ SAYS = {
 """The slots that every phrasing of a section must have: without them a fact would be lost."""
 
 
-@pytest.mark.parametrize(("name", "section"), [(name, section) for name, known in SAYS.items() for section in known])
-def test_every_phrasing_says_its_facts(name, section):
-    for line in pools.sections(name)[section]:
-        slots = re.findall(r"\{(?:a )?(\w+)\}", line.replace("{Clause}", "{clause}"))
-        for fact in SAYS[name][section].split():
-            assert set(fact.split("|")) & set(slots), line
+@pytest.mark.parametrize("name", SAYS)
+def test_every_phrasing_says_its_facts(name):
+    for section, facts in SAYS[name].items():
+        for line in grammar.sections(name)[section]:
+            slots = re.findall(r"\{(?:a )?(\w+)\}", line.replace("{Clause}", "{clause}"))
+            assert all(set(fact.split("|")) & set(slots) for fact in facts.split()), line
 
 
-@pytest.mark.parametrize("text", ["a [b", "a b]", "a {b", "a | b", "{"])
-def test_a_broken_phrasing_is_refused(text):
-    with pytest.raises(ValueError, match="phrasing"):
-        grammar.read(text)
-
-
-def test_lines_outside_of_sections_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(pools, "DATA", tmp_path)
+def test_broken_phrasings_and_lines_outside_of_sections_are_refused(tmp_path, monkeypatch):
+    for text in ("a [b", "a b]", "a {b", "a | b", "{"):
+        with pytest.raises(ValueError, match="phrasing"):
+            grammar.read(text)
+    monkeypatch.setattr(grammar, "DATA", tmp_path)
     for text, words in (("a line\n", "expected a section"), ("[a]\nb\n[a]\n", "stands there twice")):
         (tmp_path / "made.txt").write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=words):
-            pools.sections("made")
+            grammar.sections("made")
 
 
 # The texts
@@ -214,26 +180,17 @@ def all_texts(is_held_out):
 
 
 @HALVES
-def test_texts_are_well_formed(is_held_out):
-    for is_careless, text in all_texts(is_held_out):
+def test_texts_are_well_formed_the_same_from_equal_dice_and_many(is_held_out):
+    texts = list(all_texts(is_held_out))
+    assert texts == list(all_texts(is_held_out))
+    assert len({part for _, text in texts for part in re.split(r"(?<=[.!?])\s+", text)}) > 2000  # of 900 texts or so
+    for is_careless, text in texts:
         assert text == text.strip() != ""
         assert not re.search(r"[{}\[\]|]|  | [,.;!?]|\.\.|,,|\b(an?) \1\b", text), text
         assert text.count('"') % 2 == 0, text
         assert not re.search(r"\b[aA] [aeio]\w+|\ban [bcdfgjklmnpqrstvwxz]", text.replace("a one", "")), text
         if not is_careless:
             assert not re.search(r'(^|[.!?] |\n)"?[a-z]', text), text
-
-
-@HALVES
-def test_equal_dice_give_equal_texts(is_held_out):
-    assert list(all_texts(is_held_out)) == list(all_texts(is_held_out))
-
-
-def test_a_world_has_many_sentences():
-    sentences = set()
-    for _, text in all_texts(False):
-        sentences.update(re.split(r"(?<=[.!?])\s+", text))
-    assert len(sentences) > 2000  # of 900 texts or so
 
 
 @HALVES
@@ -253,26 +210,14 @@ def test_a_reader_finds_the_opinions_and_what_became_of_the_thing(is_held_out):
 def test_other_facts_give_other_texts(is_held_out):
     thing = things.Thing("Water Bottle", "Bako")
     own = reviews.Opinion(aspect="leak", is_good=False)
-    variants = [
-        own,
-        replace(own, is_good=True),
-        replace(own, voice="ironic"),
-        replace(own, voice="quoted", who="my aunt"),
-        replace(own, voice="quoted", who="my aunt", agrees=False),
-        replace(own, voice="heard", who="my aunt"),
-        replace(own, strength="strong"),
-        replace(own, strength="mild"),
-        replace(own, compared_with="my old one"),
-        replace(own, is_retracted=True),
-    ]
+    heard = {"who": "my aunt"}
+    changes = ({}, {"is_good": True}, {"voice": "ironic"}, {"voice": "quoted", **heard}, {"voice": "quoted", **heard, "agrees": False},
+               {"voice": "heard", **heard}, {"strength": "strong"}, {"strength": "mild"}, {"compared_with": "my old one"},
+               {"is_retracted": True})  # fmt: skip
+    variants = [reviews.ReviewFacts(thing=thing, rating=2, opinions=(replace(own, **change),)) for change in changes]
     for number in range(40):
-        texts = [
-            reviews.compose_review(
-                reviews.ReviewFacts(thing=thing, rating=2, opinions=(opinion,)), Dice(str(number)), is_held_out=is_held_out
-            )
-            for opinion in variants
-        ]
-        assert len({text.body for text in texts}) == len(variants)
+        texts = [reviews.compose_review(facts, Dice(str(number)), is_held_out=is_held_out).body for facts in variants]
+        assert len(set(texts)) == len(variants)
 
 
 NEGATION = re.compile(r"\b(?:not|never|no|nothing|nobody|none|cannot)\b|n'?t\b", re.IGNORECASE)
@@ -288,16 +233,13 @@ def test_registers_keep_every_negation():
 
 
 def test_opinions_that_make_no_sense_are_refused():
-    with pytest.raises(ValueError, match="ironic"):
-        reviews.Opinion(aspect="leak", is_good=True, voice="ironic")
-    with pytest.raises(ValueError, match="who"):
-        reviews.Opinion(aspect="leak", is_good=True, voice="heard")
-    with pytest.raises(ValueError, match="retracted"):
-        reviews.Opinion(aspect="leak", is_good=True, strength="strong", is_retracted=True)
+    odd = {"ironic": {"voice": "ironic"}, "who": {"voice": "heard"}, "retracted": {"strength": "strong", "is_retracted": True}}
+    for words, values in odd.items():
+        with pytest.raises(ValueError, match=words):
+            reviews.Opinion(aspect="leak", is_good=True, **values)
+    zipper = reviews.Opinion(aspect="zipper", is_good=True)
     with pytest.raises(ValueError, match="no aspects of 'Water Bottle'"):
-        reviews.ReviewFacts(
-            thing=things.Thing("Water Bottle"), rating=3, opinions=(reviews.Opinion(aspect="zipper", is_good=True),)
-        )
+        reviews.ReviewFacts(thing=things.Thing("Water Bottle"), rating=3, opinions=(zipper,))
 
 
 def test_a_verdict_is_the_writers_own_and_last():
@@ -337,18 +279,11 @@ def test_threads_hold_together(is_held_out):
 
 
 @HALVES
-def test_titles_are_as_short_as_asked_for(is_held_out):
-    for thread, _, _ in drawn_threads(80, is_held_out):
-        titles = [
-            threads.compose_post(thread.post, Dice("short"), is_held_out=is_held_out, longest_title=longest).title
-            for longest in (60, 200)
-        ]
-        assert len(titles[0]) <= max(60, len(titles[1]))
-
-
-@HALVES
-def test_threads_say_their_facts(is_held_out):
+def test_threads_say_their_facts_and_titles_are_as_short_as_asked_for(is_held_out):
     for thread, post, comments in drawn_threads(80, is_held_out):
+        compose = partial(threads.compose_post, thread.post, is_held_out=is_held_out)
+        titles = [compose(Dice("short"), longest_title=longest).title for longest in (60, 200)]
+        assert len(titles[0]) <= max(60, len(titles[1]))
         assert thread.post.place in post.body
         if isinstance(thread.post, threads.Question):
             assert thread.post.problem.name.lower() in post.title.lower().replace("n't", " not") or "'" in post.title
@@ -388,9 +323,3 @@ def test_merge_requests_say_what_they_do_and_close(is_held_out):
         _, body = issues.compose_request(facts, dice, is_held_out=is_held_out)
         assert (wish.wish if about is wish else defect.fix).lower() in body.lower(), body
         assert (re.search(r"[Cc]loses:? #12", body) is not None) == bool(issue), body
-
-
-def test_both_halves_have_enough_to_say():
-    for section, lines in (item for name in FILES for item in pools.sections(name).items()):
-        assert len(lines) >= 4, section
-        assert len(set(lines) - {"{clause}"}) == len([line for line in lines if line != "{clause}"]), section

@@ -35,15 +35,12 @@ def with_text(task, label, change):
     return replace(task, solution=tuple(steps))
 
 
-def test_there_are_templates_of_every_kind(tasks):
+def test_there_are_templates_of_every_kind_with_a_tab_for_each_site(tasks):
     kinds = [set(task.eval_types) for task in tasks.values()]
     assert kinds.count({"string_match"}) >= 4
     assert kinds.count({"state"}) >= 5
     assert kinds.count({"url_match", "state"}) >= 4
     assert all(len(template.sites) > 1 for template in TEMPLATES.values())
-
-
-def test_every_task_opens_a_tab_for_each_of_its_sites(tasks):
     for task in tasks.values():
         assert task.start_url == tabs(*task.sites)
 
@@ -53,22 +50,19 @@ def test_the_reference_solution_earns_the_reward(env, tasks, name):
     assert replay(env, tasks[name]) == ""
 
 
-@pytest.mark.parametrize(
-    "name", ["films_readme", "films_of_time_readme", "prized_films_readme", "winners_readme", "discussed_readme", "newest_urls"]
-)
+READMES = ("films_readme", "films_of_time_readme", "prized_films_readme", "winners_readme", "discussed_readme", "newest_urls")
+
+
+@pytest.mark.parametrize("name", READMES)
 def test_a_file_must_hold_everything(env, tasks, name):
-    task = tasks[f"several.{name}"]
-    short = with_text(task, "File content", lambda text: text.rpartition("\n")[0] or "nothing")
+    short = with_text(tasks[f"several.{name}"], "File content", lambda text: text.rpartition("\n")[0] or "nothing")
     assert "not rewarded" in replay(env, short)
 
 
 def test_a_file_must_hold_nothing_else(env, tasks):
     task = tasks["several.films_readme"]
-    other = env.database("wikipedia").execute(
-        "SELECT title FROM article JOIN fact USING (article_id) WHERE label = 'Directed by' AND target != ? ORDER BY title",
-        (task.instantiation_dict["director"],),
-    )
-    title = other.fetchall()[0]["title"]
+    others = "SELECT title FROM article JOIN fact USING (article_id) WHERE label = 'Directed by' AND target != ? ORDER BY title"
+    title = env.database("wikipedia").execute(others, (task.instantiation_dict["director"],)).fetchall()[0]["title"]
     assert "not rewarded" in replay(env, with_text(task, "File content", lambda text: f"{text}\n- {title}"))
     spaced = with_text(task, "File content", lambda text: "# Films\n\n" + text.replace("\n", "\n\n"))
     assert replay(env, spaced) == ""

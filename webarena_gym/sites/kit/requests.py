@@ -8,22 +8,21 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
 from werkzeug.datastructures import ImmutableMultiDict
-from werkzeug.routing import MapAdapter
 from werkzeug.utils import redirect as redirect
 from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
 from webarena_gym.sites.country.seeding import COOKIE, ENDS, sign_in
-from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.database import Database, value
 from webarena_gym.sites.layout import Layout
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
@@ -40,18 +39,6 @@ Values = Mapping[str, object]
 """Parameters of an address: a value, a sequence of values, or nothing for "" and None."""
 
 
-class Route(NamedTuple):
-    """The rule that an address met, and the values in its path."""
-
-    adapter: MapAdapter
-    endpoint: tuple[str, str]
-    values: Mapping[str, Any]
-
-    def path(self, **spelling: str) -> str:
-        """Return the path as the rule spells it, with some of its values in another spelling."""
-        return self.adapter.build(self.endpoint, {name: spelling.get(name, value) for name, value in self.values.items()})
-
-
 class Request(BaseRequest):
     """A request, with the episode's database, layout, clock and session at hand."""
 
@@ -59,8 +46,8 @@ class Request(BaseRequest):
     parameter_storage_class = Parameters
     body = b""
     """Parameters of the body, unless it was too long."""
-    route: Route | None = None
-    """The way that the request took; None for one that was refused."""
+    path_of: Callable[[Mapping[str, str]], str] | None = None
+    """Builds the path as its rule spells it, with some of its values in another spelling; None for a request that was refused."""
 
     def __init__(self, environ: dict[str, Any], database: Database, layout: Layout, templates: jinja2.Environment) -> None:
         super().__init__(environ)
@@ -99,12 +86,12 @@ class Request(BaseRequest):
         return self._address(self._content | self._arrangement)
 
     def _address(self, values: Values) -> str:
-        if self.route is None or self.method != "GET":
+        if self.path_of is None or self.method != "GET":
             return ""
         query = urlencode(
             sorted((key, value) for key, value in values.items() if value not in (None, "", ())), doseq=True, errors="replace"
         )
-        path = self._stands_at or self.route.path(**self._spelling)
+        path = self._stands_at or self.path_of(self._spelling)
         return f"{self.host_url.rstrip('/')}{path}{'?' if query else ''}{query}"
 
     @property
@@ -115,8 +102,7 @@ class Request(BaseRequest):
     @cached_property
     def now(self) -> datetime:
         """The world's clock, which stands still during an episode."""
-        (value,) = self.db.execute("SELECT value FROM world WHERE key = 'now'").fetchone()
-        return datetime.fromisoformat(value)
+        return datetime.fromisoformat(value(self.db, "SELECT value FROM world WHERE key = 'now'"))
 
     @property
     def stamp(self) -> str:

@@ -19,7 +19,7 @@ from werkzeug.utils import send_from_directory
 
 from webarena_gym.sites.country.texts import FILTERS
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.requests import Request, Response, Route
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.layout import PLAIN, Layout
 
 
@@ -171,7 +171,9 @@ class Site:
         """Route one request to its view. Raises werkzeug's HTTPException."""
         adapter = self._rules.bind_to_environ(request.environ)
         endpoint, arguments = adapter.match()
-        request.route = Route(adapter, endpoint, arguments)
+        request.path_of = lambda spelling: adapter.build(
+            endpoint, {name: spelling.get(name, value) for name, value in arguments.items()}
+        )
         if request.method == "POST" and request.form.get("form_key") != request.form_key:
             raise BadRequest("Invalid Form Key. Please refresh the page.")
         if request.method == "POST" and request.ends_session(endpoint[1]):
@@ -236,6 +238,6 @@ class App:
         if error.code is None or error.code < 400:
             return Response.force_type(error.get_response(), request.environ)
         request.undo()
-        request.route = None
+        request.path_of = None
         html = request.render("error.html", code=error.code, name=error.name, description=error.description)
         return Response(html, status=error.code, content_type="text/html; charset=utf-8")

@@ -72,14 +72,6 @@ class Window(NamedTuple):
         )
 
 
-class Name(NamedTuple):
-    """Something to write on the map."""
-
-    text: str
-    point: Point
-    kind: str  # town | place
-
-
 def window_around(points: Sequence[Point], width: int = WIDTH, height: int = HEIGHT) -> Window:
     """Return the nearest window of a size that shows all points."""
     latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
@@ -95,13 +87,16 @@ def window_around(points: Sequence[Point], width: int = WIDTH, height: int = HEI
 def draw(
     roads: Roads,
     window: Window,
-    names: Iterable[Name],
+    names: Iterable[tuple[str, Point, str]],
     *,
     route: Sequence[Point] = (),
     marker: Point | None = None,
     layer: str = "standard",
 ) -> str:
-    """Return the picture of a window. Streets are left out where they would be too small to see."""
+    """Return the picture of a window with the `names` of towns and places (text, point, and "town" or "place").
+
+    Streets are left out where they would be too small to see.
+    """
     look = LOOKS[layer]
     (latitude, longitude), zoom, width, height = window
     letters = _Letters()
@@ -172,17 +167,17 @@ def _path(roads: Roads, window: Window, chain: list[Edge]) -> str:
     return "".join(parts)
 
 
-def _names(window: Window, names: Iterable[Name], look: Look, letters: _Letters) -> list[str]:
+def _names(window: Window, names: Iterable[tuple[str, Point, str]], look: Look, letters: _Letters) -> list[str]:
     parts = []
-    for name in [name for name in names if window.shows(name.point)][:MOST_NAMES]:
-        x, y = window.pixel(name.point)
-        size = 14 if name.kind == "town" else 11
-        if not letters.fit(x, y, name.text, size):
+    for text, point, kind in [name for name in names if window.shows(name[1])][:MOST_NAMES]:
+        x, y = window.pixel(point)
+        size = 14 if kind == "town" else 11
+        if not letters.fit(x, y, text, size):
             continue
-        weight = ' font-weight="700"' if name.kind == "town" else ""
+        weight = ' font-weight="700"' if kind == "town" else ""
         parts.append(
             f'<circle cx="{x}" cy="{y}" r="3" fill="{look.ink}"/><text x="{x + 5}" y="{y - 4}" font-size="{size}"{weight} '
-            f'fill="{look.ink}" stroke="{look.ground}" stroke-width="3" paint-order="stroke">{escape(name.text)}</text>'
+            f'fill="{look.ink}" stroke="{look.ground}" stroke-width="3" paint-order="stroke">{escape(text)}</text>'
         )
     return parts
 

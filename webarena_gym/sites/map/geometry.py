@@ -112,21 +112,14 @@ NUMBERS = 2400
 _ADDRESS = re.compile(r"#?(\d{1,6})\s+(.+)")
 
 
-class Address(NamedTuple):
-    """Parts of a typed address."""
-
-    number: int
-    street: str
-
-
-def read_address(text: str) -> Address | None:
+def read_address(text: str) -> tuple[int, str] | None:
     """Return the number and the street of a text such as '12 Oak Street', or None.
 
     >>> read_address("12 Oak Street"), read_address("Oak Street")
-    (Address(number=12, street='Oak Street'), None)
+    ((12, 'Oak Street'), None)
     """
     match = _ADDRESS.fullmatch(text.strip())
-    return Address(int(match[1]), match[2].strip()) if match else None
+    return (int(match[1]), match[2].strip()) if match else None
 
 
 def metres_of(number: int, length: int) -> int:

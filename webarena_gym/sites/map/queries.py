@@ -136,26 +136,22 @@ class Found(NamedTuple):
         return self.rank == _EXACT
 
 
-class Results(NamedTuple):
-    """Results of a search, and its subject in words, such as 'cafes near Old Museum'."""
+def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[Found]]:
+    """Return the subject of a search in words, such as "cafes near Old Museum", and what it finds.
 
-    title: str
-    found: Sequence[Found]
-
-
-def search(db: sqlite3.Connection, text: str) -> Results:
-    """Return what a text finds: things by name, or a kind of places by their distance, and where there is an index near misses."""
+    That is things by name, or a kind of places by their distance, and where there is an index near misses.
+    """
     text = " ".join(text[:LONGEST].split())
     found = find(db, text)
     if any(one.is_exact for one in found):
-        return Results(text, found)
+        return text, found
     category, area = category_of(text), _AREA.fullmatch(text)
     if category:
         rows = fetch(db, "SELECT * FROM places WHERE category = ? ORDER BY name", category)
-        return Results(PLURALS[category], [of_place(row) for row in rows])
+        return PLURALS[category], [of_place(row) for row in rows]
     centres = find(db, area[3]) if area else []
     if area is None or not centres:
-        return Results(text, [*found, *_alike(db, text, found)])
+        return text, [*found, *_alike(db, text, found)]
     is_inside = area[2].lower() in ("in", "within") and centres[0].table in ("town", "state")
     return _around(db, area[1], centres[0], is_inside=is_inside)
 
@@ -191,7 +187,7 @@ def _door(roads: Roads, one: Found) -> Point:
     return one.point if one.spot is None or one.table == "point" else roads.point(one.spot)
 
 
-def _around(db: sqlite3.Connection, wanted: str, centre: Found, *, is_inside: bool) -> Results:
+def _around(db: sqlite3.Connection, wanted: str, centre: Found, *, is_inside: bool) -> tuple[str, Sequence[Found]]:
     """Return the places that have the wanted kind, chain or words, by their distance from something."""
     category = category_of(wanted)
     if category:
@@ -203,7 +199,7 @@ def _around(db: sqlite3.Connection, wanted: str, centre: Found, *, is_inside: bo
         rows = [row for row in rows if centre.label == row[centre.table]]
     title = f"{PLURALS[category] if category else wanted} {'in' if is_inside else 'near'} {centre.label}"
     found = [of_place(row) for row in rows if row["label"] != centre.label]
-    return Results(title, by_distance(roads(db), found, centre))
+    return title, by_distance(roads(db), found, centre)
 
 
 def find(db: sqlite3.Connection, text: str) -> list[Found]:
@@ -318,11 +314,11 @@ def _streets(db: sqlite3.Connection, text: str) -> Iterable[Found]:
 
 def _addresses(db: sqlite3.Connection, text: str) -> Iterable[Found]:
     """Yield the addresses that a text such as '12 Oak Street, Townville' means; there may be such a street in many towns."""
-    typed = read_address(text)
-    if typed is None or not 1 <= typed.number <= NUMBERS:
+    number, typed = read_address(text) or (0, "")
+    if not 1 <= number <= NUMBERS:
         return
-    street = re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed.street, flags=re.IGNORECASE)
+    street = re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed, flags=re.IGNORECASE)
     where, words = _all_words("name || ' ' || address", street)
     for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
-        if typed.street.lower().startswith(row["name"].lower()):
-            yield of_street(db, row, typed.number)
+        if typed.lower().startswith(row["name"].lower()):
+            yield of_street(db, row, number)

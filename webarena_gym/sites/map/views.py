@@ -23,7 +23,7 @@ from webarena_gym.sites.kit.forms import (
 )
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map import queries
-from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM, WIDTH, Name, Window, draw, window_around
+from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM, WIDTH, Window, draw, window_around
 from webarena_gym.sites.map.geometry import NUMBERS, Point, read_coordinates
 from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, Found, category_of
 from webarena_gym.sites.map.routing import CAR, FOOT, MODES, MOST, directions, line
@@ -95,7 +95,7 @@ def export(request: Request) -> Response:
     at = read_coordinates(argument(request, "marker"))
     marker = Point(*at) if at else window.centre if argument(request, "marker") else None
     rows = {"town": _towns(request, window), "place": _places(request, window)}
-    names = [Name(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, found in rows.items() for row in found]
+    names = [(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, found in rows.items() for row in found]
     svg = draw(roads, window, names, route=route, marker=marker, layer=layer_of(request.args))
     return Response(svg, content_type="image/svg+xml")
 

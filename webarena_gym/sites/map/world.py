@@ -539,7 +539,7 @@ def _insert_people(
 def _insert_notes(db: sqlite3.Connection, dice: Dice, now: datetime, places: list[Place], sizes: Sizes) -> None:
     """Write the notes, the oldest first, each about another place, and the comments below them."""
     moments = sorted(now - timedelta(days=dice.between(1, 98), seconds=dice.below(80_000)) for _ in range(sizes.notes))
-    notes, comments = [], list[tuple[object, ...]]()
+    notes, comments = list[tuple[object, ...]](), list[tuple[object, ...]]()
     for place, written in zip(dice.some(places, sizes.notes), moments, strict=True):
         texts = dice.some(pool()["replies"], dice.weigh((0, 1, 2), (5, 3, 2)))
         for index, (user_id, text) in enumerate([(dice.between(2, sizes.mappers), text) for text in texts], 1):

@@ -19,7 +19,9 @@ from typing import Literal, TypeAlias
 from webarena_gym.sites.country.dice import Dice
 
 Slots = Mapping[str, str]
-Part: TypeAlias = "str | Slot | Choice"
+Part: TypeAlias = "str | tuple[tuple[Part, ...], ...]"
+"""A text, a slot in its braces, or alternatives, each a sequence of parts."""
+
 
 _SYMBOL = re.compile(r"[\[\]|]|\{[^{}]*\}|[^\[\]|{}]+")
 _LOWER_START = re.compile(r"(?:^|(?<=[.!?] )|(?<=[.!?]\) )|(?<=[.!?]\" )|(?<=\n))(\"?\(?)([a-z])")
@@ -40,21 +42,6 @@ NUMBERS: Mapping[str, Slots] = {"one": ONE, "many": MANY, "mass": MASS}
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """A place for a value."""
-
-    name: str
-    has_article: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Alternatives, each a sequence of parts."""
-
-    options: tuple[tuple[Part, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Phrasing:
     """A phrasing that was read: its parts, the slots that it needs, and those that must not be given."""
 
@@ -66,7 +53,7 @@ class Phrasing:
     @property
     def is_bare(self) -> bool:
         """True if it has no words of its own."""
-        return len(self.parts) == 1 and isinstance(self.parts[0], Slot)
+        return len(self.parts) == 1 and isinstance(self.parts[0], str) and self.parts[0].startswith("{")
 
     def suits(self, slots: Slots) -> bool:
         """Tell whether it can be used with these slots."""
@@ -97,7 +84,7 @@ def read(text: str) -> Phrasing:
         while symbols:
             symbol = symbols.pop()
             if symbol == "[":
-                options[-1].append(Choice(alternatives(is_inside=True)))
+                options[-1].append(alternatives(is_inside=True))
             elif symbol in "|]":
                 if not is_inside:
                     raise ValueError(f"a bracket of the phrasing was never opened: {text!r}")
@@ -106,11 +93,9 @@ def read(text: str) -> Phrasing:
                 options.append([])
             elif symbol.startswith(("{?", "{!")):
                 (needs if symbol[1] == "?" else bans).add(symbol[2:-1])
-            elif symbol.startswith("{"):
-                slot = Slot(symbol[1:-1].removeprefix("a "), symbol.startswith("{a "))
-                needs.update({slot.name} - _ENDINGS)
-                options[-1].append(slot)
             else:
+                if symbol.startswith("{"):
+                    needs.update({symbol[1:-1].removeprefix("a ")} - _ENDINGS)
                 options[-1].append(symbol)
         if is_inside:
             raise ValueError(f"a bracket of the phrasing is not closed: {text!r}")
@@ -122,13 +107,12 @@ def read(text: str) -> Phrasing:
 
 def _filled(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
     for part in parts:
-        if part.__class__ is str:
-            yield part
-        elif isinstance(part, Slot):
-            value = slots[part.name]
-            yield with_article(value) if part.has_article else value
-        elif isinstance(part, Choice):
-            yield from _filled(dice.pick(part.options), dice, slots)
+        if isinstance(part, tuple):
+            yield from _filled(dice.pick(part), dice, slots)
+        elif part.startswith("{a "):
+            yield with_article(slots[part[3:-1]])
+        else:
+            yield slots[part[1:-1]] if part.startswith("{") else part
 
 
 def with_article(text: str) -> str:

@@ -20,8 +20,6 @@ from webarena_gym.sites.reddit.world_posts import (
     SIZES,
     Authors,
     Comment,
-    Desk,
-    Draft,
     Forum,
     Sizes,
     Submission,
@@ -37,6 +35,7 @@ from webarena_gym.sites.reddit.world_posts import (
     numbered,
     pool,
     slug,
+    submit,
     wanted_comments,
 )  # fmt: skip
 
@@ -66,12 +65,12 @@ class _Drawer:
         self.titles: set[str] = set()
 
     def draw(self) -> Threads:
-        dice, sizes, desk = self.dice, self.sizes, Desk(self.dice)
+        dice, sizes, sticky = self.dice, self.sizes, set[str]()
         mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
         own_forums = dice.some([forum for forum in self.forums if not forum.image_percent], OWN_SUBMISSIONS)
         answered = dice.some(range(sizes.submissions // 3, sizes.submissions), 2 * OWN_COMMENTS)
         submissions, posts = [], {}
-        drafts, facts = list[Draft](), list[threads_prose.Comment]()
+        drafts, facts = list[Comment](), list[threads_prose.Comment]()
         own_comments = 0
         for index, posted in enumerate(moments(dice, self.now, sizes)):
             is_mine, number = index in mine, index + 1
@@ -86,21 +85,21 @@ class _Drawer:
                 thread = self._as_mine(thread, others[0])
                 own_comments += 1
             author = partial(self.by_name.__getitem__, thread.author)
-            submissions.append(desk.submit(number, forum, title, posted, is_mine=is_mine, author=author, body=body))
+            submissions.append(submit(dice, sticky, number, forum, title, posted, is_mine=is_mine, author=author, body=body))
             posts[number] = thread.post
             first = len(drafts)
             last: dict[str, datetime] = {}  # when each last wrote: nobody takes back what he has not said yet
             for said in thread.comments:
                 parent = None if said.parent is None else first + said.parent
-                since = max(posted, posted if parent is None else drafts[parent].moment, last.get(said.author, posted))
+                since = max(posted, posted if parent is None else drafts[parent].created_at, last.get(said.author, posted))
                 if isinstance(said.facts, threads_prose.Thanks):
                     since += min(_TRIAL, (self.now - since) / 2)
                 remark = threads_prose.compose_comment(said.facts, dice, is_held_out=self.is_held_out)
                 last[said.author] = moment = later(dice, since, self.now)
-                drafts.append(Draft(moment, number, parent, self.by_name[said.author], remark, _tone(said.facts)))
+                drafts.append(Comment(0, number, parent, self.by_name[said.author], remark, _tone(said.facts), moment))
                 facts.append(said.facts)
-        comments, ids = numbered(drafts)
-        return Threads(submissions, comments, posts, {ids[place]: facts[place] for place in sorted(ids, key=ids.__getitem__)})
+        comments, order = numbered(drafts)
+        return Threads(submissions, comments, posts, {number: facts[place] for number, place in enumerate(order, 1)})
 
     def _thread(self, forum: Forum, count: int) -> tuple[Discussion, str, str]:
         """Return a thread whose title nobody has used, and the title and the text of its post."""
@@ -283,8 +282,8 @@ def _insert_posts(db: sqlite3.Connection, said: Threads) -> None:
     ]  # fmt: skip
     columns = "(submission_id, forum_id, user_id, title, slug, url, image_id, body, created_at, state, is_locked, is_sticky)"
     insert(db, "submission", rows, columns)
-    rows = [(c.comment_id, c.submission_id, c.parent_id, c.user.user_id, c.body, c.created_at) for c in comments]
-    insert(db, "comment", rows, "(comment_id, submission_id, parent_id, user_id, body, created_at)")
+    remarks = [(c.comment_id, c.submission_id, c.parent_id, c.user.user_id, c.body, c.created_at) for c in comments]
+    insert(db, "comment", remarks, "(comment_id, submission_id, parent_id, user_id, body, created_at)")
 
 
 def _insert_votes(db: sqlite3.Connection, dice: Dice, now: datetime, users: list[User], said: Threads, sizes: Sizes) -> None:
@@ -334,15 +333,15 @@ def _insert_own(
     for place, other in enumerate(dice.some(users[1 : sizes.writers], CORRESPONDENTS)):
         forum = dice.pick(places)
         sides = (ME, other.user_id) if place % 2 else (other.user_id, ME)
-        said = [(sides[0], voice.say("messages", forum)), (sides[1], voice.say("replies", forum))]
+        letters = [(sides[0], voice.say("messages", forum)), (sides[1], voice.say("replies", forum))]
         # The latest message is from somebody else, and still to be read.
         start = now - timedelta(days=40 * place + dice.between(1, 30), minutes=dice.below(600))
-        threads.append((start, *sides, said[: 1 + (place > 0 and dice.chance(70))]))
+        threads.append((start, *sides, letters[: 1 + (place > 0 and dice.chance(70))]))
     threads.sort()
     insert(db, "message_thread", [(number, *thread[1:3]) for number, thread in enumerate(threads, 1)])
     messages: list[tuple[Any, ...]] = []
-    for number, (start, _, _, said) in enumerate(threads, 1):
-        for turn, (sender_id, body) in enumerate(said):
+    for number, (start, _, _, letters) in enumerate(threads, 1):
+        for turn, (sender_id, body) in enumerate(letters):
             is_read = int(number < len(threads))
             messages.append((len(messages) + 1, number, sender_id, body, start + timedelta(minutes=37 * turn), is_read))
     insert(db, "message", messages)

@@ -3,7 +3,7 @@
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import accumulate, count
@@ -269,51 +269,47 @@ class Comment:
     created_at: datetime
 
 
-@dataclass
-class Desk:
-    """Draws what all submissions have, whoever writes their texts. At most one of a forum is sticky."""
+def submit(
+    dice: Dice,
+    sticky: set[str],
+    number: int,
+    forum: Forum,
+    title: str,
+    moment: datetime,
+    *,
+    is_mine: bool,
+    thing: str = "",
+    author: Callable[[], User],
+    body: str | Callable[[bool], str],
+) -> Submission:
+    """Draw what all submissions have, whoever writes their texts; at most one of a forum is `sticky`.
 
-    dice: Dice
-    sticky: set[str] = field(default_factory=set)
-
-    def submit(
-        self,
-        number: int,
-        forum: Forum,
-        title: str,
-        moment: datetime,
-        *,
-        is_mine: bool,
-        thing: str = "",
-        author: Callable[[], User],
-        body: str | Callable[[bool], str],
-    ) -> Submission:
-        """Return a submission. A `body` that is to be written is told whether there is a link or a picture, of the `thing` or of any."""
-        dice = self.dice
-        is_image = not is_mine and dice.chance(forum.image_percent)
-        is_link = not (is_image or is_mine) and dice.chance(30)
-        is_sticky = not is_mine and forum.name not in self.sticky and dice.chance(3)
-        if is_sticky:
-            self.sticky.add(forum.name)
-        return Submission(
-            submission_id=number,
-            forum=forum,
-            user=author(),
-            title=title,
-            url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
-            image=f"{capitalised(thing or dice.pick(forum.things))}, {dice.pick(pool()['views'])}" if is_image else "",
-            body=body if isinstance(body, str) else body(is_image or is_link),
-            created_at=moment,
-            is_locked=not is_mine and dice.chance(2),
-            is_sticky=is_sticky,
-            is_removed=not is_mine and not is_sticky and dice.chance(1),
-        )
+    A `body` that is to be written is told whether there is a link or a picture, of the `thing` or of any.
+    """
+    is_image = not is_mine and dice.chance(forum.image_percent)
+    is_link = not (is_image or is_mine) and dice.chance(30)
+    is_sticky = not is_mine and forum.name not in sticky and dice.chance(3)
+    if is_sticky:
+        sticky.add(forum.name)
+    return Submission(
+        submission_id=number,
+        forum=forum,
+        user=author(),
+        title=title,
+        url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
+        image=f"{capitalised(thing or dice.pick(forum.things))}, {dice.pick(pool()['views'])}" if is_image else "",
+        body=body if isinstance(body, str) else body(is_image or is_link),
+        created_at=moment,
+        is_locked=not is_mine and dice.chance(2),
+        is_sticky=is_sticky,
+        is_removed=not is_mine and not is_sticky and dice.chance(1),
+    )
 
 
 def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[User]) -> list[Submission]:
     """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
     dice, sizes, titles = Dice(f"forum/submissions/{seed}"), SIZES["standard"], set[str]()
-    voice, desk, authors = Voice(seed, dice), Desk(dice), Authors(users)
+    voice, sticky, authors = Voice(seed, dice), set[str](), Authors(users)
     times = moments(dice, now, sizes)
     mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
     own_forums = dice.some([forum for forum in forums if not forum.image_percent], OWN_SUBMISSIONS)
@@ -328,7 +324,9 @@ def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[
         title = _title(voice, forum, thing, titles)
         author = partial(users.__getitem__, ME - 1) if is_mine else partial(authors.draw, dice)
         body = partial(_body, voice, forum)
-        submissions.append(desk.submit(index + 1, forum, title, moment, is_mine=is_mine, thing=thing, author=author, body=body))
+        submissions.append(
+            submit(dice, sticky, index + 1, forum, title, moment, is_mine=is_mine, thing=thing, author=author, body=body)
+        )
     return submissions
 
 
@@ -376,28 +374,11 @@ def _body(voice: Voice, forum: Forum, is_short: bool) -> str:
     return "\n\n".join(" ".join(part) for part in ([*first, *lines], last) if part)
 
 
-@dataclass
-class Draft:
-    """A comment that has no number yet; `parent` is the place of what it answers among the drafts."""
-
-    moment: datetime
-    submission_id: int
-    parent: int | None
-    user: User
-    body: str
-    tone: Tone
-
-
-def numbered(drafts: list[Draft]) -> tuple[list[Comment], dict[int, int]]:
-    """Return the comments, the oldest first, and their numbers by the places of their drafts."""
-    order = sorted(range(len(drafts)), key=lambda place: (drafts[place].moment, place))
-    ids = {place: comment_id for comment_id, place in enumerate(order, 1)}
-    comments = []
-    for place in order:
-        draft = drafts[place]
-        parent = None if draft.parent is None else ids[draft.parent]
-        comments.append(Comment(ids[place], draft.submission_id, parent, draft.user, draft.body, draft.tone, draft.moment))
-    return comments, ids
+def numbered(drafts: list[Comment]) -> tuple[list[Comment], list[int]]:
+    """Return the comments, the oldest first, numbered, and their places among the drafts, which `parent_id` of a draft is."""
+    order = sorted(range(len(drafts)), key=lambda place: (drafts[place].created_at, place))
+    ids: dict[int | None, int] = {place: comment_id for comment_id, place in enumerate(order, 1)}
+    return [replace(drafts[place], comment_id=ids[place], parent_id=ids.get(drafts[place].parent_id)) for place in order], order
 
 
 def wanted_comments(dice: Dice, sizes: Sizes, age: timedelta) -> int:
@@ -410,22 +391,22 @@ def wanted_comments(dice: Dice, sizes: Sizes, age: timedelta) -> int:
 def draw_comments(seed: int, now: datetime, submissions: list[Submission], users: list[User]) -> list[Comment]:
     """Return the comments, the oldest first; a comment is younger than what it answers."""
     dice = Dice(f"forum/comments/{seed}")
-    voice, authors, drafts = Voice(seed, dice), Authors(users), list[Draft]()
+    voice, authors, drafts = Voice(seed, dice), Authors(users), list[Comment]()
     for submission in submissions:
         first = len(drafts)
         for _ in range(wanted_comments(dice, SIZES["standard"], now - submission.created_at)):
             parent = dice.between(first, len(drafts) - 1) if len(drafts) > first and dice.chance(55) else None
             user = authors.draw(dice)
             tone: Tone = dice.weigh(("good", "neutral", "bad"), (20, 25, 55) if user.is_grumpy else (45, 45, 10))
-            since = submission.created_at if parent is None else drafts[parent].moment
+            since = submission.created_at if parent is None else drafts[parent].created_at
             parts = [voice.say(tone, submission.forum), voice.say("reasons", submission.forum)]
             parts += [
                 voice.say(kind, submission.forum) for kind, percent in (("reasons", 30), ("tails", 35)) if dice.chance(percent)
             ]
             body = " ".join(dict.fromkeys(parts))
-            drafts.append(Draft(later(dice, since, now), submission.submission_id, parent, user, body, tone))
+            drafts.append(Comment(0, submission.submission_id, parent, user, body, tone, later(dice, since, now)))
     for index in dice.some(range(len(drafts) // 3, len(drafts)), OWN_COMMENTS):
-        drafts[index].user, drafts[index].tone = users[ME - 1], dice.pick(("good", "neutral"))
+        drafts[index] = replace(drafts[index], user=users[ME - 1], tone=dice.pick(("good", "neutral")))
     return numbered(drafts)[0]
 
 

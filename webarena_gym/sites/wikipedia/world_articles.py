@@ -262,9 +262,9 @@ def _specials(lore: Lore, landmark: Landmark, dice: Dice) -> tuple[list[Fact], d
             told = [Fact("Prize winners", str(winners), winners)] if lore.sizes.counts_winners else []
             return told, {"Alumni": [f"[[{person.name}]], {person.calling}" for person in alumni]}
         case "stadium":
-            homes = [(team, home) for team, homes in lore.homes.items() for home in homes if home.stadium == landmark.name]
             teams = [team.name for team in lore.country.teams if team.stadium == landmark.name]
-            tenants = [f"[[{team}]], from {home.since}" for team, home in homes]
+            homes = [(team, *home) for team, homes in lore.homes.items() for home in homes]
+            tenants = [f"[[{team}]], from {since}" for team, stadium, since in homes if stadium == landmark.name]
             return [link("Home team", name) for name in teams], {"Teams": tenants}
         case "monument":
             event = lore.memorials.get(landmark.name)
@@ -414,16 +414,16 @@ def _team(lore: Lore, team: Team) -> Article:
     colors = " and ".join(dice.some(_COLORS, 2))
     facts = {
         "title": team.name, "sport": team.sport, "town": team.town, "state": lore.country.town(team.town).state,
-        "founded": homes[0].since, "colors": colors,
+        "founded": homes[0][1], "colors": colors,
     }  # fmt: skip
-    years = [f"{home.since} to {after.since}" for home, after in pairwise(homes)] + [f"since {homes[-1].since}"]
-    rows = [[span, f"[[{home.stadium}]]"] for span, home in zip(years, homes, strict=True)]
+    years = [f"{since} to {end}" for (_, since), (_, end) in pairwise(homes)] + [f"since {homes[-1][1]}"]
+    rows = [[span, f"[[{stadium}]]"] for span, (stadium, _) in zip(years, homes, strict=True)]
     former = [
-        Fact("Former stadium", f"[[{home.stadium}]] ({span})", home.since) for home, span in zip(homes, years, strict=True)
+        Fact("Former stadium", f"[[{stadium}]] ({span})", since) for (stadium, since), span in zip(homes, years, strict=True)
     ]
     box = (
-        Fact("Sport", team.sport.capitalize()), link("Town", team.town), year("Founded", homes[0].since),
-        Fact("Home stadium", f"[[{team.stadium}]] ({years[-1]})", homes[-1].since), *former[:-1], Fact("Colors", colors.capitalize()),
+        Fact("Sport", team.sport.capitalize()), link("Town", team.town), year("Founded", homes[0][1]),
+        Fact("Home stadium", f"[[{team.stadium}]] ({years[-1]})", homes[-1][1]), *former[:-1], Fact("Colors", colors.capitalize()),
     )  # fmt: skip
     text = _text("team", dice, facts, {"Home stadiums": table(["Years", "Stadium"], rows)})
     categories = ("Teams", f"{team.sport.capitalize()} teams")

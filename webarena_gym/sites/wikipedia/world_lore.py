@@ -113,8 +113,8 @@ def draw_people(seed: int, country: Country, today: date, scale: Scale = "standa
         for index in range(count)
     ]
     return people, [
-        _draw_prize(dice, *prize, invented(seed, sizes.prize_words + index, "title", scale), people)
-        for index, prize in enumerate(pool()["prizes"] * sizes.prize_rounds)
+        _draw_prize(dice, form, calling, given, invented(seed, sizes.prize_words + index, "title", scale), people)
+        for index, (form, calling, given) in enumerate(pool()["prizes"] * sizes.prize_rounds)
     ]
 
 
@@ -278,14 +278,6 @@ def _cast(dice: Dice, year: int, people: list[Person]) -> list[Person]:
 
 
 @dataclass(frozen=True)
-class Home:
-    """A stadium where a team played at home from the beginning of a decade on."""
-
-    stadium: str
-    since: int
-
-
-@dataclass(frozen=True)
 class Lore:
     """The facts of one world."""
 
@@ -297,7 +289,7 @@ class Lore:
     works: list[Work]
     events: list[Event]
     offices: dict[str, Person]  # by the title of the article of a country, state or town
-    homes: dict[str, list[Home]]  # by the name of a team, the present one last
+    homes: dict[str, list[tuple[str, int]]]  # by the name of a team its stadiums, and the decades since which, the present last
     memorials: dict[str, Event]  # by the name of a monument: what it commemorates, each something else
 
     @property
@@ -346,13 +338,13 @@ def _memorials(dice: Dice, land: Country, happened: list[Event]) -> dict[str, Ev
     return memorials
 
 
-def _homes(dice: Dice, team: Team, land: Country) -> list[Home]:
+def _homes(dice: Dice, team: Team, land: Country) -> list[tuple[str, int]]:
     """Return where a team has played: at one or two stadiums of others that stood by then, at last at its own."""
     opened = {each.name: -(-max(each.opened, 1930) // 10) * 10 for each in land.landmarks if each.kind == "stadium"}
     others = dice.some([name for name in opened if name != team.stadium], 2)
     oldest, older = sorted(others, key=lambda name: opened[name])
     since = opened[older] + 10 * dice.below(2)
-    homes = [Home(older, since), Home(team.stadium, max(since + 10 * dice.between(1, 2), opened[team.stadium]))]
+    homes = [(older, since), (team.stadium, max(since + 10 * dice.between(1, 2), opened[team.stadium]))]
     if opened[oldest] < since:
-        homes.insert(0, Home(oldest, max(opened[oldest], since - 10 * dice.between(1, 2))))
+        homes.insert(0, (oldest, max(opened[oldest], since - 10 * dice.between(1, 2))))
     return homes
