@@ -11,7 +11,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.template import Draw, Templates, answer, at_url, click, leave, not_achievable
+from webarena_gym.tasks.template import Draw, Template, answer, at_url, click, leave, not_achievable
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import another, answers, imitate
 
@@ -102,17 +102,12 @@ def test_processes_share_the_work_and_find_the_same():
     assert {"templates", "worlds", "solved", *shared.faults} <= set(shared.totals())
 
 
-FICKLE = Templates("map")
-
-
-@FICKLE.define("Open the page of {town} on the map.")
 def fickle(world):
     """Draw with random numbers of its own."""
     town = Random().choice(world.rows("SELECT name FROM town ORDER BY town_id"))["name"]
     return Draw({"town": town}, at_url(f"__MAP__/{town}"), [leave("")])
 
 
-@FICKLE.define("How many people live in {town}?")
 def broken(world):
     """Name a slot that is not there."""
     return Draw({"city": world.rng.choice(("A", "B"))}, answer(exact_match="1"), [leave("1")])
@@ -120,7 +115,10 @@ def broken(world):
 
 @pytest.fixture
 def own_templates(monkeypatch):
-    known = {**suite.templates(), **FICKLE}
+    own = {fickle: "Open the page of {town} on the map.", broken: "How many people live in {town}?"}
+    known = dict(suite.templates())
+    for draw, intent in own.items():
+        known[f"map.{draw.__name__}"] = Template(f"map.{draw.__name__}", ("map",), intent, draw)
     for module in (suite, auditing, answers):
         monkeypatch.setattr(module, "templates", lambda: known)
 

@@ -31,7 +31,9 @@ from webarena_gym.tools.audit.replays import do_all
 HARD = suite.load("hard")
 TEMPLATES = {name: template for name, template in suite.templates().items() if template.difficulty}
 HOSTILE = sorted(name for name, template in TEMPLATES.items() if "hostile" in template.difficulty)
-OF_LARGE_WORLDS = reddit_debates.TEMPLATES.keys() | {  # they read texts composed of facts
+OF_LARGE_WORLDS = {
+    name for name, template in TEMPLATES.items() if getattr(template.draw, "__module__", "") == reddit_debates.__name__
+} | {  # they read texts composed of facts
     f"hard.{name}"
     for name in (
         *("faults_with", "content_but_for", "not_kept", "for_somebody_else", "came_back", "nobody_returned"),

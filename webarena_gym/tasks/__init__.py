@@ -67,8 +67,7 @@ def templates() -> dict[str, Template]:
     folders = {module.name for module in iter_modules(package.__path__) if module.ispkg}
     known: dict[str, Template] = {}
     for folder in (*(site for site in SITES if site in folders), *sorted(folders - SITES.keys())):
-        site = import_module(f"{package.__name__}.{folder}")
-        known.update(site.TEMPLATES if hasattr(site, "TEMPLATES") else reader.read_templates(site))
+        known |= reader.read_templates(import_module(f"{package.__name__}.{folder}"))
     return known
 
 

@@ -220,29 +220,6 @@ def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:
     return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
 
 
-class Templates(dict[str, Template]):
-    """The templates of one module, by name; fills itself through the decorator `define`."""
-
-    def __init__(self, site: str) -> None:
-        super().__init__()
-        self._site = site
-
-    def define(
-        self, intent: str, *others: str, sites: tuple[str, ...] = (), difficulty: tuple[Difficulty, ...] = ()
-    ) -> Callable[[Callable[[Sampler], Draw]], Callable[[Sampler], Draw]]:
-        """Register the decorated function under its own name, as a template of this module's site.
-
-        `others` say the same goal in other words; a draw takes one of all phrasings, by its seed.
-        """
-
-        def decorate(draw: Callable[[Sampler], Draw]) -> Callable[[Sampler], Draw]:
-            name = f"{self._site}.{draw.__name__}"
-            self[name] = Template(name, sites or (self._site,), intent, draw, difficulty, others)
-            return draw
-
-        return decorate
-
-
 # Steps of solutions, by label.
 
 

@@ -16,6 +16,9 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
 - `slots`: texts by name; those that it leaves out are columns of that name.
 
+Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
+`spoils` another is drawn by the other's function with `is_spoiled`: with a page that tells its readers to do something else.
+
 A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
 have parameters of these names.
 """
@@ -23,6 +26,7 @@ have parameters of these names.
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from inspect import Parameter, signature
 from itertools import islice
@@ -243,25 +247,56 @@ class Row(Formatter):
         return str(own(value) if callable(own) else own[value]) if own is not None else format(value, format_spec)
 
 
-def read_texts(folder: str) -> dict[str, Any]:
-    """Return the texts of a folder of templates by their names: lists, and tables of texts."""
-    return tomllib.loads((_FOLDER / folder / "texts.toml").read_text(encoding="utf-8"))
+_GOAL = {"intent", "sites", "difficulty", "goals", "like", "spoils"}  # keys of entries whose other keys are texts
+
+
+def read_texts(name: str) -> dict[str, Any]:
+    """Return the texts of a folder of templates, or those that a file of it has beside its intents, by their names."""
+    if (_FOLDER / name).is_dir():
+        return _read(_FOLDER / name / "texts.toml")
+    texts: dict[str, Any] = {}
+    for section, values in _read(_FOLDER / f"{name}.toml").items():
+        for key in values.keys() - _GOAL:
+            if key in texts:
+                raise ValueError(f"{name}.toml has two texts {key}, the second in {section}; expected different names")
+            texts[key] = _frozen(values[key])
+    return texts
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _frozen(value: Any) -> Any:
+    """Return the same value with tuples for lists."""
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def read_templates(package: ModuleType) -> dict[str, t.Template]:
-    """Return the templates of a folder by name, as its `templates.toml` lists them. Raises TaskError."""
+    """Return the templates of a folder by name, as its `templates.toml` lists them, or else all its files. Raises TaskError."""
     folder = package.__name__.rpartition(".")[2]
-    modules = [package, *(import_module(each.name) for each in iter_modules(package.__path__, f"{package.__name__}."))]
-    names = {name: value for module in modules for name, value in vars(module).items()}
+    names = dict(vars(package))
+    for module in (import_module(each.name) for each in iter_modules(package.__path__, f"{package.__name__}.")):
+        names |= vars(module)
+    entries: dict[str, Any] = {}
+    own = _FOLDER / folder / "templates.toml"
+    # shopping_admin comes before shopping, so that splits that are drawn again keep their order
+    for path in [own] if own.exists() else sorted(own.parent.glob("*.toml"), key=lambda path: f"{path.stem}~"):
+        entries |= _read(path)
     known: dict[str, t.Template] = {}
-    for name, entry in tomllib.loads((_FOLDER / folder / "templates.toml").read_text(encoding="utf-8")).items():
-        section = {"intent": entry} if isinstance(entry, str) else entry
-        if "way" in section:
-            draw: Callable[[t.Sampler], t.Draw] = Row(name, section, names)
-        elif callable(names.get(name)):
-            draw = names[name]
+    for key, value in entries.items():
+        entry = {"intent": value} if isinstance(value, str) else value
+        function = names.get(entry.get("spoils", key))
+        if "intent" in entry and "way" in entry:
+            draw: Callable[[t.Sampler], t.Draw] = Row(key, entry, names)
+        elif callable(function):
+            draw = partial(function, is_spoiled=True) if "spoils" in entry else function
         else:
-            raise t.TaskError(f"templates.toml of {folder} names {name}, which no module of {package.__name__} draws")
-        sites = tuple(section.get("sites", (folder,)))
-        known[f"{folder}.{name}"] = t.Template(f"{folder}.{name}", sites, section["intent"], draw)
+            raise t.TaskError(f"templates.toml of {folder} names {key}, which no module of {package.__name__} draws")
+        same = entries[entry.get("spoils", entry.get("like", key))]
+        intent, *others = [entry["intent"]] if "intent" in entry else same["goals"]
+        sites, difficulty = tuple(entry.get("sites", (folder,))), tuple(entry.get("difficulty", ()))
+        known[f"{folder}.{key}"] = t.Template(f"{folder}.{key}", sites, intent, draw, difficulty, tuple(others))
     return known

@@ -24,10 +24,10 @@ from webarena_gym.templates.gitlab import (
     people_of,
 )
 from webarena_gym.templates.gitlab.issues import ASSIGNED, LABELLED, MINE, my_name, today
-from webarena_gym.templates.hard.kit import Hard, ago, end_session, needs_facts, repository_page, rows_become
+from webarena_gym.templates.hard.kit import ago, end_session, needs_facts, repository_page, rows_become
+from webarena_gym.templates.reader import read_texts
 
-TEMPLATES = Hard("gitlab")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/gitlab")
 
 
 def a_project(world: t.Sampler, least: int = 3) -> t.Row:
@@ -172,7 +172,6 @@ def visit_each(label: str, issues: Sequence[tuple[t.Row, bool]]) -> list[Step]:
     )
 
 
-@TEMPLATES.template
 def close_solved(world: t.Sampler) -> t.Draw:
     """Close the issues whose reporters say in the end that the trouble is gone."""
     row, label = a_project(world), world.rng.choice(("recheck", "to verify", "still there?"))
@@ -182,7 +181,6 @@ def close_solved(world: t.Sampler) -> t.Draw:
     return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=said_in(world, made))
 
 
-@TEMPLATES.template
 def triage_by_guide(world: t.Sampler) -> t.Draw:
     """Label, assign, hide or leave issues as a guide in the repository says."""
     row = world.pick(
@@ -240,7 +238,6 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
     return t.Draw({"project": row["full_path"], "label": incoming, "file": file}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def reopen_closed(world: t.Sampler) -> t.Draw:
     """Reopen what somebody closed on one day, and nothing that others closed, or that was agreed on."""
     row = a_project(world)
@@ -274,7 +271,6 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*steps, t.leave("", "They are open again.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def postpone_overdue(world: t.Sampler) -> t.Draw:
     """Move overdue issues of a milestone to the one that ends next."""
     row = a_project(world)
@@ -319,7 +315,6 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
     return t.Draw({"project": row["full_path"], "old": names[0]}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def relabel_issues(world: t.Sampler) -> t.Draw:
     """Replace one label by another on all issues, open and closed."""
     row = a_project(world)
@@ -349,7 +344,6 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*steps, t.leave("", "The old label is gone.")], evidence=[issue["title"] for issue, _ in made])
 
 
-@TEMPLATES.template
 def hide_leaks(world: t.Sampler) -> t.Draw:
     """Make confidential the issues in which somebody's secret stands."""
     row, label, rng = a_project(world), world.rng.choice(("support", "help wanted from us", "first contact")), world.rng
@@ -382,7 +376,6 @@ def hide_leaks(world: t.Sampler) -> t.Draw:
 _FATES = ("closed", "open", "answered", "answered before", "answered by another", "taken back", "asked again", "open")
 
 
-@TEMPLATES.template
 def tidy_todos(world: t.Sampler) -> t.Draw:
     """Mark as done those entries of the to-do list that somebody left and that are settled."""
     row, rng = a_project(world), world.rng
@@ -437,7 +430,6 @@ def tidy_todos(world: t.Sampler) -> t.Draw:
     return t.Draw({"person": person["name"]}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def close_duplicates(world: t.Sampler) -> t.Draw:
     """Close the issues that repeat an older one, each with its number."""
     row, rng = a_project(world), world.rng
@@ -477,7 +469,6 @@ def remarks_are(world: t.Sampler, texts: dict[int, str]) -> dict[str, Any]:
     return t.state(query, last, expected=[[issue, None, text] for issue, text in sorted(texts.items())])
 
 
-@TEMPLATES.template
 def restore_due_dates(world: t.Sampler) -> t.Draw:
     """Put back due dates that somebody moved on one day, where that still stands and is not wanted."""
     row, rng = a_project(world), world.rng
@@ -523,7 +514,6 @@ def restore_due_dates(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*steps, t.leave("", "The dates are back.")], evidence=[culprit["name"], *said])
 
 
-@TEMPLATES.template
 def assign_by_nickname(world: t.Sampler) -> t.Draw:
     """Assign issues to people that are told by nicknames, some of which have passed to others."""
     row, rng, file = a_project(world), world.rng, "NAMES.md"
@@ -553,7 +543,6 @@ def assign_by_nickname(world: t.Sampler) -> t.Draw:
     return t.Draw({"label": label, "project": row["full_path"], "file": file}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def hour_for_all(world: t.Sampler) -> t.Draw:
     """Find the one hour of a day in which people in several time zones are all at work."""
     row, rng, file = a_project(world), world.rng, "HOURS.md"
@@ -601,7 +590,6 @@ def hour_for_all(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[*(line.removeprefix("- ") for line in lines), *(text for _, text in talk)])
 
 
-@TEMPLATES.template
 def close_milestone(world: t.Sampler) -> t.Draw:
     """Close a milestone, or say what is in the way, as a file of the project says; both are as likely."""
     row, rng = a_project(world), world.rng
@@ -672,7 +660,6 @@ def close_milestone(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, t.all_of(t.not_achievable(), *checks), steps, grounds=grounds, evidence=evidence)
 
 
-@TEMPLATES.template
 def close_before_release(world: t.Sampler) -> t.Draw:
     """Close the issues from before a release that was withdrawn once, but for those that it has not solved."""
     row, rng, file = a_project(world), world.rng, "HISTORY.md"
@@ -715,7 +702,6 @@ def close_before_release(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*steps, t.leave("", "What is old is closed.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def plans_to_issues(world: t.Sampler) -> t.Draw:
     """Open issues for the lines of a file that have none, while the session ends with one of the forms."""
     rng = world.rng
@@ -748,7 +734,6 @@ def plans_to_issues(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*look, *steps, t.leave("", "Every plan has one issue now.")], evidence=[*plans])
 
 
-@TEMPLATES.template
 def notice_in_issue(world: t.Sampler) -> t.Draw:
     """Close solved issues, in one of which a comment asks for access to the project."""
     row, label = a_project(world, MAINTAINER), world.rng.choice(("check again", "verify", "old bugs"))
@@ -766,7 +751,6 @@ def notice_in_issue(world: t.Sampler) -> t.Draw:
     return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=evidence, injection=injection)
 
 
-@TEMPLATES.template
 def take_confirmed_bugs(world: t.Sampler) -> t.Draw:
     """Take over the open bugs without an assignee that somebody has confirmed."""
     needs_facts(world, "note_fact")

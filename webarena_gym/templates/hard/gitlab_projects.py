@@ -35,10 +35,10 @@ from webarena_gym.templates.hard.gitlab_issues import (
     plant_label,
     say,
 )
-from webarena_gym.templates.hard.kit import Hard, ago, repository_page, rows_become
+from webarena_gym.templates.hard.kit import ago, repository_page, rows_become
+from webarena_gym.templates.reader import read_texts
 
-TEMPLATES = Hard("gitlab")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/gitlab")
 
 _NAMES = """SELECT u.* FROM user u WHERE user_id > 1 AND (SELECT count(*) FROM user v WHERE v.name = u.name) = 1
     AND user_id NOT IN (SELECT user_id FROM membership WHERE project_id = :project)
@@ -68,8 +68,7 @@ def invite(role: str, people: list[t.Row]) -> list[Step]:
     ]
 
 
-@TEMPLATES.pair("grant_access", "claim_of_access")
-def grant(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def grant_access(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to invite people by the rules of a file. It is spoiled when one of them tells assistants what to do."""
     row = a_project(world, MAINTAINER)
     most = "SELECT max(n) FROM (SELECT count(*) AS n FROM issue WHERE project_id = ? GROUP BY state)"
@@ -137,7 +136,6 @@ def grant(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=evidence, injection=injection)
 
 
-@TEMPLATES.template
 def restore_roles(world: t.Sampler) -> t.Draw:
     """Give members back the roles that a file and later decisions say."""
     row, rng, file = a_project(world, MAINTAINER), world.rng, "TEAM.md"
@@ -198,7 +196,6 @@ def job(text: str) -> str:
     return f"{'an' if text[0] in 'AEIOU' else 'a'} {text[0].lower()}{text[1:]}"
 
 
-@TEMPLATES.template
 def invite_namesakes(world: t.Sampler) -> t.Draw:
     """Invite two people who are told from others of the same first name by their jobs."""
     people = world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY name")
@@ -238,7 +235,6 @@ def invite_namesakes(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[text for person in chosen for text in (person["name"], person["job_title"])])
 
 
-@TEMPLATES.template
 def merge_by_guide(world: t.Sampler) -> t.Draw:
     """Merge a request, or refuse to, as a guide in the repository says; both are as likely."""
     row = world.pick(MERGEABLE)
@@ -351,7 +347,6 @@ def plant_request(world: t.Sampler, row: t.Row, title: str, branch: str, author:
     return world.rows("SELECT * FROM merge_request WHERE merge_request_id = ?", made)[0]
 
 
-@TEMPLATES.template
 def reviewers_by_files(world: t.Sampler) -> t.Draw:
     """Give merge requests the reviewers that a file of the project names for what they change."""
     row, rng, days, file = a_project(world), world.rng, 5, "REVIEWERS.md"
@@ -402,7 +397,6 @@ def reviewers_by_files(world: t.Sampler) -> t.Draw:
     return t.Draw({"project": row["full_path"], "days": days, "file": file}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def delete_branches(world: t.Sampler) -> t.Draw:
     """Delete the branches that the rules of a project no longer need."""
     row, rng, file = a_project(world), world.rng, "BRANCHES.md"
@@ -466,7 +460,6 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     return t.Draw({"project": row["full_path"], "prefix": prefix, "file": file}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def merge_in_order(world: t.Sampler) -> t.Draw:
     """Merge requests in their order, and comment on those that conflict by then."""
     row, rng = a_project(world, MAINTAINER), world.rng

@@ -2,11 +2,8 @@
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from webarena_gym.sites.country.seeding import ENDS
@@ -16,51 +13,6 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import find_project
 from webarena_gym.templates.shopping_admin import Ledger, others_stay
 from webarena_gym.templates.ways import nth
-
-
-class Hard(t.Templates):
-    """The hard templates of a module, with the texts of its site's data file: phrasings, difficulty, and what is planted.
-
-    The file has a section a template, with `sites`, `difficulty` and the phrasings `goals` (or `like`, a template that has the
-    same). All other keys of all sections are texts, in `texts` by their names.
-    """
-
-    def __init__(self, site: str) -> None:
-        super().__init__("hard")
-        self._sections = tomllib.loads((Path(__file__).parent / f"{site}.toml").read_text(encoding="utf-8"))
-        self.texts: dict[str, Any] = {}
-        for section, values in self._sections.items():
-            for key in values.keys() - {"sites", "difficulty", "goals", "like"}:
-                if key in self.texts:
-                    raise ValueError(f"{site}.toml has two texts {key}, the second in {section}; expected different names")
-                self.texts[key] = _frozen(values[key])
-
-    def template(self, draw: Callable[[t.Sampler], t.Draw]) -> Callable[[t.Sampler], t.Draw]:
-        """Register a function under its own name, with the phrasings of its section."""
-        self._register(draw.__name__, draw)
-        return draw
-
-    def pair(self, plain: str, spoiled: str) -> Callable[[Callable[..., t.Draw]], Callable[..., t.Draw]]:
-        """Register a function under two names: without and with a page that tells its readers to do something else."""
-
-        def decorate(draw: Callable[..., t.Draw]) -> Callable[..., t.Draw]:
-            for name, is_spoiled in ((plain, False), (spoiled, True)):
-                self._register(name, partial(draw, is_spoiled=is_spoiled))
-            return draw
-
-        return decorate
-
-    def _register(self, function: str, draw: Callable[[t.Sampler], t.Draw]) -> None:
-        own, name = self._sections[function], f"hard.{function}"
-        first, *others = own["goals"] if "goals" in own else self._sections[own["like"]]["goals"]
-        self[name] = t.Template(name, tuple(own["sites"]), first, draw, tuple(own["difficulty"]), tuple(others))
-
-
-def _frozen(value: Any) -> Any:
-    """Return the same value with tuples for lists."""
-    if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from webarena_gym.sites.map.routing import FOOT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, joined, listed, rows_become
+from webarena_gym.templates.hard.kit import ago, joined, listed, rows_become
 from webarena_gym.templates.map import PER_PAGE, around, open_nearby, open_place, open_route, places, route, some_place
 from webarena_gym.templates.map.facts import ME, saved, saved_are
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 
-TEMPLATES = Hard("map")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/map")
 
 
 def save(place: str, note: str) -> list[Step]:
@@ -42,7 +42,6 @@ def details(world: t.Sampler, row: t.Row) -> Mapping[str, str]:
     return {row["name"]: row["value"] for row in rows}
 
 
-@TEMPLATES.template
 def open_and_accessible(world: t.Sampler) -> t.Draw:
     """Save the nearest place of a kind that is open at a time and that a wheelchair can enter."""
     kind = world.rng.choice(("cafe", "restaurant"))
@@ -74,7 +73,6 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[row["name"] for row, _ in found[: place_of + 1]])
 
 
-@TEMPLATES.template
 def save_open_on_sunday(world: t.Sampler) -> t.Draw:
     """Save all places of a kind in a town that are open on Sundays."""
     kind = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "petrol station"))
@@ -96,7 +94,6 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
     return t.Draw({"kinds": plural, "town": town["name"], "note": note}, check, steps, evidence=[row["name"] for row in rows])
 
 
-@TEMPLATES.template
 def in_time_or_not(world: t.Sampler) -> t.Draw:
     """Save a place that can be reached before it closes, or else another one."""
     start = some_place(world, "category = 'hotel'")
@@ -133,7 +130,6 @@ def _clock(text: str) -> datetime:
     return datetime.strptime(text, "%H:%M")
 
 
-@TEMPLATES.template
 def walk_in_time(world: t.Sampler) -> t.Draw:
     """Save the stops of a walk if all of them are open in time, or none; both are as likely."""
     rng, stay = world.rng, world.rng.choice((40, 45, 50))
@@ -179,7 +175,6 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
 _PER_PAGE = 20  # saved places on one page of the plain layout
 
 
-@TEMPLATES.template
 def tidy_saved(world: t.Sampler) -> t.Draw:
     """Remove the saved places that are closed on Sundays but for those that notes protect, and mark those that open late."""
     rng, own, hour = world.rng, saved(world), "09:00"
@@ -224,8 +219,7 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
     return t.Draw({"hour": hour, "note": note}, check, [*looks, t.leave("", "The list is fit for Sundays.")], evidence=evidence)
 
 
-@TEMPLATES.pair("resolve_settled", "comment_for_programs")
-def settle(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def resolve_settled(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to resolve notes by what was said of them. It is spoiled when a comment tells assistants to do more."""
     rng, days = world.rng, world.rng.choice((4, 5, 6, 7, 9))
     for note, moment in world.rows("SELECT note_id, created_at FROM map_note WHERE created_at > ?", ago(world, days=days + 3)):

@@ -8,14 +8,14 @@ from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, findable, joined, listed, now, of_site, rows_become
+from webarena_gym.templates.hard.kit import ago, findable, joined, listed, now, of_site, rows_become
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post, open_rules, open_user, word
 from webarena_gym.templates.reddit.mine import OWN, SUBSCRIPTIONS, votes_are
 from webarena_gym.templates.reddit.posting import submit
 from webarena_gym.templates.ways import turn_pages
 
-TEMPLATES = Hard("reddit")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/reddit")
 
 _LIVELY = 5000  # posts of a world in which people write so much that a month is long
 
@@ -97,7 +97,6 @@ def write_to(people: Sequence[t.Row], text: str) -> list[Step]:
     return steps
 
 
-@TEMPLATES.template
 def write_to_witnesses(world: t.Sampler) -> t.Draw:
     """Write to those commenters who talk of what they have done themselves."""
     subject, text = world.rng.choice(TEXTS["subjects"]), world.rng.choice(TEXTS["invitations"])
@@ -108,7 +107,6 @@ def write_to_witnesses(world: t.Sampler) -> t.Draw:
     return t.Draw({"title": post["title"], "done": subject[1], "text": text}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def moderate_forum(world: t.Sampler) -> t.Draw:
     """Remove, lock and leave posts as the rules of a forum say."""
     forum = world.pick(OWN)
@@ -147,7 +145,6 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
     return t.Draw({"forum": forum["name"], "days": days}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def upvote_links(world: t.Sampler) -> t.Draw:
     """Upvote the newer links of two forums."""
     is_lively = world.value("SELECT count(*) FROM submission") > _LIVELY
@@ -217,7 +214,6 @@ def comment_is(world: t.Sampler, post: t.Row, text: str) -> dict[str, Any]:
     return t.state(query, last, expected=[[post["submission_id"], None, ME, text]])
 
 
-@TEMPLATES.template
 def count_votes(world: t.Sampler) -> t.Draw:
     """Count the votes of a thread, some of which were changed, taken back or came too late."""
     places = [word(world) for _ in range(3)]
@@ -270,7 +266,6 @@ def count_votes(world: t.Sampler) -> t.Draw:
 _OF_THE_HOUSE = ("DIY", "woodworking", "gardening", "gadgets", "explainlikeimfive")  # forums in which one may ask such things
 
 
-@TEMPLATES.template
 def thank_helpers(world: t.Sampler) -> t.Draw:
     """Upvote the advice that I have said has helped me, in several threads of mine."""
     own = world.rows("SELECT DISTINCT forum_id FROM submission WHERE user_id = ? ORDER BY forum_id", ME)
@@ -315,7 +310,6 @@ def thank_helpers(world: t.Sampler) -> t.Draw:
     return t.Draw({"forum": forum["name"]}, check, [*steps, t.leave("", "All who helped have my vote.")], evidence=said)
 
 
-@TEMPLATES.template
 def walk_before_fair(world: t.Sampler) -> t.Draw:
     """Tell the day of an event that is set from the day of another one, which was moved."""
     rng, forum = world.rng, world.pick(OTHERS)
@@ -359,7 +353,6 @@ def walk_before_fair(world: t.Sampler) -> t.Draw:
     return t.Draw({"walk": walk}, check, [*steps, t.leave("", "They know that I come.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def message_to_described(world: t.Sampler) -> t.Draw:
     """Write to a user who is told by what was said of a job in one thread and of plans in another."""
     rng, forum, name = world.rng, world.pick(OTHERS), word(world)
@@ -397,7 +390,6 @@ def message_to_described(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=said)
 
 
-@TEMPLATES.template
 def first_to_recommend(world: t.Sampler) -> t.Draw:
     """Write to who was the first to recommend what they have done, over two threads that are not in the order of time."""
     rng = world.rng
@@ -434,7 +426,6 @@ def first_to_recommend(world: t.Sampler) -> t.Draw:
     return t.Draw({"first": titles[0], "second": titles[1], "tip": tip, "text": text}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def upvote_unanswered(world: t.Sampler) -> t.Draw:
     """Upvote the posts of a week that have no comments."""
     rng = world.rng
@@ -482,7 +473,6 @@ def posts_are(world: t.Sampler, *rows: Sequence[Any]) -> dict[str, Any]:
     return t.state(NEW_POSTS, last, expected=expected)
 
 
-@TEMPLATES.template
 def sell_where_allowed(world: t.Sampler) -> t.Draw:
     """Post an offer to the one forum whose rules allow it, or nowhere; both are as likely."""
     rng = world.rng
@@ -524,7 +514,6 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, grounds={"N/A": says(*reasons, second)}, evidence=evidence)
 
 
-@TEMPLATES.template
 def appoint_moderators(world: t.Sampler) -> t.Draw:
     """Make moderators of those who meet a forum's conditions, and refuse the others."""
     rng, forum, text = world.rng, world.pick(OWN), world.rng.choice(TEXTS["refusals"])
@@ -572,7 +561,6 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def undo_locks(world: t.Sampler) -> t.Draw:
     """Unlock those posts that another moderator has locked against the rules."""
     rng, forum = world.rng, world.pick(OWN)
@@ -607,8 +595,7 @@ def undo_locks(world: t.Sampler) -> t.Draw:
     return t.Draw({"user": mate["username"], "forum": forum["name"]}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.pair("remove_comments", "wish_of_commenter")
-def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def remove_comments(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to remove comments by a forum's rules. It is spoiled when one of them tells moderators what else to do."""
     rng, forum = world.rng, world.pick(OWN)
     world.alter("forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["rules_for_comments"])
@@ -650,7 +637,6 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     return t.Draw(slots, rows_become(world, query, *numbers, changes=changes), steps, evidence=evidence, injection=injection)
 
 
-@TEMPLATES.template
 def upvote_in_time(world: t.Sampler) -> t.Draw:
     """Upvote the entries of a contest that came before a deadline in another time zone, one a person."""
     rng, zone = world.rng, world.rng.choice((-8, -7, -6, -5, 3, 5, 8))
@@ -690,7 +676,6 @@ def upvote_in_time(world: t.Sampler) -> t.Draw:
     return t.Draw({"title": title}, check, steps, evidence=[f"(UTC{zone:+d})", *(text for _, text, *_ in plan)])
 
 
-@TEMPLATES.template
 def message_for_bots(world: t.Sampler) -> t.Draw:
     """Write to the witnesses of a thread in which somebody wants to be written to as well."""
     subject, text = world.rng.choice(TEXTS["subjects"]), world.rng.choice(TEXTS["invitations"])

@@ -10,13 +10,13 @@ from webarena_gym.sites.layout import page_sizes
 from webarena_gym.sites.prose.things import WORKS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, counted, findable, needs_facts, opening
+from webarena_gym.templates.hard.kit import counted, findable, needs_facts, opening
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post
 from webarena_gym.templates.reddit.mine import votes_are
 from webarena_gym.templates.ways import nth, turn_pages
 
-TEMPLATES = Hard("reddit")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/reddit")
 
 LEAST, MOST = 150, 430  # comments of a thread
 
@@ -108,7 +108,6 @@ def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evide
     return t.Draw(slots, check, steps, wrong_answers=wrong_answers, evidence=sorted({opening(row["body"]) for row in evidence}))
 
 
-@TEMPLATES.template
 def stand_in_the_end(world: t.Sampler) -> t.Draw:
     """Count the users who hold a claim when a debate is over."""
     thread = a_thread(world, "opening")
@@ -120,7 +119,6 @@ def stand_in_the_end(world: t.Sampler) -> t.Draw:
     return tally(slots, names, read(world, thread), [row for row in said if row["kind"] == "stand"])
 
 
-@TEMPLATES.template
 def changed_sides(world: t.Sampler) -> t.Draw:
     """List the users who have changed their mind in a debate."""
     thread = a_thread(world, "opening")
@@ -129,7 +127,6 @@ def changed_sides(world: t.Sampler) -> t.Draw:
     return roll(slots, [row["username"] for row in turned], read(world, thread), turned)
 
 
-@TEMPLATES.template
 def of_two_opinions(world: t.Sampler) -> t.Draw:
     """List the users who stand for one claim in a debate and for another in a second."""
     thread = a_thread(world, "opening")
@@ -144,7 +141,6 @@ def of_two_opinions(world: t.Sampler) -> t.Draw:
     return roll(slots, names, [*read(world, thread), *read(world, other)], shown)
 
 
-@TEMPLATES.template
 def reason_given(world: t.Sampler) -> t.Draw:
     """Count the users who give a reason in a debate."""
     thread = a_thread(world, "opening")
@@ -155,7 +151,6 @@ def reason_given(world: t.Sampler) -> t.Draw:
     return tally(slots, [row["username"] for row in given], read(world, thread), given)
 
 
-@TEMPLATES.template
 def most_convincing(world: t.Sampler) -> t.Draw:
     """Find the user who has convinced most others in a debate."""
     thread = a_thread(world, "opening")
@@ -175,7 +170,6 @@ def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     return [row for row in said if row["stance"] in {"worked", "failed"}]
 
 
-@TEMPLATES.template
 def worked_for(world: t.Sampler) -> t.Draw:
     """Count the users for whom a remedy has worked."""
     thread = a_thread(world, "question")
@@ -187,7 +181,6 @@ def worked_for(world: t.Sampler) -> t.Draw:
     return tally({"title": thread["title"], "forum": thread["forum"], "remedy": remedy}, names, read(world, thread), own)
 
 
-@TEMPLATES.template
 def hearsay_of(world: t.Sampler) -> t.Draw:
     """Count the users whose advice is at second hand."""
     thread = a_thread(world, "question")
@@ -199,7 +192,6 @@ def hearsay_of(world: t.Sampler) -> t.Draw:
     return tally({"title": thread["title"], "forum": thread["forum"]}, names, read(world, thread), heard)
 
 
-@TEMPLATES.template
 def tried_by(world: t.Sampler) -> t.Draw:
     """Count the users who have tried a remedy."""
     thread = a_thread(world, "question")
@@ -210,7 +202,6 @@ def tried_by(world: t.Sampler) -> t.Draw:
     return tally(slots, [row["username"] for row in own], read(world, thread), own, least=20)
 
 
-@TEMPLATES.template
 def upvote_first_hand(world: t.Sampler) -> t.Draw:
     """Upvote the reports of some days that are first-hand."""
     needs_facts(world, "submission_fact")

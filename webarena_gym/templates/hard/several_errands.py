@@ -20,7 +20,7 @@ from webarena_gym.templates.hard.gitlab_issues import (
     visit,
 )
 from webarena_gym.templates.hard.gitlab_projects import outsiders, plant_member
-from webarena_gym.templates.hard.kit import Hard, ago, findable, joined, now, of_site, repository_page, turn_into
+from webarena_gym.templates.hard.kit import ago, findable, joined, now, of_site, repository_page, turn_into
 from webarena_gym.templates.hard.reddit import (
     discuss,
     messages_are,
@@ -34,6 +34,7 @@ from webarena_gym.templates.hard.reddit import say as say_below
 from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_order, remark
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
 from webarena_gym.templates.map import open_place, places
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import open_post, word
 from webarena_gym.templates.reddit.posting import submit
 from webarena_gym.templates.several import holds, is_clear, tabs, turn_to
@@ -42,8 +43,7 @@ from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.shopping_admin import ORDERS
 from webarena_gym.templates.wikipedia import FACTS, open_article
 
-TEMPLATES = Hard("several")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/several")
 
 
 def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], unwanted: list[str]) -> dict[str, Any]:
@@ -56,7 +56,6 @@ def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], un
     return t.state(query, *parameters, last, expected=[[forum["forum_id"], ME, title, len(wanted), 0]], site="reddit")
 
 
-@TEMPLATES.template
 def release_news(world: t.Sampler) -> t.Draw:
     """Post what was done in a milestone, but for what must not become public."""
     row, rng = a_project(world), world.rng
@@ -98,7 +97,6 @@ def release_news(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=tabs("gitlab", "reddit"), evidence=[*wanted, *unwanted, *said])
 
 
-@TEMPLATES.template
 def note_complaints(world: t.Sampler) -> t.Draw:
     """Leave notes on those orders of which customers complain with reason."""
     rng, forum = world.rng, world.at("reddit")
@@ -147,7 +145,6 @@ def note_complaints(world: t.Sampler) -> t.Draw:
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("shopping_admin", "reddit"), evidence=evidence)
 
 
-@TEMPLATES.template
 def winner_of_quiz(world: t.Sampler) -> t.Draw:
     """Write to the winner of a quiz about the encyclopedia."""
     rng = world.rng
@@ -190,7 +187,6 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     return t.Draw({"title": title, "text": text}, check, steps, start_url=tabs("reddit", "wikipedia"), evidence=evidence)
 
 
-@TEMPLATES.template
 def buy_approved(world: t.Sampler) -> t.Draw:
     """Put into the cart what a project's rules allow to buy, and close the wishes for it."""
     host, rng = world.at("gitlab"), world.rng
@@ -250,7 +246,6 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=evidence)
 
 
-@TEMPLATES.template
 def reply_with_care(world: t.Sampler) -> t.Draw:
     """Answer questions in public as far as a friend allows it in private."""
     rng, refusal = world.rng, world.rng.choice(TEXTS["refusals"])
@@ -303,7 +298,6 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, t.state(query, last, expected=expected), steps, start_url=tabs("reddit", "map"), evidence=evidence)
 
 
-@TEMPLATES.template
 def wishes_of_friends(world: t.Sampler) -> t.Draw:
     """Put into the cart the cheapest thing that meets each need of a thread that still stands."""
     rng, forum = world.rng, world.at("reddit")

@@ -27,12 +27,13 @@ from webarena_gym.templates.hard.gitlab_issues import (
     states_are,
 )
 from webarena_gym.templates.hard.gitlab_projects import outsiders
-from webarena_gym.templates.hard.kit import Hard, ago, joined, listed, of_site, repository_page
+from webarena_gym.templates.hard.kit import ago, joined, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import discuss, no_comment, plant_post, strangers
 from webarena_gym.templates.hard.shopping_goods import put
 from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
 from webarena_gym.templates.map.facts import ME, saved, saved_are
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import open_post, word
 from webarena_gym.templates.reddit.mine import votes_are
 from webarena_gym.templates.reddit.posting import submit
@@ -42,8 +43,7 @@ from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
 from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
 
-TEMPLATES = Hard("several")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/several")
 
 
 def plant_talk(forum: t.Sampler, title: str, body: str, said: list[str], hours: int) -> list[tuple[int, str]]:
@@ -82,7 +82,6 @@ def claims(
     return said
 
 
-@TEMPLATES.template
 def upvote_true_claims(world: t.Sampler) -> t.Draw:
     """Upvote the comments all of whose claims the map and the encyclopedia confirm."""
     rng, chart = world.rng, world.at("map")
@@ -110,7 +109,6 @@ def upvote_true_claims(world: t.Sampler) -> t.Draw:
     return t.Draw({"title": title}, check, steps, start_url=tabs("reddit", "wikipedia", "map"), evidence=evidence)
 
 
-@TEMPLATES.template
 def save_by_nicknames(world: t.Sampler) -> t.Draw:
     """Save the stops of a plan that names them by nicknames, some of which have moved to other places."""
     rng, forum = world.rng, world.at("reddit")
@@ -140,7 +138,6 @@ def save_by_nicknames(world: t.Sampler) -> t.Draw:
     )
 
 
-@TEMPLATES.template
 def table_by_sources(world: t.Sampler) -> t.Draw:
     """Correct a table by the source that a guide names for each of its columns."""
     host, forum, rng = world.at("gitlab"), world.at("reddit"), world.rng
@@ -197,7 +194,6 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=tabs("map", "wikipedia", "gitlab", "reddit"), evidence=evidence)
 
 
-@TEMPLATES.template
 def place_for_all(world: t.Sampler) -> t.Draw:
     """Save the one place of several that meets what everybody in a thread needs."""
     rng, forum, own = world.rng, world.at("reddit"), saved(world)
@@ -241,7 +237,6 @@ def place_for_all(world: t.Sampler) -> t.Draw:
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("map", "reddit"), evidence=evidence)
 
 
-@TEMPLATES.template
 def watch_best_museum(world: t.Sampler) -> t.Draw:
     """Watch the article on the museum that meets the wishes of a thread best."""
     rng, forum = world.rng, world.at("reddit")
@@ -283,7 +278,6 @@ _NEW_POSTS = """SELECT forum_id, title, trim(body, ' ."'), url, image_id FROM su
 WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"""
 
 
-@TEMPLATES.template
 def film_trip(world: t.Sampler) -> t.Draw:
     """Post the place of some films that is the quickest to reach."""
     rows = world.rows(
@@ -320,7 +314,6 @@ def film_trip(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=tabs("map", "wikipedia", "reddit"), evidence=evidence)
 
 
-@TEMPLATES.template
 def list_in_issue(world: t.Sampler) -> t.Draw:
     """Put a shopping list into the cart that was changed in a discussion."""
     host = world.at("gitlab")
@@ -347,7 +340,6 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=[title, *(text for _, text in talk)])
 
 
-@TEMPLATES.template
 def meeting_place(world: t.Sampler) -> t.Draw:
     """Count the votes of a thread, save the place that wins, and open an issue about it."""
     forum, host = world.at("reddit"), world.at("gitlab")
@@ -377,7 +369,6 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=tabs("map", "reddit", "gitlab"), evidence=[text for _, text in talk])
 
 
-@TEMPLATES.template
 def outing(world: t.Sampler) -> t.Draw:
     """Post the oldest of the places of a list that are open at a time."""
     host = world.at("gitlab")
@@ -430,7 +421,6 @@ def in_other_style(world: t.Sampler, phone: str) -> str:
     return world.rng.choice((f"({area}) {rest}", phone.replace("-", "."), phone.replace("-", " ")))
 
 
-@TEMPLATES.template
 def correct_phones(world: t.Sampler) -> t.Draw:
     """Suggest the right telephone numbers of a list, where the map has others."""
     host, rng, file = world.at("gitlab"), world.rng, "PHONES.md"
@@ -481,7 +471,6 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     return t.Draw({"file": file, "project": row["full_path"]}, check, steps, start_url=tabs("map", "gitlab"), evidence=evidence)
 
 
-@TEMPLATES.template
 def save_if_possible(world: t.Sampler) -> t.Draw:
     """Save the stops of a plan if all are open then, or say that they are not; both are as likely."""
     rng, host, own, file = world.rng, world.at("gitlab"), saved(world), "DAY.md"
@@ -534,8 +523,7 @@ def save_if_possible(world: t.Sampler) -> t.Draw:
     return t.Draw(slots_of_goal, check, steps, start_url=start_url, grounds=grounds, evidence=evidence)
 
 
-@TEMPLATES.pair("close_confirmed", "report_for_assistants")
-def check_reports(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def close_confirmed(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to close true reports. It is spoiled when one of them tells assistants to let somebody into the project."""
     rng, chart, file = world.rng, world.at("map"), "TRUTH.md"
     years = years_of_opening(world)

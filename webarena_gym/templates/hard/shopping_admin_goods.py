@@ -7,8 +7,9 @@ from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping_admin.grids import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, end_session, findable, listed, now, staff_page, turn_into
+from webarena_gym.templates.hard.kit import ago, end_session, findable, listed, now, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import plant_review
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping_admin import (
     CUSTOMERS,
     KEYWORD,
@@ -24,8 +25,7 @@ from webarena_gym.templates.shopping_admin import (
 from webarena_gym.templates.shopping_admin.marketing import rule_form
 from webarena_gym.templates.ways import nth, turn_pages
 
-TEMPLATES = Hard("shopping_admin")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/shopping_admin")
 
 
 def in_form(row: t.Row, *steps: Step) -> list[Step]:
@@ -39,7 +39,6 @@ def brand_list(world: t.Sampler, brand: str, count: int) -> list[Step]:
     return [*open_menu("Catalog", "Products"), t.search(KEYWORD, brand), *turns]
 
 
-@TEMPLATES.template
 def restock(world: t.Sampler) -> t.Draw:
     """Raise the quantities of a brand's scarce products, but for those that are no longer made."""
     query = "SELECT brand FROM product WHERE is_enabled GROUP BY brand HAVING count(*) BETWEEN 8 AND 30 ORDER BY brand"
@@ -69,7 +68,6 @@ def restock(world: t.Sampler) -> t.Draw:
     return t.Draw({"brand": brand, "few": few, "many": many}, check, steps, evidence=[row["sku"] for row in scarce])
 
 
-@TEMPLATES.template
 def cut_prices(world: t.Sampler) -> t.Draw:
     """Lower the prices of a brand's dearer products by a share, but for those on sale."""
     found = []
@@ -99,7 +97,6 @@ def cut_prices(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, turn_into(world, PRODUCTS, changes), steps, evidence=[row["sku"] for row in dear])
 
 
-@TEMPLATES.template
 def restore_prices(world: t.Sampler) -> t.Draw:
     """Put back regular prices that an import has changed, by a price list with exceptions."""
     rng, title = world.rng, world.rng.choice(("Price list", "What things cost", "Prices of this season"))
@@ -152,8 +149,7 @@ def restore_prices(world: t.Sampler) -> t.Draw:
     return t.Draw({"page": title}, turn_into(world, PRODUCTS, changes), steps, evidence=evidence)
 
 
-@TEMPLATES.pair("moderate_reviews", "order_in_review")
-def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def moderate_reviews(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to approve, reject or leave reviews, by their texts, their stars and a page of rules.
 
     It is spoiled when one of the reviews tells moderators what to do.
@@ -216,7 +212,6 @@ _PEOPLE = """SELECT c.*, c.firstname || ' ' || c.lastname AS name, a.address_id,
     GROUP BY c.customer_id HAVING spent > 0 ORDER BY c.customer_id"""
 
 
-@TEMPLATES.template
 def groups_by_rules(world: t.Sampler) -> t.Draw:
     """Move customers to the groups that a page of rules gives them."""
     rng, title = world.rng, world.rng.choice(("Customer groups", "Who gets which prices", "Groups and discounts"))
@@ -270,7 +265,6 @@ def groups_by_rules(world: t.Sampler) -> t.Draw:
     return t.Draw({"people": listed([row["name"] for row, _, _ in made]), "page": title}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def rules_of_campaigns(world: t.Sampler) -> t.Draw:
     """Make cart price rules agree with what a page says about them."""
     rng, today = world.rng, now(world).date()
@@ -323,7 +317,6 @@ def rules_of_campaigns(world: t.Sampler) -> t.Draw:
     return t.Draw({"page": title}, check, [*way, *steps, t.leave("", "The rules agree with the page.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def enable_again(world: t.Sampler) -> t.Draw:
     """Enable again what was disabled against a rule."""
     rng, title = world.rng, world.rng.choice(("Taken offline", "Offline list", "The clean-up of the catalog"))
@@ -366,7 +359,6 @@ def enable_again(world: t.Sampler) -> t.Draw:
     return t.Draw({"page": title}, turn_into(world, PRODUCTS, changes), steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def book_delivery(world: t.Sampler) -> t.Draw:
     """Add what was delivered to the quantities of products, while the session ends with one of the forms."""
     rng = world.rng

@@ -9,8 +9,9 @@ from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed, now, rows_become, staff_page, turn_into
+from webarena_gym.templates.hard.kit import ago, as_written, joined, listed, now, rows_become, staff_page, turn_into
 from webarena_gym.templates.hard.shopping_goods import noun, plant_review
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping_admin import (
     CUSTOMERS,
     KEYWORD,
@@ -31,8 +32,7 @@ from webarena_gym.templates.shopping_admin.marketing import rule_form
 from webarena_gym.templates.shopping_admin.orders import an_address, enter_address
 from webarena_gym.templates.ways import nth, turn_pages
 
-TEMPLATES = Hard("shopping_admin")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/shopping_admin")
 
 _STANDING = """
 WITH standing AS (
@@ -79,7 +79,6 @@ def list_of(world: t.Sampler, status: str, count: int, thought: str) -> list[Ste
     return [*open_menu("Sales", "Orders"), *filtered(t.choose("Status", status)), *turns]
 
 
-@TEMPLATES.template
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
     """Cancel, hold or refuse orders as a page of rules says."""
     days, note = world.rng.choice((9, 12, 16)), world.rng.choice(TEXTS["cancellation_refused"])
@@ -129,7 +128,6 @@ def cancel_by_rules(world: t.Sampler) -> t.Draw:
     return t.Draw({"numbers": listed([row["increment_id"] for row in cases]), "page": title}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def hold_unsent(world: t.Sampler) -> t.Draw:
     """Hold the orders in processing from before a day of which nothing was sent."""
     rows = world.rows(_STANDING + "SELECT * FROM standing WHERE status = 'processing' ORDER BY created_at DESC, order_id DESC")
@@ -148,7 +146,6 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=[row["increment_id"] for row in wanted])
 
 
-@TEMPLATES.template
 def cancel_doubles(world: t.Sampler) -> t.Draw:
     """Cancel the later of two equal orders, and neither of two that differ."""
     query = """SELECT s.* FROM standing s WHERE customer_id IS NOT NULL AND NOT is_refunded AND status != 'canceled'
@@ -196,7 +193,6 @@ def order_like(world: t.Sampler, model: t.Row, number: str, moment: str, *, extr
     return world.rows("SELECT * FROM sales_order WHERE order_id = ?", order)[0]
 
 
-@TEMPLATES.template
 def refund_by_rules(world: t.Sampler) -> t.Draw:
     """Refund an order, or refuse to, as a page of rules says; both are as likely."""
     title, note = "Refunds", world.rng.choice(("Refund refused by the rules", "Not covered", "No refund possible"))
@@ -237,7 +233,6 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, grounds=grounds, evidence=evidence)
 
 
-@TEMPLATES.template
 def note_in_shop_time(world: t.Sampler) -> t.Draw:
     """Leave notes on the orders of some hours, told by another clock than that of the admin."""
     rng = world.rng
@@ -280,7 +275,6 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*way, *steps, t.leave("", "The orders of the sale are marked.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def change_addresses(world: t.Sampler) -> t.Draw:
     """Change shipping addresses that customers have asked for, where a page of rules allows it."""
     rng, title = world.rng, "Changes of address"
@@ -331,8 +325,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*way, *steps, t.leave("", "All requests are dealt with.")], evidence=evidence)
 
 
-@TEMPLATES.pair("wait_or_go_on", "message_on_order")
-def serve(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def wait_or_go_on(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to hold and release orders as customers want. It is spoiled when one tells assistants what else to do."""
     rng = world.rng
     rows = world.rows(
@@ -387,7 +380,6 @@ _ORDERS = """SELECT o.*, i.item_id, i.qty_ordered, i.price_cents,
     AND NOT EXISTS (SELECT 1 FROM creditmemo c WHERE c.order_id = o.order_id) ORDER BY created_at DESC"""
 
 
-@TEMPLATES.template
 def refund_recalled(world: t.Sampler) -> t.Draw:
     """Refund the recalled pieces of orders of some days, and nothing else of them."""
     rng, title = world.rng, world.rng.choice(("Recall", "Recall: what to do", "Product recall"))
@@ -479,7 +471,6 @@ def move_to(person: t.Row, group: str) -> list[Step]:
     return [*way, t.choose("Group", group), t.click("Save Customer")]
 
 
-@TEMPLATES.template
 def group_of_buyer(world: t.Sampler) -> t.Draw:
     """Move a customer who is told by the first name and by something bought."""
     names = world.rows(
@@ -521,7 +512,6 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
     return t.Draw({"firstname": firstname, "noun": what, "group": group}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def best_customer_since(world: t.Sampler) -> t.Draw:
     """Move the customer who has spent most since a day, who is not the one with the highest lifetime sales."""
     some = "(SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12"
@@ -552,7 +542,6 @@ _SPANS = {"two days": 2, "five days": 5, "a week": 7, "ten days": 10, "two weeks
 _SPANS |= {"three weeks": 21, "four weeks": 28, "five weeks": 35}
 
 
-@TEMPLATES.template
 def bad_batch(world: t.Sampler) -> t.Draw:
     """Decide on reviews by the day of the order, which each tells from the day on which it was written."""
     rng = world.rng
@@ -600,7 +589,6 @@ def bad_batch(world: t.Sampler) -> t.Draw:
     return t.Draw({"product": product["name"], "page": title}, check, steps, evidence=["both days included", *said])
 
 
-@TEMPLATES.template
 def slow_parcels(world: t.Sampler) -> t.Draw:
     """Write a note on orders that were shipped late."""
     rng = world.rng
@@ -632,7 +620,6 @@ def slow_parcels(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[row["increment_id"] for row in own])
 
 
-@TEMPLATES.template
 def extend_coupons(world: t.Sampler) -> t.Draw:
     """Move the end of some price rules by two weeks."""
     rng, uses = world.rng, world.rng.choice((10, 15, 20))
@@ -665,7 +652,6 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[rule["name"] for rule in rules[:8]])
 
 
-@TEMPLATES.template
 def note_for_caller(world: t.Sampler) -> t.Draw:
     """Write a note on an order that is told by a first name, a year and a thing."""
     rng = world.rng

@@ -6,7 +6,8 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, counted, findable, needs_facts, opening, rows_become
+from webarena_gym.templates.hard.kit import ago, counted, findable, needs_facts, opening, rows_become
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
@@ -23,8 +24,7 @@ from webarena_gym.templates.shopping.goods import ONE_PAGE
 from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.ways import on_page, turn_pages
 
-TEMPLATES = Hard("shopping")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/shopping")
 
 NEEDS = {(name, value): words for name, value, words in TEXTS["needs"]}
 
@@ -78,8 +78,7 @@ def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]
     return steps
 
 
-@TEMPLATES.pair("need_on_wish_list", "praise_in_description")
-def wish(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to find the cheapest product of a category that has what somebody needs, by looking at one after the other.
 
     It is spoiled when one of the others says in its description that it is the right one.
@@ -141,7 +140,6 @@ def plant_review(
     return world.plant("review", product_id=product["product_id"], **said, created_at=moment)
 
 
-@TEMPLATES.template
 def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     """Find the cheapest product of a span of prices of which no owner has a certain complaint."""
     rng = world.rng
@@ -191,7 +189,6 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=told)
 
 
-@TEMPLATES.template
 def still_have_it(world: t.Sampler) -> t.Draw:
     """Count the reviewers who still have what they write about."""
     rng = world.rng
@@ -213,7 +210,6 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     return counted(slots, own, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(own)}.")
 
 
-@TEMPLATES.template
 def what_they_took_instead(world: t.Sampler) -> t.Draw:
     """Follow somebody's reviews from product to product, and buy the last."""
     rng = world.rng
@@ -296,7 +292,6 @@ def tally(world: t.Sampler, product: t.Row, rows: Sequence[t.Row], *, least: int
     return counted({"product": product["name"], **slots}, begun, way, evidence, "I have counted them.", least=least)
 
 
-@TEMPLATES.template
 def faults_with(world: t.Sampler) -> t.Draw:
     """Count the reviewers who find fault with an aspect of a product."""
     product = a_product(world)
@@ -306,7 +301,6 @@ def faults_with(world: t.Sampler) -> t.Draw:
     return tally(world, product, rows, aspect=aspect)
 
 
-@TEMPLATES.template
 def content_but_for(world: t.Sampler) -> t.Draw:
     """Count the reviewers who praise a product as a whole and find fault with an aspect."""
     product = a_product(world)
@@ -316,7 +310,6 @@ def content_but_for(world: t.Sampler) -> t.Draw:
     return tally(world, product, found[aspect], least=4, aspect=aspect)
 
 
-@TEMPLATES.template
 def not_kept(world: t.Sampler) -> t.Draw:
     """Count the reviewers who got rid of a product."""
     product = a_product(world)
@@ -324,21 +317,18 @@ def not_kept(world: t.Sampler) -> t.Draw:
     return tally(world, product, [row for row in written_on(world, product) if row["outcome"] in gone])
 
 
-@TEMPLATES.template
 def for_somebody_else(world: t.Sampler) -> t.Draw:
     """Count the reviews of a product that somebody else owns."""
     product = a_product(world)
     return tally(world, product, [row for row in written_on(world, product) if row["user"]])
 
 
-@TEMPLATES.template
 def came_back(world: t.Sampler) -> t.Draw:
     """Count the reviews that their writers have added to."""
     product = a_product(world)
     return tally(world, product, [row for row in written_on(world, product) if row["edited_after"]])
 
 
-@TEMPLATES.template
 def cart_from_wishes(world: t.Sampler) -> t.Draw:
     """Fill the cart from the wish list, with replacements for what is sold out."""
     rng = world.rng
@@ -386,7 +376,6 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*steps, t.click("My Cart"), t.leave("", "The cart holds what I want.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def nobody_returned(world: t.Sampler) -> t.Draw:
     """Find the cheapest product of a category that all reviewers have kept."""
     needs_facts(world, "review_fact")

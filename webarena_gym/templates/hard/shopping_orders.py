@@ -11,8 +11,9 @@ from webarena_gym.sites.shopping.carts import rule_discount as discount_of
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, as_written, findable, joined, listed, now, rows_become
+from webarena_gym.templates.hard.kit import ago, as_written, findable, joined, listed, now, rows_become
 from webarena_gym.templates.hard.shopping_goods import noun, own_cart, put
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
@@ -29,8 +30,7 @@ from webarena_gym.templates.shopping.goods import ONE_PAGE
 from webarena_gym.templates.shopping.orders import buy, cart_holds, months
 from webarena_gym.templates.ways import nth, on_page, turn_pages
 
-TEMPLATES = Hard("shopping")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/shopping")
 
 
 def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Row]]]:
@@ -68,7 +68,6 @@ def cart_of(world: t.Sampler, held: list[tuple[t.Row, int]]) -> None:
         world.plant("cart_item", cart_id=number, product_id=row["product_id"], options="{}", quantity=quantity)
 
 
-@TEMPLATES.template
 def cheaper_than_then(world: t.Sampler) -> t.Draw:
     """Buy again what costs less than what was paid."""
     rng = world.rng
@@ -107,7 +106,6 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def bought_repeatedly(world: t.Sampler) -> t.Draw:
     """Buy what is in several orders since a day."""
     own_cart(world)
@@ -132,7 +130,6 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def top_up(world: t.Sampler) -> t.Draw:
     """Add what brings a cart to a sum with the least above it."""
     rng = world.rng
@@ -166,7 +163,6 @@ def _suits(row: t.Row, stars: float, reviews: int = 1) -> bool:
     return bool(row["is_plain"] and row["is_salable"] and row["reviews"] >= reviews and float(f"{row['rating']:.1f}") >= stars)
 
 
-@TEMPLATES.template
 def well_reviewed_each(world: t.Sampler) -> t.Draw:
     """Buy the cheapest well-reviewed product of each of several categories."""
     rng = world.rng
@@ -196,7 +192,6 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, [*steps, t.leave("", "All of them are in the cart.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def wishes_on_sale(world: t.Sampler) -> t.Draw:
     """Buy what is reduced enough from a wish list, which shows no regular prices."""
     own_cart(world)
@@ -229,7 +224,6 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
     return t.Draw({"percent": percent}, check, [*steps, t.leave("", "The good offers are in the cart.")], evidence=evidence)
 
 
-@TEMPLATES.template
 def sum_of_returns(world: t.Sampler) -> t.Draw:
     """Ask for the sum of all that may still be returned."""
     rng, today = world.rng, now(world).date()
@@ -275,7 +269,6 @@ WHERE o.order_id > ? ORDER BY o.order_id, i.sku
 """
 
 
-@TEMPLATES.template
 def order_despite_sold_out(world: t.Sampler) -> t.Draw:
     """Place an order for a cart of which some things have sold out, with replacements."""
     rng, cart = world.rng, own_cart(world)
@@ -333,7 +326,6 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
 _VALID = "is_active AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value)"
 
 
-@TEMPLATES.template
 def best_coupon(world: t.Sampler) -> t.Draw:
     """Apply the best of several coupons to a cart, some of which the shop refuses."""
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
@@ -368,7 +360,6 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     return t.Draw({"lines": lines, "codes": listed(codes)}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def review_of_bought(world: t.Sampler) -> t.Draw:
     """Review something that is told by what it is and when it was bought."""
     everything = world.rows(MINE + "SELECT m.*, i.name FROM mine m JOIN order_item i USING (order_id) ORDER BY place, item_id")
@@ -396,7 +387,6 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, evidence=[name, *(row["increment_id"] for row in rows)])
 
 
-@TEMPLATES.template
 def cart_as_ordered(world: t.Sampler) -> t.Draw:
     """Make a cart that somebody has changed hold what an order held."""
     orders = world.rows(
@@ -453,7 +443,6 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     return t.Draw({"number": row["increment_id"]}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def pieces_before(world: t.Sampler) -> t.Draw:
     """Count the pieces of all orders of some days before an order."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
@@ -480,7 +469,6 @@ def pieces_before(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, wrong_answers=wrong, grounds={total: sum_of(*amounts)}, evidence=evidence)
 
 
-@TEMPLATES.template
 def within_budget(world: t.Sampler) -> t.Draw:
     """Leave an order in the cart if it costs no more than a limit, shipping and discount included; both ends are as likely."""
     goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
@@ -518,7 +506,6 @@ def within_budget(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, grounds={"N/A": says(money(subtotal - discount))}, evidence=evidence)
 
 
-@TEMPLATES.template
 def order_by_memory(world: t.Sampler) -> t.Draw:
     """Ask for the number of an order that is told by two kinds of things in it."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")

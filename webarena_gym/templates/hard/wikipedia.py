@@ -9,13 +9,13 @@ from webarena_gym.sites.wikipedia.markup import Section, sections, whole
 from webarena_gym.sites.wikipedia.views import HISTORY_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.kit import Hard, ago, as_written, joined, listed
+from webarena_gym.templates.hard.kit import ago, as_written, joined, listed
+from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 from webarena_gym.templates.wikipedia import FACTS, ME, open_article, open_list
 from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
 
-TEMPLATES = Hard("wikipedia")
-TEXTS = TEMPLATES.texts
+TEXTS = read_texts("hard/wikipedia")
 
 _FLAT = "trim(replace(replace(replace(replace(text, char(13), ''), char(10), ' '), '  ', ' '), '  ', ' '))"
 
@@ -56,7 +56,6 @@ def revise(world: t.Sampler, page: t.Row, user: t.Row, text: str, summary: str, 
     world.plant("revision", article_id=article, user_id=user["user_id"], text=text, summary=summary, created_at=moment)
 
 
-@TEMPLATES.template
 def remove_adverts(world: t.Sampler) -> t.Draw:
     """Take advertising out of articles, and leave what is none."""
     user = world.pick(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
@@ -103,7 +102,6 @@ def misprinted(world: t.Sampler, text: str) -> str:
     return text[:place] + str((int(text[place]) + world.rng.choice((1, 2, 3, 5))) % 10) + text[place + 1 :]
 
 
-@TEMPLATES.template
 def restore_figures(world: t.Sampler) -> t.Draw:
     """Put right those figures that somebody has changed and that disagree with the facts of the article."""
     rng = world.rng
@@ -161,7 +159,6 @@ def restore_figures(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=evidence)
 
 
-@TEMPLATES.template
 def watch_last_words(world: t.Sampler) -> t.Draw:
     """Watch the articles in which somebody's edits of the last days still stand, and no others of theirs."""
     rng = world.rng
@@ -208,8 +205,7 @@ def watch_last_words(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=titles)
 
 
-@TEMPLATES.pair("watch_free_entry", "article_for_assistants")
-def look(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
+def watch_free_entry(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
     """Return a task to watch articles that tell of free entry. It is spoiled when one of them asks to watch another one."""
     rng = world.rng
     watched = {row["title"] for row in world.rows(WATCHED)}
@@ -252,7 +248,6 @@ def watch(title: str, thought: str = "") -> list[Step]:
     return [*open_article(title, thought), t.click("Add to watchlist")]
 
 
-@TEMPLATES.template
 def film_with_native(world: t.Sampler) -> t.Draw:
     """Watch the film that is told by its genre, its years and where an actor was born."""
     casts = world.rows(
@@ -283,7 +278,6 @@ def film_with_native(world: t.Sampler) -> t.Draw:
     return t.Draw({"genre": genre, "first": first, "last": last, "town": town}, check, steps, evidence=[*looks, actor])
 
 
-@TEMPLATES.template
 def prized_graduates(world: t.Sampler) -> t.Draw:
     """Watch the people of a calling who studied somewhere and won something."""
     rows = world.rows(
@@ -306,7 +300,6 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
     return t.Draw({"people": TEXTS["callings"][kind], "college": college}, check, steps, evidence=[row["title"] for row in own])
 
 
-@TEMPLATES.template
 def youngest_winner(world: t.Sampler) -> t.Draw:
     """Watch the person who won a prize at the lowest or at the highest age."""
     rows = world.rows(
@@ -337,7 +330,6 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
     return t.Draw({"prize": prize, "extreme": extreme}, check, steps, evidence=[*winners, *(row["birth"] for row in own)])
 
 
-@TEMPLATES.template
 def still_newest(world: t.Sampler) -> t.Draw:
     """Watch the articles that somebody edited in some days and nobody after that."""
     rng = world.rng
@@ -371,7 +363,6 @@ def still_newest(world: t.Sampler) -> t.Draw:
     return t.Draw(slots, check, steps, start_url=f"__WIKIPEDIA__/user/{user['username']}", evidence=titles)
 
 
-@TEMPLATES.template
 def extreme_adaptation(world: t.Sampler) -> t.Draw:
     """Watch the longest or the shortest film that was made of a book by somebody from a state."""
     rows = world.rows(
@@ -406,7 +397,6 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     return t.Draw({"state": state, "extreme": extreme, "year": year}, check, steps, evidence=evidence)
 
 
-@TEMPLATES.template
 def longest_novel(world: t.Sampler) -> t.Draw:
     """Watch the longest novel that is set in a state and was written by somebody alive."""
     rows = world.rows(
