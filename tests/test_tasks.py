@@ -5,6 +5,7 @@ import json
 import sqlite3
 from collections import Counter
 from dataclasses import replace
+from functools import reduce
 from importlib import import_module
 from random import Random
 from types import SimpleNamespace
@@ -69,10 +70,30 @@ def test_a_task_of_webarena_s_schema_is_read():
         (OFFICIAL | {"eval": {"eval_types": ["url_match"]}}, "url_match but no reference_url"),
         (OFFICIAL | {"eval": OFFICIAL["eval"] | {"bonus": 1}}, "unknown key 'bonus' in eval"),
         (OFFICIAL | {"solution": [{"action": "fly()"}]}, "of the solution cannot be read"),
-        (OFFICIAL | {"eval": {"eval_types": ["url_match"], "reference_url": 5}}, "eval: reference_url is 5; expected text"),
+        (
+            OFFICIAL | {"eval": {"eval_types": ["url_match"], "reference_url": 5}},
+            "eval: reference_url is 5; expected text or null",
+        ),
         (OFFICIAL | {"eval": {"eval_types": ["state"], "state": "x"}}, "eval: state is 'x'; expected a list"),
         (OFFICIAL | {"world_seed": "abc"}, "world_seed is 'abc'; expected a whole number"),
         (OFFICIAL | {"world_seed": 10**9}, "world_seed is 1000000000; expected a whole number from"),
+        (OFFICIAL | {"world_seed": True}, "world_seed is True; expected a whole number or null"),
+        (OFFICIAL | {"scale": "huge"}, "scale is 'huge'; expected one of standard, large"),
+        (OFFICIAL | {"wrong_answers": 5}, "wrong_answers is 5; expected a list"),
+        (OFFICIAL | {"wrong_answers": [5]}, "wrong_answers has 5; expected texts"),
+        (OFFICIAL | {"start_url": ""}, "start_url is ''"),
+        (OFFICIAL | {"start_url": "__SHOPPING__ |AND| "}, "start_url"),
+        (OFFICIAL | {"require_login": "no"}, "require_login is 'no'; expected true or false"),
+        (OFFICIAL | {"instantiation_dict": []}, "expected an object"),
+        (OFFICIAL | {"solution": {"action": "x"}}, "solution is {'action': 'x'}; expected a list"),
+        (OFFICIAL | {"solution": [{"action": 5}]}, "expected an object with the texts"),
+        (OFFICIAL | {"intent": reduce(lambda value, _: [value], range(100), "x")}, "deep"),
+        (OFFICIAL | {"setup": {}}, "setup is {}; expected a list"),
+        (OFFICIAL | {"setup": [3]}, "setup has 3"),
+        (OFFICIAL | {"setup": [{"site": "shopping"}]}, "expected objects with site, table, values and key"),
+        (OFFICIAL | {"setup": [{"site": "moon", "table": "review", "values": {"a": 1}, "key": {}}]}, "one of the sites"),
+        (OFFICIAL | {"setup": [{"site": "shopping", "table": "review", "values": {}, "key": {}}]}, "expected values"),
+        (OFFICIAL | {"setup": [{"site": "shopping", "table": "review", "values": {"a": [1]}, "key": {}}]}, "has the value [1]"),
     ],
 )
 def test_a_malformed_task_is_refused_with_its_place(record, said):
@@ -86,14 +107,22 @@ def test_a_malformed_task_is_refused_with_its_place(record, said):
     ("content", "said"),
     [
         ("{", "is no JSON"),
+        ("[1", "is no JSON"),
+        ("", "is no JSON"),
+        ("\ud800", "task"),
+        ("[" * 100_000, "too deep"),
+        ('{"tasks": ' * 50_000, "too deep"),
+        ("[" + "9" * 10_000 + "]", "task"),
+        ("null", "must hold a list"),
         ("{}", "must hold a list"),
+        ('{"tasks": {}}', "must hold a list"),
         ("[]", "must hold a list"),
         (json.dumps([OFFICIAL, OFFICIAL]), "occurs twice"),
     ],
 )
 def test_a_malformed_file_is_refused(tmp_path, content, said):
     path = tmp_path / "tasks.json"
-    path.write_text(content)
+    path.write_text(content, encoding="utf-8", errors="surrogatepass")
     with pytest.raises(TaskError) as caught:
         read_tasks(path)
     assert said in str(caught.value)
@@ -124,7 +153,7 @@ def test_the_shipped_files_have_not_been_edited(split):
     assert content["sha256"] == hashlib.sha256(json.dumps(content["tasks"], sort_keys=True).encode()).hexdigest()
 
 
-@pytest.mark.parametrize("split", suite.STANDARD)
+@pytest.mark.parametrize("split", ["train", "test"])
 def test_a_template_more_changes_no_task_of_the_others(split, monkeypatch):
     known = suite.templates()
     model = known["shopping.order_total"]
@@ -138,24 +167,19 @@ def test_a_template_more_changes_no_task_of_the_others(split, monkeypatch):
     assert sorted(task.world_seed for task in drawn[len(own) :]) == sorted(suite.SPLITS[split].worlds)
 
 
-def test_a_template_less_takes_its_own_tasks_along(monkeypatch):
-    part = suite.PARTS["map"]
-    monkeypatch.setitem(suite.PARTS, "map", part._replace(both=part.both[1:]))
-    kept = [task for task in suite.load("test") if task.template != part.both[0]]
-    assert [task.task_id for task in suite.generate("test")] == [task.task_id for task in kept]
-    assert len(kept) == 164
-
-
-def test_a_template_that_takes_another_s_place_gives_as_many_tasks(monkeypatch):
+def test_a_template_less_takes_its_own_tasks_along_and_another_gives_as_many(monkeypatch):
     part = suite.PARTS["map"]
     gone = part.both[5]
-    monkeypatch.setitem(
-        suite.PARTS, "map", part._replace(both=(*(name for name in part.both if name != gone), "map.larger_town"))
-    )
-    drawn = suite.generate("train")
-    assert len(drawn) == len(suite.load("train"))
+    kept = part._replace(both=tuple(name for name in part.both if name != gone))
+    monkeypatch.setitem(suite.PARTS, "map", kept)
+    assert [task.task_id for task in suite.generate("test")] == [
+        task.task_id for task in suite.load("test") if task.template != gone
+    ]
+    monkeypatch.setitem(suite.PARTS, "map", kept._replace(both=(*kept.both, "map.larger_town")))
+    drawn, own = suite.generate("train"), suite.load("train")
+    assert len(drawn) == len(own)
     assert [task.task_id for task in drawn if task.template != "map.larger_town"] == [
-        task.task_id for task in suite.load("train") if task.template != gone
+        task.task_id for task in own if task.template != gone
     ]
 
 
@@ -164,10 +188,7 @@ def test_the_number_of_a_template_follows_from_its_name_and_is_no_other_s():
     assert len(numbers) == len(suite.templates())
     assert suite.templates()["shopping.product_price"].number == 1211072027
     assert {task.intent_template_id for task in suite.load("train")} <= numbers
-
-
-def test_a_file_that_numbers_templates_in_another_way_is_read():
-    task = suite.load("test")[0]
+    task = suite.load("test")[0]  # a file that numbers them in another way is read
     assert parse_task(task.to_json() | {"intent_template_id": 0}) == replace(task, intent_template_id=0)
 
 
@@ -209,59 +230,18 @@ def test_the_pool_has_the_standard_templates_of_no_other_split():
         assert env.reset(seed=1)[1]["task_id"] in {task.task_id for task in pool}
 
 
-CHOICES = frozenset(
-    [
-        "category",
-        "choice",
-        "city",
-        "day",
-        "department",
-        "department",
-        "extreme",
-        "field",
-        "folder",
-        "forum",
-        "group",
-        "kind",
-        "kinds",
-        "license",
-        "limit",
-        "method",
-        "month",
-        "note",
-        "number",
-        "option",
-        "part",
-        "payment",
-        "postcode",
-        "protocol",
-        "range",
-        "rank",
-        "reason",
-        "region",
-        "request",
-        "role",
-        "second",
-        "first",
-        "stars",
-        "status",
-        "street",
-        "summary",
-        "text",
-        "topic",
-        "visibility",
-        "way",
-        "when",
-        "words",
-    ]
-)
+CHOICES = """category choice city day department extreme field first folder forum group kind kinds license limit method month note
+number option part payment postcode protocol range rank reason region request role second stars status street summary text topic
+visibility way when words"""
 """Slots whose values are choices that every world offers, numbers that every world counts, or words to type: what they mean
 differs from world to world. All others name people, places, things and titles."""
 
 
 def test_what_tasks_turn_on_in_the_test_world_is_not_met_in_training():
     def named(tasks):
-        slots = ((slot, value) for task in tasks for slot, value in task.instantiation_dict.items() if slot not in CHOICES)
+        slots = (
+            (slot, value) for task in tasks for slot, value in task.instantiation_dict.items() if slot not in CHOICES.split()
+        )
         return {value for _, value in slots if isinstance(value, str) and len(value) > 3}
 
     test, train = (named(suite.load(split)) for split in ("test", "train"))
@@ -269,17 +249,14 @@ def test_what_tasks_turn_on_in_the_test_world_is_not_met_in_training():
     assert test & train == set()
 
 
-def test_tasks_are_found_again_by_their_id():
-    for task in suite.load("test")[:5]:
-        assert parse_task(json.loads(json.dumps(suite.find(task.task_id).to_json()))) == task
-
-
 @pytest.mark.parametrize(
     "task_id", ["", "shopping", "no.template/1/0", "shopping.product_price/one/0", "shopping.product_price/1"]
 )
-def test_an_unknown_id_says_how_ids_look(task_id):
+def test_a_task_is_found_again_by_its_id_and_an_unknown_id_says_how_ids_look(task_id):
     with pytest.raises(TaskError, match="expected <template>/<world seed>/<draw>"):
         suite.find(task_id)
+    own = suite.load("test")[len(task_id)]
+    assert parse_task(json.loads(json.dumps(suite.find(own.task_id).to_json()))) == own
 
 
 def test_another_world_gives_other_tasks_of_the_same_templates():
@@ -303,7 +280,7 @@ def test_drawing_more_is_repeatable_and_checked():
 
 
 @pytest.mark.parametrize(
-    ("world_seed", "every"), [(31, 4), *(pytest.param(seed, 1, marks=pytest.mark.slow) for seed in (None, 31))]
+    ("world_seed", "every"), [(31, 10), *(pytest.param(seed, 1, marks=pytest.mark.slow) for seed in (None, 31))]
 )
 def test_every_solution_earns_its_reward_and_nothing_cheaper_does(world_seed, every):
     tasks = suite.load("test", world_seed)[::every]
