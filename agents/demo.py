@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import rmtree
 from threading import Event, Thread
+from typing import Any
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import read_trajectories, write_trajectories
@@ -23,7 +24,7 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
 from agents.settings import ENV_FIELDS, EnvSettings, Processes, Templates, collect_rarely, parse_settings
 from agents.training.metrics import read_metrics
-from agents.training.settings import make_settings as make_pointer_settings
+from agents.training.settings import PointerBCSettings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.evaluation.statistics import Evaluation, score
@@ -159,8 +160,13 @@ def _clone(settings: DemoSettings, out: Path) -> None:
     """Clone a pointing network from one demonstration of each template."""
     from agents.training import pointer_cloning  # noqa: PLC0415 - options are refused without torch
 
-    options = {"worlds": _CLONING_WORLDS, "one_world_each": True, "templates": settings.templates, "seed": settings.seed}
-    pointer_cloning.train_pointer(make_pointer_settings(out=out, updates=settings.cloning_updates, **options))
+    options: dict[str, Any] = {
+        "worlds": _CLONING_WORLDS,
+        "one_world_each": True,
+        "templates": settings.templates,
+        "seed": settings.seed,
+    }
+    pointer_cloning.train_pointer(PointerBCSettings(out=out, updates=settings.cloning_updates, **options))
 
 
 def _reinforce(settings: DemoSettings, model: Path, out: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 from agents.data.trajectories import Trajectory
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
 from agents.models.ensembles import Ensemble, fitted, shared_record, uniform
-from agents.settings import build, parse_settings
+from agents.settings import parse_settings
 from webarena_gym import console
 
 Weighting = Literal["uniform", "fitted", "switched"]
@@ -57,7 +57,7 @@ def _play(settings: EnsembleSettings, member: str) -> list[Trajectory]:
     """Return an episode of each task, by greedy decoding."""
     names = ("split", "world_seed", "limit", "seed", "threads")
     own = {name: getattr(settings, name) for name in names}
-    evaluated = build(EvaluationSettings, **{**policy_defaults(member), **own, "policy": member})
+    evaluated = EvaluationSettings(**{**policy_defaults(member), **own, "policy": member})
     from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
 
     return evaluate_policy(evaluated, choose_tasks(evaluated)).trajectories

@@ -15,20 +15,19 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from copy import deepcopy
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import fmean, pstdev
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
-from agents.models.checkpoints import begin, save_checkpoint
-from agents.models.pointer.network import is_pointer
+from agents.models.checkpoints import begin, is_pointer, save_checkpoint
 from agents.rollouts.branching import fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
@@ -37,10 +36,9 @@ from agents.training.distributed import ALONE, Ranks, launch, training_processes
 from agents.training.language_models import LanguageModel
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, mismatch, sequence_means, sequence_sums
 from agents.training.metrics import Meter, Metrics, describe
-from agents.training.pointing_networks import THREADS, PointingNetwork
+from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import TrainedStep, keep, weighted
-from agents.training.settings import TrainSettings
-from agents.training.state import State
+from agents.training.settings import GRPOSettings, TrainSettings
 from webarena_gym.tasks import Task
 
 CORRECTION_CAP = 2.0  # largest importance weight for a sampler that is not the trainer
@@ -48,54 +46,6 @@ GIGPO_DISCOUNT = 0.95  # of a reward for each step that it lies ahead (arXiv 250
 EPSILON = 1e-6  # returns closer together than this are equal
 
 Model = PointingNetwork | LanguageModel
-
-
-# Settings.
-
-
-@dataclass(frozen=True, kw_only=True)
-class GRPOSettings(TrainSettings):
-    """Improve a model by multi-turn GRPO. A run that was killed is resumed from its newest checkpoint.
-
-    With --processes 1, equal runs end with equal parameters, bit for bit, killed in between or not. Options of language models are shown
-    with `--model RUN --help` of one, and those of rollouts that are played meanwhile or elsewhere with `--overlap --help` or `--cluster local --help`.
-    """
-
-    advantages: Literal["state", "trajectory", "gigpo", "forks"] = "state"
-    """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
-    rollout's own states"""
-    weighting: Literal["paper", "constant", "dr_grpo", "token_mean"] = "token_mean"
-    """paper: mean over trajectories, steps and tokens in turn; constant: the same with 15 for the number of steps; dr_grpo: 1024 for the
-    tokens of a trajectory; token_mean: every token alike"""
-    clip_low: float = 0.2
-    """how far a token's probability ratio may fall before it is clipped"""
-    clip_high: float = 0.28
-    """how far it may rise"""
-    ratio: Literal["token", "sequence"] = "token"
-    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
-    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
-    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
-    kl_weight: float = 0.0
-    """weight of the KL divergence to the first model; 0 needs no reference model"""
-    seek_mixed: bool = True
-    """draw more often from templates that neither always succeed nor always fail"""
-    groups_remembered: int = 5
-    """groups of a template that its running success is a mean of; later groups move it"""
-    replayed: int = 48
-    """earlier successes that a batch is trained on again, more often of templates that rarely succeed (self-imitation); 0: none"""
-    anchor_weight: float = 0.0
-    """advantage of all steps of groups that always succeed, which are imitated a little; 0 leaves such groups out"""
-    fork_every: int = 1
-    """forks: steps from one fork of a rollout to the next; the first step is one"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, least in (("fork_every", 1), ("groups_remembered", 1), ("replayed", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
-        if self.replayed and self.old_logprobs == "sampled":
-            # Ratios to those of long ago would be clipped where the policy has learned since.
-            raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
 
 
 # Credit.
@@ -216,9 +166,9 @@ def clipped_loss(args: Any, tokens: Tokens) -> Loss:
     clipped = ratio.clamp(1 - args.clip_low, 1 + args.clip_high)
     objective = torch.minimum(ratio * tokens.advantages, clipped * tokens.advantages)
     correction = tokens.old - tokens.sampled
-    if args.language.correction == "token":
+    if args.correction == "token":
         objective = correction.exp().clamp(max=CORRECTION_CAP) * objective
-    elif args.language.correction == "sequence_mask":
+    elif args.correction == "sequence_mask":
         weight = sequence_sums(correction, tokens.lengths).exp()
         objective = torch.where(weight <= CORRECTION_CAP, weight, torch.zeros_like(weight)) * objective
     kl = torch.zeros_like(objective) if tokens.reference is None else k3(tokens.new, tokens.reference)
@@ -285,16 +235,50 @@ def update(
 # The run.
 
 
-def load(source: str | Path, args: TrainSettings) -> Model:
-    """Return the model in a folder, or of a name on the Hub."""
-    return (PointingNetwork if is_pointer(source) else LanguageModel).load(source, args)
+class State:
+    """State of a run beside the saved parameters: the optimizer, the state of the method, and with averaging the parameters themselves."""
+
+    def __init__(self, args: Any, model: Any, method: Any) -> None:
+        self.model, self.method, self.most, self.averaged = model, method, args.average, 0
+        self.result = deepcopy(model.network) if args.average else model.network
+        trained = [parameter for parameter in model.network.parameters() if parameter.requires_grad]
+        betas, decay = (0.9, model.beta2), model.weight_decay
+        self.optimizer = torch.optim.AdamW(trained, args.learning_rate, betas=betas, weight_decay=decay)
+
+    @torch.no_grad()
+    def average(self) -> None:
+        """Move the averaged parameters towards the present ones: fast at first, so that the beginning is soon forgotten."""
+        if self.most:
+            self.averaged += 1
+            decay = min(self.most, self.averaged / (self.averaged + 9))
+            for mean, parameter in zip(self.result.parameters(), self.model.network.parameters(), strict=True):
+                mean.lerp_(parameter, 1 - decay)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all of it, of plain values and tensors."""
+        newest = {"trained": self.model.network.state_dict(), "averaged": self.averaged} if self.most else {}
+        return {"learner": self.optimizer.state_dict(), "method": self.method.state_dict(), **newest}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` returned. The model that was loaded is the result."""
+        self.optimizer.load_state_dict(state["learner"])
+        self.method.load_state_dict(state["method"])
+        if self.most:
+            self.model.network.load_state_dict(state["trained"])
+            self.averaged = state["averaged"]
+
+
+def kind_of(source: str | Path) -> type[PointingNetwork] | type[LanguageModel]:
+    """Return the class of the model in a folder, or of a name on the Hub."""
+    return PointingNetwork if is_pointer(source) else LanguageModel
 
 
 def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., Any] = GRPO) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
     ranks = Ranks.here()
-    (PointingNetwork if is_pointer(args.model) else LanguageModel).check(args)
-    if threads := args.threads or (THREADS if is_pointer(args.model) else 0):
+    kind = kind_of(args.model)
+    kind.check(args)
+    if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)
     last = ranks.share(begin(args, args.out) if ranks.is_main else None)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
@@ -305,9 +289,9 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
         tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
     if ranks.count == 1 and (count := training_processes(args)) > 1:
         return launch(train, count, args, tasks, create)
-    model = load(last.path if last else args.model, args)
-    reference = load(args.model, args) if getattr(args, "kl_weight", 0) else None
-    envs = create_envs(tasks, -(-args.language.num_envs // ranks.count), **args.env().env_arguments())
+    model = kind.load(last.path if last else args.model, args)
+    reference = kind.load(args.model, args) if getattr(args, "kl_weight", 0) else None
+    envs = create_envs(tasks, -(-args.num_envs // ranks.count), **args.env_arguments())
     policy: Any = model.policy()
     method = create(args, tasks, model, envs, policy)
     collector = getattr(method, "collector", None) or Collector(envs, policy, seed=args.seed, env=args.env())

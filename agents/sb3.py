@@ -122,12 +122,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     if tasks is None:
-        tasks = draw_tasks(
-            settings.tasks.worlds,
-            settings.tasks.per_template,
-            templates=settings.tasks.templates,
-            variation=settings.env.variation,
-        )
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     make_env = partial(_make_env, list(tasks), settings)
     with closing(VecMonitor(DummyVecEnv([make_env] * settings.num_envs))) as envs:
         model = _create_model(settings, envs)
@@ -209,7 +204,7 @@ def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
 
 
 def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
-    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env.env_arguments())
+    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())
     return CandidateActions(env, settings.candidates)
 
 

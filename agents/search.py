@@ -18,19 +18,19 @@ def main(arguments: Sequence[str]) -> None:
         policy_defaults(named, given(arguments, "--system")) if named else {},
         program="agents.search",
     )
-    expect_server(settings.evaluation.policy)
+    expect_server(settings.policy)
     from agents.evaluation.search import run  # noqa: PLC0415 - options are refused without torch
 
     evaluation, record = run(settings)
-    if settings.evaluation.save:
-        settings.evaluation.save.parent.mkdir(parents=True, exist_ok=True)
-        write_trajectories(settings.evaluation.save, evaluation.trajectories)
+    if settings.save:
+        settings.save.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(settings.save, evaluation.trajectories)
     print(evaluation.table())
     print(
         f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "
         f"({record['env_steps']} env steps, {record['episodes']} episodes)"
     )
-    if settings.evaluation.json:
+    if settings.json:
         print(json.dumps(record))
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from agents.data.demonstrations import recorded_agent
 from agents.settings import collect_rarely, given, parse_settings
-from agents.training.settings import DEFAULTS, POINTER, BCSettings, PointerBCSettings
+from agents.training.settings import POINTER, BCSettings, PointerBCSettings
 from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; what a file of demonstrations says of its env and prompt are the defaults."""
     if given(arguments, "--model") == POINTER:
-        settings = parse_settings(PointerBCSettings, arguments, DEFAULTS, program="agents.train_bc")
+        settings = parse_settings(PointerBCSettings, arguments, program="agents.train_bc")
         from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415 - options are refused without torch
 
         print(train_pointer(settings))

@@ -1,31 +1,27 @@
 """Improve a model by multi-turn reinforcement: `python -m agents.train_rl --method grpo --help`.
 
-`--method` chooses among `agents.methods.METHODS`; each has options of its own, and no others. To compare methods, look at equal
+`--method` chooses among `agents.training.settings.METHODS`; each has options of its own, and no others. To compare methods, look at equal
 `env_steps` or `cpu_minutes` of their metrics. `agents.grpo` has the training loop.
 """
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, make_dataclass
+from dataclasses import field, fields, make_dataclass
 from functools import cache, partial
 from inspect import cleandoc
 from pathlib import Path
-from typing import Annotated, Any
+from pkgutil import resolve_name
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
-from agents import grpo
 from agents.cluster import StreamSettings
-from agents.methods import METHODS
-from agents.models.checkpoints import agent_record, checkpoints
-from agents.models.pointer.network import is_pointer
-from agents.settings import build, collect_rarely, given, option_names, parse_settings
-from agents.training.settings import OF_LANGUAGE_MODELS, LanguageModelSettings, TrainSettings
+from agents.models.checkpoints import agent_record, checkpoints, is_pointer
+from agents.settings import collect_rarely, given, parse_settings
+from agents.training.settings import METHODS, OF_LANGUAGE_MODELS, TrainSettings, hidden_from_pointing_networks
 from webarena_gym import console
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.tasks import Task
-
-_HIDDEN = ("language", Annotated[LanguageModelSettings, tyro.conf.Suppress], field(default_factory=LanguageModelSettings))
 
 
 def make_settings(method: str = "grpo", /, **options: Any) -> Any:
@@ -33,15 +29,20 @@ def make_settings(method: str = "grpo", /, **options: Any) -> Any:
 
     Raises ValueError for a method or an option that there is not.
     """
-    if method not in METHODS:
-        raise ValueError(f"there is no method {method!r}; expected one of {', '.join(METHODS)}")
-    return build(settings_of(method, options), **{**_defaults(method, options.get("model")), **options})
+    kind = settings_of(method, options)
+    names = [item.name for item in fields(kind)]
+    for name in options:
+        if name not in names:
+            raise ValueError(f"there is no option {name!r}; {suggestion(name, names)}")
+    return kind(**{**_defaults(method, options.get("model")), **options})
 
 
 def settings_of(method: str, options: Iterable[str] = ()) -> type[Any]:
     """Return the settings of a method; with some option of `StreamSettings` among these, they have all of those."""
-    kind: Any = METHODS[method].settings
-    return _streamed(kind) if set(option_names(StreamSettings)) & set(options) else kind
+    if method not in METHODS:
+        raise ValueError(f"there is no method {shown(method)}; {suggestion(method, METHODS)}")
+    kind: Any = METHODS[method]
+    return _streamed(kind) if {item.name for item in fields(StreamSettings)} & {*options} else kind
 
 
 @cache
@@ -52,46 +53,49 @@ def _streamed(kind: Any) -> type[Any]:
     )
 
 
-def train(settings: Any, tasks: Sequence[Task] | None = None) -> Path:
-    """Train by the method of the settings, and return the folder of the last checkpoint."""
-    methods = {item.settings: item for item in METHODS.values()}
-    create = next(methods[kind].create for kind in type(settings).__mro__ if kind in methods)
-    if not isinstance(settings, StreamSettings):
-        return grpo.train(settings, tasks, create)
-    from agents.cluster import training  # noqa: PLC0415 - what most runs do without
-
-    return training.train(settings, tasks, create)
-
-
 def _defaults(method: str, model: str | None) -> Mapping[str, Any]:
     """Return the defaults of a method's options for a model, where they are not those of its dataclass."""
-    kind = METHODS[method].settings
-    if model and is_pointer(model):
-        return {name: value for name, value in agent_record(model).items() if name in option_names(kind)}
+    kind = METHODS[method]
     if model is None:
         return {}
+    if is_pointer(model):
+        return {
+            item.name: record[item.name] for record in [agent_record(model)] for item in fields(kind) if item.name in record
+        }
     # Sizes that a method has of its own come before those of language models.
     own = {name for base in kind.__mro__[: kind.__mro__.index(TrainSettings)] for name in vars(base).get("__annotations__", ())}
-    common = set(option_names(TrainSettings))
+    common = {item.name for item in fields(TrainSettings)}
     return {name: value for name, value in OF_LANGUAGE_MODELS.items() if (name in common) != (name in own)}
+
+
+def train(settings: Any, tasks: Sequence[Task] | None = None) -> Path:
+    """Train by the method of the settings, and return the folder of the last checkpoint."""
+    loop = "agents.cluster.training" if isinstance(settings, StreamSettings) else "agents.grpo"
+    trained: Path = resolve_name(f"{loop}:train")(settings, tasks, resolve_name(settings.trainer))
+    return trained
 
 
 def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     """Train as the command line says; the model's own env settings are the defaults."""
-    name, model = (given(arguments, option) for option in ("--method", "--model"))
-    if name is not None and name not in METHODS:
-        console.complain(f"python -m {program}", f"there is no method {shown(name)}; {suggestion(name, METHODS)}")
-        sys.exit(console.BAD_INPUT)
-    method = name or "grpo"
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--method", default="grpo")
+    chosen, arguments = parser.parse_known_args(arguments)
+    method, model = chosen.method, given(arguments, "--model")
     words = (argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_") for argument in arguments)
     kind = settings_of(method, words)
-    defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
-    hidden = () if model is not None and not is_pointer(model) else (_HIDDEN,)  # options of language models
+    hidden, hints = [], get_type_hints(kind, include_extras=True)
+    if model is None or is_pointer(model):
+        names = hidden_from_pointing_networks()
+        hidden = [
+            (each.name, Annotated[hints[each.name], tyro.conf.Suppress], field(default=each.default))
+            for each in fields(kind)
+            if each.name in names
+        ]
     choice = f"\n\n--method NAME trains by another method, with options of its own: {', '.join(METHODS)}."
     told = {"__doc__": f"{cleandoc(kind.__doc__ or '')}{choice if program == 'agents.train_rl' else ''}"}
     described = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True, kw_only=True, namespace=told)
-    settings: Any = parse_settings(described, _without(arguments, "--method"), defaults, program=program)
-    settings = kind(**vars(settings))
+    defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
+    settings: Any = kind(**vars(parse_settings(described, arguments, defaults, program=program)))
     if getattr(settings, "cluster", ""):
         from agents.cluster.learners import fit  # noqa: PLC0415 - what most runs do without
 
@@ -99,16 +103,6 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
         print(checkpoints(settings.out)[-1].path)
     else:
         print(train(settings))
-
-
-def _without(arguments: Sequence[str], option: str) -> list[str]:
-    """Return a command line without an option and its value."""
-    kept, skip = [], False
-    for argument in arguments:
-        if not skip and argument != option and not argument.startswith(f"{option}="):
-            kept.append(argument)
-        skip = argument == option
-    return kept
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from agents.settings import Templates, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
-from agents.training.settings import make_settings as make_pointer_settings
+from agents.training.settings import PointerBCSettings
 from benchmarks.learning import demonstration_worlds
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, play, rewards, side_by_side, some
 from webarena_gym import console
@@ -178,7 +178,7 @@ def clone_and_measure(settings: AllocationSettings, seed: int, updates: int) -> 
         shutil.rmtree(folder / "run", ignore_errors=True)
         began_s = time.process_time()
         pointer_cloning.train_pointer(
-            make_pointer_settings(
+            PointerBCSettings(
                 out=folder / "run",
                 updates=updates,
                 seed=seed,

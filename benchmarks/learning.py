@@ -21,13 +21,12 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
-from agents.settings import Templates, flatten, lasting, option_names, parse_settings
+from agents.settings import Templates, lasting, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics
-from agents.training.settings import OF_LANGUAGE_MODELS
-from agents.training.settings import make_settings as make_pointer_settings
+from agents.training.settings import OF_LANGUAGE_MODELS, PointerBCSettings, hidden_from_pointing_networks
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
 from webarena_gym import console
@@ -72,7 +71,7 @@ Recipe: Any = make_dataclass(
     [
         (item.name, _HINTS[item.name], field(default=item.default))
         for item in fields(GRPOSettings)
-        if item.name not in (*_OWN, "language")
+        if item.name not in {*_OWN, *hidden_from_pointing_networks()}
     ],
     frozen=True,
     kw_only=True,
@@ -81,7 +80,7 @@ Recipe: Any = make_dataclass(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningSettings(ResultSettings):
+class LearningSettings(ResultSettings, Recipe):  # type: ignore[misc] - made from a list
     """Clone, reinforce and evaluate with several clones and seeds."""
 
     out: Path = Path("runs/learning")
@@ -120,7 +119,6 @@ class LearningSettings(ResultSettings):
     """CPU threads of each run; 0: torch's default"""
     quick: bool = False
     """a small run to check that everything works; its figures are rough"""
-    recipe: Recipe = field(default_factory=Recipe)
 
 
 def run(settings: LearningSettings) -> dict[str, Any]:
@@ -238,7 +236,7 @@ def clone_and_measure(settings: LearningSettings, number: int) -> Run:
     found: dict[str, Any] = {"begun_at": begun_at}
     for name, updates in (("bc", settings.cloning_updates), ("converged", settings.converged_updates)):
         pointer_cloning.train_pointer(
-            make_pointer_settings(
+            PointerBCSettings(
                 out=folder / name,
                 updates=updates,
                 seed=number,
@@ -270,10 +268,11 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     cloned = settings.cloned[clone] if settings.cloned else settings.out / f"clone_{clone}" / "bc"
     folder = settings.out / f"clone_{clone}_seed_{seed}"
-    own = flatten(settings.recipe)
+    own = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
+    fixed = {name: value for name, value in lasting(settings).items() if name in own}
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
-    begun_at = claim(folder, cloned=cloned, **common, **lasting(settings.recipe))
+    begun_at = claim(folder, cloned=cloned, **common, **fixed)
     options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
     marks = []
     for updates in settings.grpo_updates:
@@ -309,10 +308,9 @@ def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
-    known = option_names(LearningSettings)
-    preset = {name: value for name, value in OF_LANGUAGE_MODELS.items() if name in known} if "--cloned" in arguments else {}
+    preset = OF_LANGUAGE_MODELS if "--cloned" in arguments else {}
     settings = parse_settings(
-        LearningSettings, arguments, preset | (QUICK if "--quick" in arguments else {}), program="benchmarks.learning"
+        LearningSettings, arguments, {**preset, **(QUICK if "--quick" in arguments else {})}, program="benchmarks.learning"
     )
     result = run(settings) | {"quick": settings.quick}
     for name, value in result.items():

@@ -15,16 +15,14 @@ from typing import Any, NamedTuple
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.methods import METHODS
 from agents.models.checkpoints import agent_record
-from agents.remember import make_settings as make_memory_settings
 from agents.remember import remember
-from agents.settings import build, defaults, parse_settings
+from agents.settings import parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
 from agents.training.metrics import read_metrics
-from agents.training.settings import BCSettings, SB3Settings
+from agents.training.settings import METHODS, BCSettings, RememberSettings, SB3Settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
@@ -366,7 +364,7 @@ def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
     shared = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
-    return build(BCSettings, **{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
+    return BCSettings(**{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
 
 
 def _remember(
@@ -376,7 +374,7 @@ def _remember(
     if recipe.memory is None:
         return cloned, {}
     own: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
-    return out, remember(make_memory_settings(model=cloned, out=out, seed=seed, **own))
+    return out, remember(RememberSettings(model=cloned, out=out, seed=seed, **own))
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:
@@ -394,7 +392,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     if settings.training_steps is not None:
         options["max_steps"] = settings.training_steps
     sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
-    if defaults(METHODS[recipe.trainer].settings)["group_size"] == 1:
+    if METHODS[recipe.trainer].group_size == 1:
         sizes = {"tasks_per_update": settings.tasks_per_update * settings.group_size}
     train_rl(make_settings(recipe.trainer, **options | sizes | recipe.options))
 
@@ -405,7 +403,7 @@ def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping
 
     names = ("worlds", "per_template", "templates", "minutes", "threads")
     shared = {name: getattr(settings, name) for name in names}
-    train(build(SB3Settings, **shared | {"out": out, "seed": seed} | dict(options)))
+    train(SB3Settings(**shared | {"out": out, "seed": seed} | dict(options)))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from agents.models.checkpoints import agent_record
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import Templates, parse_settings
 from agents.training.pointer_cloning import choices, train_pointer
-from agents.training.settings import make_settings
+from agents.training.settings import PointerBCSettings
 from benchmarks.learning import demonstration_worlds
 from benchmarks.playing import (
     MAX_STEPS,
@@ -117,7 +117,7 @@ def clone_and_measure(settings: RecoverySettings, seed: int, mistakes: float) ->
     options: dict[str, Any] = {"templates": settings.templates, "updates": settings.cloning_updates, "mistakes": mistakes}
     begun_at = claim(folder, seed=seed, worlds=worlds, **options)
     clone = train_pointer(
-        make_settings(
+        PointerBCSettings(
             out=folder / "clone",
             seed=seed,
             threads=1,

@@ -20,7 +20,7 @@ from agents.rollouts.policies import Request, ScriptedPolicy
 from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
-from agents.training.settings import make_settings
+from agents.training.settings import PointerBCSettings
 from tests import tiny
 from tests.test_pointer import make_policy, sample_tasks
 from tests.test_pointer import play as play_pointing
@@ -170,7 +170,7 @@ TEMPLATES = ("reddit.subscription", "gitlab.star_count")
 def unsure(tmp_path_factory):
     out = tmp_path_factory.mktemp("unsure")
     own = {"templates": TEMPLATES, "worlds": (11, 12, 13), "per_template": 2, "updates": 40, "decisions_per_update": 16}
-    train_pointer(make_settings(out=out, max_steps=8, threads=1, **own))
+    train_pointer(PointerBCSettings(out=out, max_steps=8, threads=1, **own))
     return out
 
 

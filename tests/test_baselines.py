@@ -1,4 +1,5 @@
 import math
+from pkgutil import resolve_name
 from random import Random
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from agents import grpo as trainer
 from agents import train_rl
 from agents.data.trajectories import Sample, Step, Trajectory
-from agents.methods import METHODS, digirl, webrl
+from agents.methods import digirl, webrl
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
 from agents.methods.replay import Replay, imitation_loss, played, split_by_trajectory, step_rewards
@@ -61,7 +62,7 @@ def trajectory(*steps, reward=1.0, task_id="t", group=0, ending="exited"):
 def method_of(name, tasks, **options):
     """Return a method with a tiny model, at its beginning."""
     model, args = tiny.language_model(*tiny.tiny_model(), method=name, **options)
-    return METHODS[name].create(args, tasks, model)
+    return resolve_name(args.trainer)(args, tasks, model)
 
 
 def tokens(logprobs, old, advantages, weights, lengths):

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from agents.average import AverageSettings, average
 from agents.models import checkpoints as module
 from agents.models.adapters import adapt, merged
 from agents.models.checkpoints import CheckpointError, checkpoints, find_model, load_model, save_checkpoint
-from agents.training.average import AverageSettings, average
 from tests.tiny import language_model, tiny_model
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"

@@ -19,7 +19,6 @@ from agents.models.checkpoints import checkpoints, load_model
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import ScriptedPolicy
-from agents.settings import build
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
 from agents.training.metrics import read_metrics
@@ -98,6 +97,7 @@ def test_a_killed_process_of_envs_costs_its_episodes_alone(envs):
     assert all(item.reward == 1 for item in played if item.ending != "failed")
 
 
+@pytest.mark.slow
 def test_a_silent_process_of_envs_is_replaced(envs, monkeypatch):
     assert {item.ending for item in play(envs, 6)} == {"exited"}  # no process is still starting
     os.kill(pid_of(envs._hosts[1]), signal.SIGSTOP)
@@ -154,7 +154,7 @@ def train_on_tiny_envs(settings):
 @pytest.mark.slow
 def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster, tmp_path, monkeypatch):
     values = {"width": 64, "layers": 2, "heads": 4, "practice": 60, "vocabulary": 400, "tokens_per_update": 400}
-    cloning = build(BCSettings, out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
+    cloning = BCSettings(out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
     clone = train_bc.train(cloning, tiny.demonstrations(300))
     monkeypatch.setattr(trainer, "create_envs", tiny.create_envs)
     alone = train_rl.train(grpo(tmp_path / "alone", clone), tiny.tasks(20))

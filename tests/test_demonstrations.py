@@ -19,11 +19,10 @@ from agents.data.demonstrations import (
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
-from agents.settings import EnvSettings, build
+from agents.settings import EnvSettings
 from agents.train_bc import main
 from agents.training import cloning as train_bc
-from agents.training.cloning import encode, kept_lines, measure
-from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
+from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, kept_lines, measure
 from agents.training.settings import BCSettings
 from tests import tiny
 
@@ -63,7 +62,7 @@ def test_the_order_goes_on_from_its_record(focused):
 
     one, other = create(), create()
     if one.focus:
-        one.focus.note(3, -0.01)
+        one.focus.note([3], [-0.01])
     for _ in range(150):
         next(one)
     other.restore(json.loads(json.dumps(one.record())))
@@ -74,8 +73,8 @@ def test_what_is_known_is_seldom_taken():
     kinds = ["known" if index % 2 else "hard" for index in range(1000)]
     focus = Focus(kinds, 0.1)
     for _ in range(40):
-        focus.note(1, math.log(0.999))
-        focus.note(0, math.log(0.2))
+        focus.note([1], [math.log(0.999)])
+        focus.note([0], [math.log(0.2)])
     assert focus.errors == {"known": pytest.approx(0.001, abs=1e-3), "hard": pytest.approx(0.8, abs=1e-3)}
     plan, taken = Updates([10] * 1000, 50, 3, focus), list[int]()
     while len(taken) < 500:
@@ -115,8 +114,8 @@ def test_steps_with_long_prompts_are_never_trained_on(tmp_path, monkeypatch):
     short, encoded = tiny.demonstrations(20), []
     long = [item._replace(messages=({"role": "user", "content": "word " * 500},)) for item in short]
     monkeypatch.setattr(train_bc, "encode", lambda encoder, items: encoded.append(items) or encode(encoder, items))
-    settings = build(
-        BCSettings, out=tmp_path, updates=3, width=32, layers=2, heads=2, practice=1, vocabulary=300, max_prompt_tokens=200
+    settings = BCSettings(
+        out=tmp_path, updates=3, width=32, layers=2, heads=2, practice=1, vocabulary=300, max_prompt_tokens=200
     )
     train_bc.train(settings, [*long, *short])
     assert len(encoded) == 1 + 3  # measured at once, then one update after the other
@@ -233,14 +232,12 @@ def test_a_thinned_page_keeps_what_the_reply_names():
 
 
 def test_pages_grow_to_whole_ones(tmp_path):
-    settings = build(BCSettings, out=tmp_path, curriculum=0.5)
+    settings = BCSettings(out=tmp_path, curriculum=0.5)
     shares = [kept_lines(settings, progress, Random(0)) for progress in (0.0, 0.25, 0.5, 0.9)]
     assert shares == [0.1, 0.55, 1.0, 1.0]
-    assert kept_lines(build(BCSettings, out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)) == pytest.approx(
-        0.325
-    )
-    assert kept_lines(build(BCSettings, out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
-    mixed = build(BCSettings, out=tmp_path, curriculum=0.0, thinned=0.5)
+    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)) == pytest.approx(0.325)
+    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
+    mixed = BCSettings(out=tmp_path, curriculum=0.0, thinned=0.5)
     shares = [kept_lines(mixed, 0.5, Random(number)) for number in range(200)]
     assert 0.3 < sum(share < 1 for share in shares) / 200 < 0.7
     assert min(shares) >= 0.05
@@ -249,4 +246,4 @@ def test_pages_grow_to_whole_ones(tmp_path):
 
 def test_focus_needs_single_steps(tmp_path):
     with pytest.raises(ValueError, match="draws single steps"):
-        build(BCSettings, out=tmp_path, focus=0.1, copy_weight=0.0)
+        BCSettings(out=tmp_path, focus=0.1, copy_weight=0.0)

@@ -19,7 +19,7 @@ from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocab
 from agents.models.pointer.reader import Reader
 from agents.rollouts.policies import Reply, Request, ScriptedPolicy
 from agents.training.pointer_cloning import train_pointer
-from agents.training.settings import make_settings
+from agents.training.settings import PointerBCSettings
 from webarena_gym import tasks as task_suite
 
 SHOP = 'URL: http://shop.test/\n<a id="1">Mug</a> <a id="2">Tent</a> <button id="3">Search</button>'
@@ -136,7 +136,7 @@ def members(tmp_path_factory):
     for template in ("reddit.subscription", "gitlab.star_count"):
         out = tmp_path_factory.mktemp("member")
         own = {"templates": (template,), "worlds": (11, 12, 13), "per_template": 3, "updates": 160, "decisions_per_update": 16}
-        train_pointer(make_settings(out=out, max_steps=10, threads=1, **own))
+        train_pointer(PointerBCSettings(out=out, max_steps=10, threads=1, **own))
         found.append(str(out))
     return found
 

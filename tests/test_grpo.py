@@ -1,39 +1,185 @@
-"""M-GRPO as a method: what it keeps from batch to batch, and what it makes of groups and of earlier successes."""
+"""M-GRPO: credit of steps, what it keeps from batch to batch, and what must and must not change an update."""
 
+import math
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
+import torch
 
-from agents.data.trajectories import Step, Trajectory
-from agents.grpo import GRPO
+from agents import grpo
+from agents.data.trajectories import Step, Trajectory, grouped
+from agents.rollouts.branching import fork_advantages
 from agents.rollouts.curriculum import Group
+from agents.training import losses
+from agents.training.losses import Tokens
+from agents.training.rollouts import CONSTANT_STEPS, CONSTANT_TOKENS, weighted
 from tests import tiny
+
+
+def advantages(steps):
+    return [item.advantage for item in steps]
+
+
+def weights(steps):
+    return [item.weight for item in steps]
+
+
+def lesson_of(trajectories, **settings):
+    """Return what M-GRPO trains on of these rollouts."""
+    _, args = tiny.language_model(tiny.tiny_model()[0], **settings)
+    parts = [(group, grpo.step_advantages(group, args)) for group in grouped(trajectories)]
+    return weighted([part for part in parts if any(part[1])], args.weighting)
+
+
+# Advantages.
+
+
+def test_trajectory_advantages_by_hand():
+    # mean 0.25, deviation sqrt(0.25 * 0.75)
+    deviation = math.sqrt(0.1875)
+    assert grpo.trajectory_advantages([1, 0, 0, 0]) == pytest.approx([0.75 / deviation] + [-0.25 / deviation] * 3)
+
+
+@pytest.mark.parametrize("rewards", [[0, 0, 0], [1, 1], [1]])
+def test_equal_rewards_teach_nothing(rewards):
+    assert grpo.trajectory_advantages(rewards) == [0.0] * len(rewards)
+
+
+def test_state_advantages_by_hand():
+    # State a: returns 1, 0, 0; mean 1/3, deviation sqrt(2)/3, times 3/2. State b: one visit. State c: equal returns.
+    states, returns = ["a", "b", "a", "c", "a", "c"], [1, 1, 0, 0, 0, 0]
+    high, low = math.sqrt(2), -math.sqrt(2) / 2
+    assert grpo.state_advantages(states, returns) == pytest.approx([1.5 * high, 0, 1.5 * low, 0, 1.5 * low, 0])
+    assert grpo.state_advantages(states, returns, leave_one_out=False) == pytest.approx([high, 0, low, 0, low, 0])
+
+
+def test_a_step_is_worth_the_value_that_it_adds():
+    # Values 1/4, 1/2, 3/4 of the states before the steps; the episode ends with 1.
+    continuations = [[1, 0, 0, 0], [1, 0], [1, 1, 1, 0]]
+    assert fork_advantages(continuations, 1) == pytest.approx([0.25, 0.25, 0.25])
+    assert fork_advantages(continuations, 0) == pytest.approx([0.25, 0.25, -0.75])
+
+
+def test_steps_between_forks_share_the_gain_and_all_sum_to_what_the_episode_gained():
+    assert fork_advantages([(), (0, 0), (), (), (1, 0)], 1) == pytest.approx([0, 0.5, 0.5, 0.5, 0.5])
+    assert fork_advantages([], 1) == []
+    assert sum(fork_advantages([(1, 0, 0), (0, 1), (1, 1, 0, 1), (0, 0)], 1)) == pytest.approx(1 - 1 / 3)
+
+
+# What of groups is trained on.
+
+
+def trajectory(reward, group, *steps, ending="exited", continuations=()):
+    made = tuple(
+        Step("", "", "", prompt, response, (-0.5,) * len(response), dict(continuations).get(number, ()))
+        for number, (prompt, response) in enumerate(steps)
+    )
+    return Trajectory("t", "g", made, reward, ending, group)
+
+
+FIRST, OWN, OTHER = ((1,), (2,)), ((3,), (4,)), ((5,), (6, 7))
+
+
+def test_groups_of_equal_reward_and_broken_episodes_are_left_out():
+    step = ((1, 2), (3, 4))
+    lesson = lesson_of(
+        [
+            trajectory(1, 0, step), trajectory(0, 0, step),
+            trajectory(0, 1, step), trajectory(0, 1, step),
+            trajectory(1, 2, step), trajectory(0, 2, step, ending="failed"),
+        ]
+    )  # fmt: skip
+    assert len(lesson) == 2
+    assert advantages(lesson) == pytest.approx([2.0, -2.0])
+
+
+def test_advantages_of_states_of_trajectories_and_of_both():
+    group = [trajectory(1, 0, FIRST, OWN), trajectory(0, 0, FIRST, OTHER)]
+    for kind, wanted in (("state", [2, 0, -2, 0]), ("trajectory", [1, 1, -1, -1]), ("gigpo", [2, 1, -2, -1])):
+        assert advantages(lesson_of(group, advantages=kind)) == pytest.approx(wanted)
+    sooner = [trajectory(1, 0, FIRST), trajectory(1, 0, FIRST, OWN), trajectory(0, 0, FIRST)]
+    first, second, _, third = advantages(
+        lesson_of(sooner, advantages="gigpo")
+    )  # a reward counts less for each step that it lies ahead
+    assert first > second > 0 > third
+
+
+def test_forks_teach_in_a_group_of_one():
+    lesson = lesson_of(
+        [trajectory(1, 0, FIRST, OWN, OTHER, continuations={0: (0, 0, 1, 0), 2: (1, 0)})], advantages="forks", weighting="paper"
+    )
+    assert advantages(lesson) == pytest.approx([0.25, 0.25, 0.5])
+    assert weights(lesson) == pytest.approx([1 / 3, 1 / 3, 1 / 6])
+    with pytest.raises(ValueError, match="no step has continuations"):
+        lesson_of([trajectory(1, 0, FIRST)], advantages="forks")
+
+
+@pytest.mark.parametrize("estimator", ["state", "trajectory", "gigpo"])
+def test_an_anchor_keeps_solved_groups_and_no_others(estimator):
+    solved, failed = [trajectory(1, 0, FIRST, OWN)] * 2, [trajectory(0, 1, FIRST)] * 2
+    mixed = [trajectory(1, 2, FIRST), trajectory(0, 2, FIRST)]
+    lesson = lesson_of([*solved, *failed, *mixed], advantages=estimator, anchor_weight=0.1)
+    assert [item.episode.group for item in lesson] == [0, 0, 0, 0, 2, 2]
+    assert advantages(lesson)[:4] == [0.1] * 4
+    assert advantages(lesson)[4:] == advantages(lesson_of(mixed, advantages=estimator))
+    assert lesson_of([*solved, *failed], advantages=estimator) == []
+
+
+@pytest.mark.parametrize(("weighting", "wanted"), [
+    ("paper", [1 / 4, 1 / 8, 1 / 2]), ("constant", [1 / 2 / CONSTANT_STEPS / n for n in (1, 2, 1)]),
+    ("dr_grpo", [1 / 2 / CONSTANT_TOKENS] * 3), ("token_mean", [1 / 4] * 3),
+])  # fmt: skip
+def test_weights_follow_the_settings(weighting, wanted):
+    group = [trajectory(1, 0, FIRST, OTHER), trajectory(0, 0, FIRST)]
+    assert weights(lesson_of(group, weighting=weighting)) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("weighting", ["paper", "token_mean", "step_mean"])
+def test_weights_of_all_tokens_sum_to_1(weighting):
+    # Two trajectories: one of two steps with 2 and 4 tokens, one of one step with 5 tokens.
+    long = trajectory(1, 0, ((1,), (2,) * 2), ((1,), (2,) * 4))
+    steps = weighted([([long, trajectory(0, 0, ((1,), (2,) * 5))], [1.0] * 3)], weighting)
+    assert sum(item.weight * len(item.step.response_ids) for item in steps) == pytest.approx(1)
+    assert weighted([], weighting) == []
+
+
+def test_steps_without_an_advantage_are_left_out():
+    items = [trajectory(1, 0, FIRST, OTHER), trajectory(0, 7, OWN)]
+    steps = weighted([(items, [None, 0.5, -1.0])])
+    assert [(item.episode.group, item.rollout, item.number, item.advantage) for item in steps] == [
+        (0, 0, 1, 0.5),
+        (7, 1, 0, -1.0),
+    ]
+    assert weights(steps) == [pytest.approx(1 / 3)] * 2
+    assert weights(weighted([(items, [None, 0.5, -1.0])], "step_mean")) == [1 / 4, 1 / 2]
+
+
+# Successes that are replayed.
 
 TASKS = [tiny.TinyTask(f"kind {number % 2}/{number}", "", "", template=f"kind {number % 2}") for number in range(6)]
 
 
-def trajectory(task, reward, *, steps=1, group=0, ending="exited"):
+def rollout(task, reward, steps, group):
     made = tuple(Step("", "", "", (number,), (7,), (-0.5,)) for number in range(steps))
-    return Trajectory(task.task_id, "goal", made, reward, ending, group)
+    return Trajectory(task.task_id, "goal", made, reward, "exited", group)
 
 
-def group(number, task, *rewards, **changes):
-    return Group(number, task, [trajectory(task, reward, group=number, **changes) for reward in rewards])
+def group(number, task, *rewards, steps=1):
+    return Group(number, task, [rollout(task, reward, steps, number) for reward in rewards])
 
 
 def method(**changes):
     model, args = tiny.language_model(
         tiny.tiny_model()[0], **{"replayed": 8, "old_logprobs": "recomputed", "groups_remembered": 4, **changes}
     )
-    return GRPO(args, TASKS, model)
+    return grpo.GRPO(args, TASKS, model)
 
 
 def made(own, *groups):
     return own.batch(list(groups), Random(0))[0]
-
-
-def advantages(steps):
-    return [item.advantage for item in steps]
 
 
 def test_successes_are_replayed_with_the_advantage_that_their_template_leaves_to_be_gained():
@@ -45,12 +191,6 @@ def test_successes_are_replayed_with_the_advantage_that_their_template_leaves_to
     assert [item.episode.group for item in later] == [0, 0]
 
 
-def test_what_always_succeeds_is_not_replayed():
-    own = method()
-    for number in range(3):
-        assert made(own, group(number, TASKS[0], 1, 1)) == []
-
-
 def test_replayed_steps_stand_behind_those_of_mixed_groups_and_share_their_weight():
     own = method()
     made(own, group(0, TASKS[0], 1, 0))
@@ -60,10 +200,12 @@ def test_replayed_steps_stand_behind_those_of_mixed_groups_and_share_their_weigh
     assert [item.episode.task_id for item in trained] == ["kind 1/1", "kind 1/1", "kind 0/0"]
 
 
-def test_nothing_is_replayed_unless_told():
-    own = method(replayed=0)
+def test_nothing_is_replayed_unless_told_nor_what_always_succeeds():
+    own, always = method(replayed=0), method()
     made(own, group(0, TASKS[0], 1, 0))
     assert made(own, group(1, TASKS[0], 0, 0)) == []
+    for number in range(3):
+        assert made(always, group(number, TASKS[0], 1, 1)) == []
 
 
 def test_a_method_that_is_resumed_draws_and_replays_the_same():
@@ -75,3 +217,132 @@ def test_a_method_that_is_resumed_draws_and_replays_the_same():
         assert one.draw(number) == other.draw(number)
         new = group(number, TASKS[number % 6], number % 2, 0)
         assert made(one, new) == made(other, new)
+
+
+# Updates.
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.set_num_threads(1)
+    return tiny.tiny_model()[0]
+
+
+@pytest.fixture(scope="module")
+def trajectories(model):
+    """Two groups of made-up episodes, with the log-probabilities of the model."""
+    generator = torch.Generator().manual_seed(0)
+
+    def ids(length):
+        return tuple(torch.randint(5, 300, (length,), generator=generator).tolist())
+
+    def step(prompt, length):
+        response = ids(length)
+        logits = model(torch.tensor([[*prompt, *response]])).logits[0, len(prompt) - 1 : -1]
+        logprobs = losses.token_logprobs(logits.detach(), torch.tensor(response))
+        return Step("", "", "", prompt, response, tuple(logprobs.tolist()))
+
+    made = []
+    for group in range(2):
+        first = ids(9)
+        for member, steps in enumerate([1, 3, 2, 3]):
+            prompts = [first, *(ids(5 + 4 * number) for number in range(1, steps))]
+            made.append(
+                Trajectory("t", "g", tuple(step(prompt, 2 + member) for prompt in prompts), float(member == 0), "exited", group)
+            )
+    return made
+
+
+def update(model, steps, tokens_per_pass=16_384, correction="none", max_grad_norm=1e9, **settings):
+    """Return the weights and the metrics after learning the steps, with plain gradient steps: Adam would hide their size."""
+    rate = settings.setdefault("learning_rate", 1.0)
+    own = {"tokens_per_pass": tokens_per_pass, "correction": correction, "max_grad_norm": max_grad_norm}
+    trained, args = tiny.language_model(deepcopy(model), **own, **settings)
+    optimizer = torch.optim.SGD(trained.network.parameters(), rate)
+    metrics = grpo.learn(trained, optimizer, steps, partial(grpo.clipped_loss, args), args, Random(0))
+    return torch.cat([parameter.detach().flatten() for parameter in trained.network.parameters()]), metrics
+
+
+WEIGHTINGS = ["paper", "constant", "dr_grpo", "token_mean"]
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize(
+    "changes", [{}, {"ratio": "sequence"}, {"old_logprobs": "recomputed", "correction": "sequence_mask"}], ids=str
+)
+def test_neither_order_nor_packing_changes_an_update(model, trajectories, weighting, changes):
+    lesson = lesson_of(trajectories, weighting=weighting, advantages="trajectory")
+    shuffled = Random(1).sample(lesson, len(lesson))
+    whole, metrics = update(model, lesson, **changes)
+    for other, tokens_per_pass in ((lesson, 1), (shuffled, 40)):
+        weights, own = update(model, other, tokens_per_pass=tokens_per_pass, **changes)
+        torch.testing.assert_close(weights, whole, atol=2e-5, rtol=0)
+        assert own == pytest.approx(metrics, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_gradients_of_parts_sum_to_that_of_the_whole(model, trajectories, weighting):
+    """Micro-batches and processes each take a part of the samples; nothing in the loss asks which."""
+    lesson = lesson_of(trajectories, weighting=weighting, advantages="trajectory")
+
+    def gradient(part):
+        own, args = tiny.language_model(deepcopy(model))
+        for places, values in own.logprobs([own.choices(step.episode)[step.number] for step in part]):
+            chosen = [part[place] for place in places]
+            old = [torch.tensor(step.step.logprobs) for step in chosen]
+            grpo.clipped_loss(args, Tokens.of(values, chosen, old, None))[0].backward()
+        return torch.cat([parameter.grad.flatten() for parameter in own.network.parameters()])
+
+    parts = [lesson[rank::3] for rank in range(3)]
+    torch.testing.assert_close(sum(gradient(part) for part in parts), gradient(lesson), atol=1e-6, rtol=1e-4)
+
+
+def test_the_clip_acts_from_the_second_update_of_a_batch_on(model, trajectories):
+    lesson = lesson_of(trajectories, advantages="trajectory")
+    once, alone = update(model, lesson)
+    _, twice = update(model, lesson, epochs=4, learning_rate=10.0)
+    assert alone["clipped"] == 0
+    assert twice["clipped"] > 0.05
+    free, _ = update(model, lesson, epochs=4, learning_rate=10.0, clip_low=0.99, clip_high=1e9)
+    held, _ = update(model, lesson, epochs=4, learning_rate=10.0)
+    assert not torch.allclose(free, held)
+    assert not torch.allclose(once, held)
+
+
+def test_recomputed_logprobs_change_nothing_where_the_sampler_is_the_trainer(model, trajectories):
+    lesson = lesson_of(trajectories)
+    sampled, _ = update(model, lesson, epochs=2, minibatches=2)
+    for correction in ("none", "token", "sequence_mask"):
+        recomputed, metrics = update(model, lesson, epochs=2, minibatches=2, old_logprobs="recomputed", correction=correction)
+        torch.testing.assert_close(recomputed, sampled, atol=2e-5, rtol=0)
+        assert metrics["mismatch_largest"] < 1e-4
+
+
+def unlikely(item, nats):
+    """Return a step whose tokens the sampler thought less likely."""
+    steps = [replace(step, logprobs=tuple(value - nats for value in step.logprobs)) for step in item.episode.steps]
+    return item._replace(episode=replace(item.episode, steps=tuple(steps)))
+
+
+def test_a_sampler_that_is_not_the_trainer_is_measured_and_corrected(model, trajectories):
+    lesson = lesson_of(trajectories)
+    # This sampler thought each token less likely by a factor of 4 than the trainer does.
+    off = [unlikely(item, 1.3863) for item in lesson]
+    plain, _ = update(model, lesson)
+    _, clipped = update(model, off)
+    assert clipped["clipped"] > 0.1  # every good token is past the clip before the first update
+    recomputed, metrics = update(model, off, old_logprobs="recomputed")
+    torch.testing.assert_close(recomputed, plain, atol=2e-5, rtol=0)
+    assert (metrics["mismatch_mean"], metrics["mismatch_largest"]) == pytest.approx((1.3863, 1.3863), abs=1e-4)
+    assert metrics["clipped"] == 0
+    # All weights are cut at 2, so the loss doubles; every response is past the cap of a sequence, so nothing is learned.
+    _, double = update(model, off, old_logprobs="recomputed", correction="token")
+    assert double["grad_norm"] == pytest.approx(2 * metrics["grad_norm"], rel=1e-3)
+    _, dropped = update(model, off, old_logprobs="recomputed", correction="sequence_mask")
+    assert dropped["grad_norm"] == 0
+
+
+def test_nothing_is_learned_from_nothing_and_a_correction_needs_recomputed_logprobs(model):
+    assert update(model, lesson_of([]))[1] == {}
+    with pytest.raises(ValueError, match="expected 'recomputed'"):
+        tiny.language_model(model, correction="token")

@@ -14,7 +14,6 @@ from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, sh
 from agents.data.trajectories import Sample, Step, Trajectory, grouped
 from agents.training.distributed import ALONE, Ranks, launch
 from agents.training.rollouts import weighted
-from agents.training.state import State
 from tests import tiny
 
 CASES = {
@@ -80,7 +79,7 @@ class Learner:
             own, first = made, tiny.language_model(first, **options)[0] if first else None
         method = SimpleNamespace(state_dict=dict, load_state_dict=lambda _: None)
         self.own, self.first, self.ranks = own, first, ranks
-        self.state = (ShardedState if ranks.count > 1 else State)(self.args, own, method)
+        self.state = (ShardedState if ranks.count > 1 else grpo.State)(self.args, own, method)
 
     @property
     def whole(self):

@@ -7,7 +7,6 @@ import torch
 
 from agents.models.checkpoints import save_checkpoint
 from agents.models.optimizers import create_optimizer
-from agents.settings import build
 from agents.training import cloning as train_bc
 from benchmarks import learning, playing
 from tests import tiny
@@ -23,7 +22,7 @@ KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 def language_model(folder):
     """Save a tiny one as a run."""
     model, tokenizer = tiny.tiny_model()
-    agent = build(train_bc.BCSettings, out=folder).agent() | {"max_steps": 2, "max_new_tokens": 4}
+    agent = train_bc.BCSettings(out=folder).agent() | {"max_steps": 2, "max_new_tokens": 4}
     save_checkpoint(folder, 1, model, tokenizer, create_optimizer(model, "adamw", 1e-3, 0.0), {"elapsed_s": 0.0}, agent)
 
 

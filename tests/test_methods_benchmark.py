@@ -9,7 +9,6 @@ import torch
 
 from agents.models.checkpoints import save_checkpoint
 from agents.models.optimizers import create_optimizer
-from agents.settings import build
 from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings
 from benchmarks import methods
@@ -24,7 +23,7 @@ def arguments(tmp_path):
     torch.set_num_threads(1)
     model, tokenizer = tiny.tiny_model()
     optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
-    agent = build(BCSettings, out=tmp_path).agent() | FEW
+    agent = BCSettings(out=tmp_path).agent() | FEW
     save_checkpoint(tmp_path / "clone", 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, agent)
     return [
         *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--worlds", "11", "--test-worlds", "1701"),
@@ -93,8 +92,8 @@ def test_each_seed_has_its_clone_on_the_whole_suite(arguments, capsys, tmp_path)
 
 
 def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):
-    monkeypatch.setattr(methods, "agent_record", lambda path: {**build(BCSettings, out=path).agent(), **FEW})
-    monkeypatch.setattr(methods, "build", partial(build, width=32, practice=1, vocabulary=512))
+    monkeypatch.setattr(methods, "agent_record", lambda path: {**BCSettings(out=path).agent(), **FEW})
+    monkeypatch.setattr(methods, "BCSettings", partial(BCSettings, width=32, practice=1, vocabulary=512))
     shared = ["--cloning-minutes", "0.001", "--methods"]
     methods.main([*arguments, *shared, "zero", "short"])
     rows = result(capsys)["rows"]

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents.models.checkpoints import save_agent
+from agents.models.checkpoints import is_pointer, save_agent
 from agents.models.pointer import reader as reader_module
 from agents.models.pointer.computing import derive
 from agents.models.pointer.decoding import Session, demonstrate, recall
 from agents.models.pointer.goals import read_goal
-from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary, is_pointer, load_pointer
+from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary, load_pointer
 from agents.models.pointer.pages import page_pieces, read_page
 from agents.models.pointer.reader import CONSTANTS, Cache, Reader
 from agents.rollouts.collector import Collector, EpisodeSpec

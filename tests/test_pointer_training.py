@@ -5,20 +5,19 @@ import pytest
 import torch
 
 from agents import train_rl
+from agents.average import AverageSettings, average
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_small, load_model
-from agents.models.pointer.network import is_pointer, load_pointer
+from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_pointer, is_small, load_model
+from agents.models.pointer.network import load_pointer
 from agents.models.pointer.reader import Reader
-from agents.settings import build, flatten
 from agents.train_bc import main
 from agents.training import cloning as train_bc
 from agents.training import pointer_cloning
-from agents.training.average import average
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.pointer_cloning import collect_decisions, draw, episodes, train_pointer
 from agents.training.rollouts import group_files, read_groups
-from agents.training.settings import POINTER, AverageSettings, make_settings
+from agents.training.settings import POINTER, PointerBCSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind
 
@@ -31,7 +30,7 @@ class KilledError(Exception):
 
 def clone_settings(out, **changes):
     own = {"templates": TEMPLATES, "worlds": (11, 12, 13), "per_template": 2, "updates": 240, "max_steps": 10, "threads": 1}
-    return make_settings(out=out, **{**own, "decisions_per_update": 16, "save_every": 60, **changes})
+    return PointerBCSettings(out=out, **{**own, "decisions_per_update": 16, "save_every": 60, **changes})
 
 
 def rl_settings(model, out, method="grpo", **changes):
@@ -92,14 +91,42 @@ def test_cloning_raises_success(tmp_path, run):
     assert success(run, world=12) >= 0.5  # where half of the tasks were demonstrated
 
 
-@pytest.mark.slow
-def test_a_killed_run_of_cloning_goes_on_exactly(tmp_path, run, monkeypatch):
-    killed_after(monkeypatch, 70, train_pointer, clone_settings(tmp_path))
-    assert [item.update for item in checkpoints(tmp_path)] == [60]
-    train_pointer(clone_settings(tmp_path))
-    assert_equal_parameters(parameters(tmp_path), parameters(run))
-    ours, theirs = ([row["loss"] for row in read_metrics(folder)] for folder in (tmp_path, run))
+CRITICS = {"replay": 16, "tasks_per_update": 8, "group_size": 1}
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("grpo", {"average": 0.0}),
+        ("grpo", {"average": 0.9}),
+        ("awr", CRITICS),
+        pytest.param("webrl", CRITICS, marks=pytest.mark.slow),
+    ],
+)
+def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, method, changes):
+    one, other = tmp_path / "one", tmp_path / "other"
+    train_rl.train(rl_settings(unsure, one, method, **changes))
+    killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, method, **changes))
+    assert checkpoints(other)[-1].update == 1
+    train_rl.train(rl_settings(unsure, other, method, **changes))
+    assert_equal_parameters(parameters(one), parameters(other))
+    before = parameters(unsure)
+    assert any(not torch.equal(value, before[name]) for name, value in parameters(one).items())
+
+
+def test_a_killed_run_of_cloning_goes_on_exactly_and_detours_and_layouts_do(tmp_path, monkeypatch):
+    own = {"worlds": (11,), "layout_worlds": (12, 13), "detours": 0.3, "updates": 5, "save_every": 2}
+    assert is_pointer(train_pointer(clone_settings(tmp_path / "whole", **own)))
+    killed_after(monkeypatch, 3, train_pointer, clone_settings(tmp_path / "killed", **own))
+    assert [item.update for item in checkpoints(tmp_path / "killed")] == [2]
+    train_pointer(clone_settings(tmp_path / "killed", **own))
+    assert_equal_parameters(parameters(tmp_path / "killed"), parameters(tmp_path / "whole"))
+    ours, theirs = ([row["loss"] for row in read_metrics(tmp_path / name)] for name in ("whole", "killed"))
     assert ours == theirs
+    settings = clone_settings(tmp_path, **own)
+    assert {item.world for item in collect_decisions(draw(settings), settings, Reader())[0]} == {"11", "12", "13"}
+    with pytest.raises(ValueError, match="detours=1"):
+        clone_settings(tmp_path, detours=1.0)
 
 
 def test_templates_can_be_spread_over_the_worlds():
@@ -113,7 +140,7 @@ def test_templates_can_be_spread_over_the_worlds():
 @pytest.mark.parametrize("seed", range(3))
 def test_detours_leave_the_episode_as_it_was(seed):
     tasks = task_suite.draw([*TEMPLATES, "gitlab.top_contributor", "shopping.order_place"], world_seed=12, count=2)
-    env = clone_settings("out").env.env_arguments()
+    env = clone_settings("out").env_arguments()
     plain = {task.task_id: steps for task, _, steps in episodes(tasks, seed=seed, **env)}
     detours = 0
     for task, _, steps in episodes(tasks, detours=0.9, seed=seed, **env):
@@ -130,15 +157,6 @@ def test_detours_leave_the_episode_as_it_was(seed):
     assert detours
 
 
-def test_worlds_with_layouts_add_demonstrations(tmp_path):
-    settings = clone_settings(tmp_path, worlds=(11,), layout_worlds=(12, 13), detours=0.3, updates=5)
-    names = {item.world for item in collect_decisions(draw(settings), settings, Reader())[0]}
-    assert names == {"11", "12", "13"}
-    assert is_pointer(train_pointer(settings))
-    with pytest.raises(ValueError, match="detours=1"):
-        clone_settings(tmp_path, detours=1.0)
-
-
 def test_a_run_is_known_as_a_pointing_network(run):
     assert is_pointer(run)
     assert is_pointer(checkpoints(run)[-1].path)
@@ -146,14 +164,14 @@ def test_a_run_is_known_as_a_pointing_network(run):
     with pytest.raises(CheckpointError, match="holds a pointing network; expected a language model"):
         load_model(run)
     assert agent_record(run)["elements"] == policy_defaults(str(run))["elements"] == "id"
-    options = flatten(train_rl.make_settings("grpo", model=str(run), out="out"))
+    options = vars(train_rl.make_settings("grpo", model=str(run), out="out"))
     assert (options["group_size"], options["elements"], options["max_steps"]) == (8, "id", 10)
-    assert flatten(train_rl.make_settings("grpo", model=str(run), out="out", group_size=5))["group_size"] == 5
+    assert vars(train_rl.make_settings("grpo", model=str(run), out="out", group_size=5))["group_size"] == 5
 
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, unsure, processes):
-    changes = {"processes": processes, "epochs": 1, "minibatches": 1, "save_samples": True, "save_rollouts": 1, "replayed": 0}
+    changes = {"epochs": 1, "minibatches": 1, "save_samples": True, "save_rollouts": 1, "replayed": 0, "processes": processes}
     train_rl.train(rl_settings(unsure, tmp_path, **changes))
     rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
     assert rows
@@ -192,38 +210,21 @@ def test_processes_that_play_compute_the_gradients_that_one_would(tmp_path, unsu
     assert apart < 0.01 * moved
 
 
-@pytest.mark.parametrize("changes", [{"average": 0.0}, {"average": 0.9}])
-def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, changes):
-    one, other = tmp_path / "one", tmp_path / "other"
-    train_rl.train(rl_settings(unsure, one, **changes))
-    killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, **changes))
-    assert checkpoints(other)[-1].update == 1
-    train_rl.train(rl_settings(unsure, other, **changes))
-    assert_equal_parameters(parameters(one), parameters(other))
-    before = parameters(unsure)
-    assert any(not torch.equal(value, before[name]) for name, value in parameters(one).items())
-
-
-def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path, unsure):
-    train_rl.train(rl_settings(unsure, tmp_path / "plain", average=0.0))
-    train_rl.train(rl_settings(unsure, tmp_path / "averaged", average=0.9))
-    first, trained, averaged = (parameters(item) for item in (unsure, tmp_path / "plain", tmp_path / "averaged"))
-    distance = {name: (trained[name] - first[name]).norm() for name in first}
-    assert 0 < sum((averaged[name] - first[name]).norm() for name in first) < sum(distance.values())
-
-
-def test_the_mean_of_reinforced_networks_is_a_network(tmp_path, unsure):
-    runs = [tmp_path / variation for variation in ("content", "layout")]
-    for run in runs:
-        train_rl.train(rl_settings(unsure, run, variation=run.name))
-    average(AverageSettings(models=tuple(map(str, runs)), out=tmp_path / "mean"))
-    mean, first, second = (parameters(folder) for folder in (tmp_path / "mean", *runs))
-    assert all(torch.allclose(value, (first[name] + second[name]) / 2) for name, value in mean.items())
+def test_averaged_parameters_lie_between_the_first_and_the_trained_ones_and_runs_have_a_mean(tmp_path, unsure):
+    folders = {name: tmp_path / name for name in ("plain", "averaged", "layout")}
+    for name, folder in folders.items():
+        average_of = {"plain": 0.0, "averaged": 0.9, "layout": 0.0}[name]
+        variation = "layout" if name == "layout" else "content"
+        train_rl.train(rl_settings(unsure, folder, average=average_of, variation=variation))
+    first, trained, averaged, other = (parameters(item) for item in (unsure, *folders.values()))
+    moved = sum((trained[name] - first[name]).norm() for name in first)
+    assert 0 < sum((averaged[name] - first[name]).norm() for name in first) < moved
+    runs = (str(folders["plain"]), str(folders["layout"]))
+    average(AverageSettings(models=runs, out=tmp_path / "mean"))
+    mean = parameters(tmp_path / "mean")
+    assert all(torch.allclose(value, (trained[name] + other[name]) / 2) for name, value in mean.items())
     assert agent_record(tmp_path / "mean") == agent_record(runs[0])
     assert success(tmp_path / "mean") > 0
-
-
-BASELINES = ["filtered_bc", "awr", "digirl", "webrl"]
 
 
 @pytest.fixture(autouse=True)
@@ -233,31 +234,27 @@ def few_episodes(monkeypatch):
     monkeypatch.setattr("agents.methods.webrl.JUDGED_AFTER", 8)
 
 
+MANY = {"replay": 96, "tasks_per_update": 48, "group_size": 1, "updates": 6}
+GROUPS = {"tasks_per_update": 8, "group_size": 8, "updates": 8}
+
+
 @pytest.mark.parametrize(
-    "method", [pytest.param(name, marks=() if name == "filtered_bc" else pytest.mark.slow) for name in BASELINES]
+    ("method", "options"),
+    [
+        ("filtered_bc", MANY),
+        *(pytest.param(name, MANY, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
+        ("structured", {**GROUPS, "outcome_weight": 0.0}),
+        pytest.param("starpo", {**GROUPS, "starpo_kept": 0.5}, marks=pytest.mark.slow),
+        pytest.param("tsr", {**GROUPS, "search_width": 3}, marks=pytest.mark.slow),
+    ],
 )
-def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method):
-    sizes = {"replay": 96, "tasks_per_update": 48, "group_size": 1, "updates": 6, "per_template": 4}
-    train_rl.train(rl_settings(unsure, tmp_path, method, **sizes))
+def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
+    train_rl.train(rl_settings(unsure, tmp_path, method, per_template=4, **options))
     rows = read_metrics(tmp_path)
     assert rows[-1]["success"] > rows[0]["success"] + 0.2
     assert sum(row["trained_steps"] for row in rows) > 0
     if method == "webrl":
         assert sum(row["new_tasks"] for row in rows) > 0
-
-
-GROUPS = {"starpo": {"starpo_kept": 0.5}, "structured": {"outcome_weight": 0.0}, "tsr": {"search_width": 3}}
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [pytest.param(*item, marks=pytest.mark.slow if item[0] in ("starpo", "tsr") else ()) for item in GROUPS.items()],
-)
-def test_every_method_of_groups_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
-    sizes = {"tasks_per_update": 8, "group_size": 8, "updates": 8, "per_template": 4}
-    train_rl.train(rl_settings(unsure, tmp_path, method, **sizes, **options))
-    rows = read_metrics(tmp_path)
-    assert rows[-1]["success"] > rows[0]["success"] + 0.2
 
 
 def test_searched_replies_have_the_log_probabilities_of_the_learner(tmp_path, unsure):
@@ -278,28 +275,18 @@ def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):
     assert row["trained_steps"] > 0
 
 
-@pytest.mark.parametrize("method", ["awr", "webrl"])
-def test_a_killed_run_with_critics_goes_on_exactly(tmp_path, unsure, monkeypatch, method):
-    sizes = {"replay": 16, "tasks_per_update": 8, "group_size": 1}
-    one, other = tmp_path / "one", tmp_path / "other"
-    train_rl.train(rl_settings(unsure, one, method, **sizes))
-    killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, method, **sizes))
-    train_rl.train(rl_settings(unsure, other, method, **sizes))
-    assert_equal_parameters(parameters(one), parameters(other))
-
-
 @pytest.mark.parametrize(
-    ("method", "changes", "message"),
+    ("changes", "message"),
     [
-        ("grpo", {"lora_rank": 2}, "lora_rank is 2, which is for language models"),
-        ("grpo", {"contexts": "released"}, "contexts is 'released'"),
-        ("grpo", {"elements": "label"}, "elements is 'label'; expected 'id'"),
-        ("grpo", {"overlap": True, "staleness": 1}, "overlap is True"),
+        ({"lora_rank": 2}, "lora_rank is 2, which is for language models"),
+        ({"contexts": "released"}, "contexts is 'released'"),
+        ({"elements": "label"}, "elements is 'label'; expected 'id'"),
+        ({"overlap": True, "staleness": 1}, "overlap is True"),
     ],
 )
-def test_what_a_pointing_network_cannot_do_is_refused(tmp_path, run, method, changes, message):
+def test_what_a_pointing_network_cannot_do_is_refused(tmp_path, run, changes, message):
     with pytest.raises(ValueError, match=message):
-        train_rl.train(rl_settings(run, tmp_path, method, **changes))
+        train_rl.train(rl_settings(run, tmp_path, **changes))
 
 
 def test_the_command_clones_a_pointing_network(tmp_path, monkeypatch, capsys):
@@ -307,8 +294,20 @@ def test_the_command_clones_a_pointing_network(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(pointer_cloning, "train_pointer", lambda settings: seen.append(settings) or tmp_path)
     main(["--model", POINTER, "--out", str(tmp_path), "--worlds", "3", "4", "--one-world-each", "--dropout", "0.2"])
     (settings,) = seen
-    assert (settings.tasks.worlds, settings.tasks.one_world_each, settings.pointer.dropout) == ((3, 4), True, 0.2)
-    assert (settings.env.elements, settings.env.window, settings.env.max_steps) == ("id", 20_000, 30)
+    assert (settings.worlds, settings.one_world_each, settings.dropout) == ((3, 4), True, 0.2)
+    assert (settings.elements, settings.window, settings.max_steps) == ("id", 20_000, 30)
     capsys.readouterr()
     with pytest.raises(ValueError, match="model='pointer' has settings of its own"):
-        build(train_bc.BCSettings, out=tmp_path, model=POINTER)
+        train_bc.BCSettings(out=tmp_path, model=POINTER)
+
+
+def test_fine_tuning_learns_what_the_first_network_did_not_know_and_keeps_its_size(tmp_path):
+    first = {"templates": ("reddit.subscription",), "worlds": (11, 12), "per_template": 2, "width": 24, "hidden": 40}
+    train_pointer(PointerBCSettings(out=tmp_path / "one", updates=40, max_steps=8, threads=1, **first))
+    shown = task_suite.draw(["gitlab.star_count", "reddit.subscription"], world_seed=13, count=3)
+    options = {"updates": 120, "learning_rate": 4e-3, "max_steps": 8, "threads": 1, "decisions_per_update": 16}
+    tuned = train_pointer(PointerBCSettings(out=tmp_path / "two", begin_with=tmp_path / "one", **options), shown)
+    (before, words), (after, same) = load_pointer(tmp_path / "one"), load_pointer(tuned)
+    assert (after.width, after.hidden, same.words) == (before.width, before.hidden, words.words) == (24, 40, words.words)
+    assert agent_record(tuned) == agent_record(tmp_path / "one")
+    assert success(tuned, world=14) > success(tmp_path / "one", world=14) + 0.1

@@ -7,7 +7,7 @@ import pytest
 
 from agents.data.demonstrations import episodes
 from agents.data.expert import MOST_STEPS, force_mistake, in_env, play_expert, play_with_mistakes
-from agents.training.settings import make_settings
+from agents.training.settings import PointerBCSettings
 from benchmarks import recovery as benchmark
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
@@ -100,9 +100,9 @@ def test_a_language_model_sees_wrong_steps_and_learns_those_that_undo_them(style
 
 def test_both_ways_of_going_wrong_are_not_taken_together(tmp_path):
     with pytest.raises(ValueError, match=r"detours=0\.2 and mistakes=0\.2"):
-        make_settings(out=tmp_path, detours=0.2, mistakes=0.2)
+        PointerBCSettings(out=tmp_path, detours=0.2, mistakes=0.2)
     with pytest.raises(ValueError, match=r"mistakes=1\.0; expected"):
-        make_settings(out=tmp_path, mistakes=1.0)
+        PointerBCSettings(out=tmp_path, mistakes=1.0)
 
 
 @pytest.mark.slow

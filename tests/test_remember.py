@@ -23,6 +23,7 @@ from agents.models.pointer.network import MEMORY, PointerEnsemble, choice_logpro
 from agents.models.pointer.reader import Reader, SharedReader
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
+from agents.training.settings import RememberSettings
 from tests.test_pointer import make_policy, play, sample_tasks
 from tests.test_pointer_training import (  # noqa: F401 - fixtures
     TEMPLATES,
@@ -70,7 +71,7 @@ def experts(tmp_path_factory):
 def remembering(unsure, experts, tmp_path_factory):  # noqa: F811 - the fixture
     """The unsure clone with a memory of the expert's episodes."""
     out = tmp_path_factory.mktemp("remembering") / "network"
-    command.remember(command.make_settings(model=unsure, out=out, episodes=(experts,)))
+    command.remember(RememberSettings(model=unsure, out=out, episodes=(experts,)))
     return out
 
 
@@ -164,9 +165,7 @@ def test_choices_are_trained_with_what_was_recalled_when_they_were_made(remember
 def test_what_is_remembered_solves_tasks_that_the_network_has_not_learned(tmp_path):
     clone = train_pointer(clone_settings(tmp_path / "clone", templates=REMEMBERED, updates=1))
     out = tmp_path / "network"
-    command.remember(
-        command.make_settings(model=clone, out=out, episodes=(expert_episodes(tmp_path / "expert.jsonl", REMEMBERED),))
-    )
+    command.remember(RememberSettings(model=clone, out=out, episodes=(expert_episodes(tmp_path / "expert.jsonl", REMEMBERED),)))
     before, after = (success(folder, templates=REMEMBERED) for folder in (clone, out))
     assert before < 0.1
     assert after > 0.3
@@ -193,7 +192,7 @@ def test_reinforcement_trains_the_read_and_a_run_that_is_resumed_ends_the_same(r
 
 
 def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  # noqa: F811 - the fixture
-    settings = command.make_settings(
+    settings = RememberSettings(
         model=unsure, out=tmp_path / "network", worlds=(31,), per_template=4, templates=TEMPLATES, size=6, read_updates=5
     )
     spent = command.remember(settings)
@@ -206,12 +205,12 @@ def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  #
 
 def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, experts, tmp_path):  # noqa: F811 - the fixture
     with pytest.raises(ValueError, match="no pointing network"):
-        command.remember(command.make_settings(model=tmp_path, out=tmp_path / "out", episodes=(experts,)))
+        command.remember(RememberSettings(model=tmp_path, out=tmp_path / "out", episodes=(experts,)))
     failed = Trajectory("t/1", "Goal", (Step("page", "go_backward()"),), 0.0, "exited")
     write_trajectories(tmp_path / "failed.jsonl", [failed])
     with pytest.raises(ValueError, match="none of the 1 episodes"):
-        command.remember(command.make_settings(model=unsure, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
+        command.remember(RememberSettings(model=unsure, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
     with pytest.raises(ValueError, match="nearest is 0; expected at least 1"):
-        command.make_settings(model=unsure, out=tmp_path / "out", nearest=0)
+        RememberSettings(model=unsure, out=tmp_path / "out", nearest=0)
     with pytest.raises(ValueError, match="without memory in an ensemble"):
         PointerEnsemble([load_pointer(remembering)] * 2, Weights.__new__(Weights))

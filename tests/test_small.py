@@ -6,7 +6,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from agents.models import small
 from agents.models.checkpoints import save_agent
-from agents.settings import build
 from agents.training.settings import BCSettings
 from tests.tiny import tiny_model
 
@@ -84,4 +83,4 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
 
 def test_a_new_model_is_not_made_deeper(tmp_path):
     with pytest.raises(ValueError, match="inserted_layers=2 needs a trained model"):
-        build(BCSettings, out=tmp_path, inserted_layers=2)
+        BCSettings(out=tmp_path, inserted_layers=2)

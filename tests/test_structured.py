@@ -12,7 +12,7 @@ from agents.methods.structured import Judged, align, judge, structured_rewards
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from tests import tiny
-from tests.test_baselines import method_of
+from tests.test_methods import method_of
 from webarena_gym.actions import DIALECTS, Action, Kind
 
 DIALECT = DIALECTS["webrl"]
@@ -32,24 +32,22 @@ def settings_of(**options):
 
 
 @pytest.mark.parametrize(
-    ("reply", "right"),
+    ("done", "expert", "right"),
     [
-        (DIALECT.format(TYPE), Judged(True, True, True, True)),
-        (DIALECT.format(Action(Kind.TYPE, "7", "Red  shoes")), Judged(True, True, True, True)),
-        (DIALECT.format(Action(Kind.TYPE, "7", "boots")), Judged(True, True, True, False)),
-        (DIALECT.format(Action(Kind.TYPE, "8", "red shoes")), Judged(True, True, False, False)),
-        (DIALECT.format(Action(Kind.CLICK, "7")), Judged(True, False, False, False)),
-        ("I would type red shoes.", Judged(False, False, False, False)),
+        (TYPE, TYPE, (True, True, True, True)),
+        (Action(Kind.TYPE, "7", "Red  shoes"), TYPE, (True, True, True, True)),
+        (Action(Kind.TYPE, "7", "boots"), TYPE, (True, True, True, False)),
+        (Action(Kind.TYPE, "8", "red shoes"), TYPE, (True, True, False, False)),
+        (Action(Kind.CLICK, "7"), TYPE, (True, False, False, False)),
+        ("I would type red shoes.", TYPE, (False, False, False, False)),
+        (EXIT, EXIT, (True, True, True, True)),
+        (Action(Kind.EXIT, argument="41 EUR"), EXIT, (True, True, True, False)),
     ],
 )
-def test_each_part_of_a_reply_counts_only_behind_the_one_before(reply, right):
-    assert judge(reply, TYPE) == right
-    assert judge(reply, None) == Judged(right.has_form)
-
-
-def test_an_action_without_element_is_right_about_it():
-    assert judge(DIALECT.format(EXIT), EXIT) == Judged(True, True, True, True)
-    assert judge(DIALECT.format(Action(Kind.EXIT, argument="41 EUR")), EXIT) == Judged(True, True, True, False)
+def test_each_part_of_a_reply_counts_only_behind_the_one_before(done, expert, right):
+    reply = done if isinstance(done, str) else DIALECT.format(done)
+    assert judge(reply, expert) == right
+    assert judge(reply, None) == Judged(right[0])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -100,6 +98,10 @@ class Solved(tiny.TinyTask):
     solution = ("a step",)
 
 
+class Unsolved(tiny.TinyTask):
+    solution = ()
+
+
 @pytest.fixture
 def method(monkeypatch):
     """The method with an expert of its own, and one task."""
@@ -123,9 +125,8 @@ ROLLOUTS = [
 def test_equal_outcomes_are_told_apart_by_their_steps(method):
     own, task = method(outcome_weight=0.0)
     trained, metrics = own.batch([Group(0, task, ROLLOUTS[1:])], Random(0))
-    assert [item.advantage for item in trained] == pytest.approx(
-        [2.0, 0.0, -2.0, 0.0]
-    )  # the one that began as the expert, and the other
+    # The one that began as the expert, and the other.
+    assert [item.advantage for item in trained] == pytest.approx([2.0, 0.0, -2.0, 0.0])
     assert metrics["kind_right"] == pytest.approx(2 / 3)
     assert metrics["format_right"] == metrics["known_steps"] == 3 / 4
     assert metrics["format_of_failures"] == pytest.approx(0.3 / (1.0 + 0.4 + 0.1))
@@ -150,7 +151,3 @@ def test_tasks_without_a_solution_and_negative_rewards_are_refused(method):
         method_of("structured", [Unsolved("t", "goal", "lamp")])
     with pytest.raises(ValueError, match="kind_reward is -1; expected at least 0"):
         settings_of(kind_reward=-1)
-
-
-class Unsolved(tiny.TinyTask):
-    solution = ()

@@ -7,18 +7,16 @@ import torch
 from agents import grpo as trainer
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
-from agents.methods import METHODS
-from agents.methods.replay import ReplaySettings
 from agents.models.checkpoints import agent_record, checkpoints, load_model
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
-from agents.settings import build, flatten, lasting, option_names
+from agents.settings import lasting
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.settings import BCSettings
+from agents.training.settings import METHODS, BCSettings, ReplaySettings, hidden_from_pointing_networks
 from tests import tiny
 
 
@@ -38,7 +36,7 @@ def clone(tmp_path_factory):
 def bc(out, **changes):
     values = {"updates": 4, "width": 32, "layers": 2, "heads": 2, "practice": 5, "vocabulary": 400, "tokens_per_update": 400}
     values["curriculum"] = 0.0  # the tiny pages are small enough
-    return build(BCSettings, out=out, **{**values, **changes})
+    return BCSettings(out=out, **{**values, **changes})
 
 
 def grpo(out, model, **changes):
@@ -88,15 +86,8 @@ def test_cloning_learns_the_tiny_task(tmp_path):
     assert success(path, temperature=0.0) > 0.9
     records = read_metrics(tmp_path)
     assert [record["update"] for record in records] == list(range(1, 121))
+    assert records[0]["learning_rate"] < records[4]["learning_rate"] > records[-1]["learning_rate"]
     assert records[-1]["loss"] < records[0]["loss"] / 3
-
-
-def test_reinforcement_lifts_an_unsure_model(tmp_path):
-    clone = unsure_clone(tmp_path / "bc")
-    before = success(clone)
-    path = train_rl.train(grpo(tmp_path / "rl", clone, updates=40, tasks_per_update=8), tiny.tasks(60))
-    assert success(path) > before + 0.1
-    assert max(record.get("logprob_gap", 0) for record in read_metrics(tmp_path / "rl")) < 1e-4
 
 
 @pytest.mark.parametrize("changes", [{}, {"focus": 0.2, "thinned": 0.5}, {"copy_weight": 0.0}])
@@ -175,18 +166,34 @@ def test_the_log_probabilities_of_constrained_replies_are_those_of_the_sampler(t
     assert agent_record(tmp_path / "rl")["constrained"] is True
 
 
+RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"system": "think"}, "system is 'think'"),
-        ({"contexts": "released", "old_logprobs": "recomputed"}, "contexts is 'released'; expected another"),
-        ({"vllm": "http://127.0.0.1:1"}, "vllm is 'http://127.0.0.1:1'; expected --old-logprobs recomputed"),
-        ({"cluster": "local"}, "cluster is 'local'"),
+        ({"constrained": True, "system": "think"}, "system is 'think'"),
+        ({"constrained": True, **RECOMPUTED}, "contexts is 'released'; expected another"),
+        ({"constrained": True, "vllm": "http://127.0.0.1:1"}, "vllm is .*; expected --old-logprobs recomputed"),
+        ({"constrained": True, "cluster": "local"}, "cluster is 'local'"),
+        ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
+        ({**RECOMPUTED, "history": "full"}, "history 'compressed'"),
+        ({"cluster": "local", "workers": 2}, "workers is 2, but envs of a cluster are in its env_workers"),
+        ({"updates": -1}, "updates=-1, save_every=10; expected at least 0, 0 and 1"),
+        ({"save_every": 0}, "save_every=0; expected"),
+        ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
+        ({"groups_remembered": 0}, "groups_remembered is 0; expected at least 1"),
+        ({"replayed": -1}, "replayed is -1; expected at least 0"),
+        ({"replayed": 8, "old_logprobs": "sampled"}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
+        ({"cpu_minutes": 1.0, "minutes": 1.0}, "expected at least 0, and one of them at most"),
+        ({"step_limits": (5, 2)}, r"step_limits=\(5, 2\)"),
+        ({"step_limits": (5, 9), "max_steps": 8}, "expected none above max_steps=8"),
+        ({"learning_rat": 1.0}, r"no option 'learning_rat'; did you mean 'learning_rate'\?"),
     ],
 )
-def test_constrained_replies_that_the_trainer_cannot_judge_are_refused(tmp_path, clone, changes, message):
+def test_settings_that_make_no_sense_are_refused(tmp_path, clone, changes, message):
     with pytest.raises(ValueError, match=message):
-        train_rl.train(grpo(tmp_path / "rl", clone, constrained=True, **changes), tiny.tasks(4))
+        train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
 def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone):
@@ -227,20 +234,6 @@ def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"updates": -1}, "updates=-1, save_every=10; expected at least 0, 0 and 1"),
-        ({"save_every": 0}, "save_every=0; expected"),
-        ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
-        ({"cluster": "local", "workers": 2}, "workers is 2, but envs of a cluster are in its env_workers"),
-    ],
-)
-def test_settings_that_make_no_run_are_refused(tmp_path, clone, changes, told):
-    with pytest.raises(ValueError, match=told):
-        train_rl.train(grpo(tmp_path / "run", clone, **changes))
-
-
-@pytest.mark.parametrize(
     "changes",
     [
         {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
@@ -264,19 +257,6 @@ def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
     assert [{row["policy_version"] for row in rows} for rows in saved] == [{0}, {1}]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
-        ({"contexts": "released", "old_logprobs": "recomputed", "history": "full"}, "history 'compressed'"),
-        ({"advantages": "forks", "staleness": 1}, "forks and searches are played in envs of this process"),
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, changes, message):
-    with pytest.raises(ValueError, match=message):
-        train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
-
-
 def options_of(help_text):
     return set(re.findall(r"--[a-z][a-z0-9-]*", help_text))
 
@@ -290,13 +270,13 @@ def test_every_option_is_explained(command, capsys, clone):
         main([*chosen, "--help"])
     text = capsys.readouterr().out
     if command == "train_bc":
-        expected = flatten(bc("out"))
+        made, hidden = bc("out"), set()
     else:
         more = {"staleness": 1} if command == "stream" else {}
         made = make_settings(command if command in METHODS else "grpo", model="m", out="out", **more)
-        hidden = {} if command == "language model" else flatten(made.language)
-        expected = {name: value for name, value in flatten(made).items() if name not in hidden}
-    assert options_of(text) >= {"--" + name.replace("_", "-") for name in expected}
+        hidden = set() if command == "language model" else hidden_from_pointing_networks()
+    assert options_of(text) >= {"--" + name.replace("_", "-") for name in {*vars(made)} - hidden}
+    assert options_of(text).isdisjoint("--" + name.replace("_", "-") for name in hidden - {"window", "contexts"})
 
 
 def test_the_help_shows_at_most_40_options(capsys):
@@ -308,10 +288,6 @@ def test_the_help_shows_at_most_40_options(capsys):
     )
 
 
-def test_the_learning_rate_rises_at_first():
-    assert train_bc.learning_rate(bc("out"), 0.0) < train_bc.learning_rate(bc("out"), 0.03)
-
-
 def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(train_rl, "train", seen.append)
@@ -320,7 +296,7 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     train_rl.main(["--method=awr", *arguments[:4], "--replay", "3"])
     train_rl.main([*arguments, "--staleness", "2"])
     grpo, awr, late = seen
-    assert (grpo.worlds, grpo.seek_mixed, grpo.out, grpo.language.window) == ((3, 4), False, tmp_path, 500)
+    assert (grpo.worlds, grpo.seek_mixed, grpo.out, grpo.window) == ((3, 4), False, tmp_path, 500)
     assert (grpo.advantages, grpo.group_size, grpo.processes) == ("gigpo", 16, 0)
     assert (awr.replay, awr.group_size, awr.minibatches) == (3, 1, 4)
     assert (late.staleness, late.overlap, isinstance(late, trainer.GRPOSettings)) == (2, False, True)
@@ -331,31 +307,20 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     [
         (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
         (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
-        (["--replayed", "8", "--old-logprobs", "sampled"], "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
         (["--replayed", "-1"], "replayed is -1; expected at least 0"),
-        (["--groups-remembered", "0"], "groups_remembered is 0; expected at least 1"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, message):
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises((SystemExit, ValueError)) as ended:
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
     said = capsys.readouterr().err + str(ended.value)
     assert message in " ".join(said.replace("│", " ").split())
 
 
-def test_unknown_options_are_named_with_the_nearest_known_one():
-    with pytest.raises(ValueError, match=r"no option 'learning_rat'; did you mean 'learning_rate'\?"):
-        make_settings("grpo", model="m", out="out", learning_rat=1.0)
-    with pytest.raises(ValueError, match="there is no method 'ppo'"):
-        make_settings("ppo")
-
-
 @pytest.mark.parametrize("command", ["train_bc", *METHODS])
 def test_options_have_names_of_their_own_and_some_may_change(command):
     settings = bc("out") if command == "train_bc" else make_settings(command, model="m", out="out")
-    names = option_names(type(settings))
-    assert len(names) == len(set(names))
-    assert set(lasting(settings)) < set(flatten(settings))
+    assert set(lasting(settings)) < set(vars(settings))
     assert {"minutes", "out", "threads"}.isdisjoint(lasting(settings))
     assert {"learning_rate", "max_steps", "seed"} <= set(lasting(settings))
 
@@ -371,16 +336,14 @@ def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):
     train_rl.train(grpo(tmp_path / "steps", clone, updates=1000, env_steps=100), tiny.tasks(8))
     *before, last = (row["env_steps"] for row in read_metrics(tmp_path / "steps"))
     assert max([0, *before]) < 100 <= last
-    with pytest.raises(ValueError, match="expected at least 0, and one of them at most"):
-        grpo(tmp_path, clone, cpu_minutes=1.0, minutes=1.0)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_defaults_of_language_models_leave_the_sizes_of_other_methods_alone(tmp_path, method):
     of_language_models, of_pointers = (
-        flatten(make_settings(method, model=model, out=tmp_path)) for model in ("m", "agents/checkpoints/cloned-1")
+        vars(make_settings(method, model=model, out=tmp_path)) for model in ("m", "agents/checkpoints/cloned-1")
     )
-    baseline = issubclass(METHODS[method].settings, ReplaySettings)
+    baseline = issubclass(METHODS[method], ReplaySettings)
     sizes = {"tasks_per_update": 256, "group_size": 1, "minibatches": 4} if baseline else {"tasks_per_update": 16}
     for name, value in sizes.items():
         assert of_pointers[name] == of_language_models[name] == value

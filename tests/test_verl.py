@@ -21,22 +21,7 @@ TASKS = task_suite.load("train")[:3]
 ENV = {"elements": "label", "max_steps": 6}
 
 
-@dataclass
-class AgentLoopMetrics:
-    generate_sequences: float
-    tool_calls: float
-
-
-@dataclass
-class AgentLoopOutput:
-    prompt_ids: list
-    response_ids: list
-    response_mask: list
-    response_logprobs: list | None
-    reward_score: float
-    num_turns: int
-    metrics: AgentLoopMetrics
-    extra_fields: dict
+AgentLoopMetrics = AgentLoopOutput = SimpleNamespace
 
 
 @dataclass
@@ -100,45 +85,29 @@ def run(agent_loop, number=0, **sampling):
     return asyncio.run(agent_loop.run({"temperature": 1.0, "logprobs": True, **sampling}, **row))
 
 
-def test_each_step_is_a_row_with_the_very_tokens(tokenizer, encoder, known):
+def test_each_step_is_a_row_with_the_very_tokens_of_one_server(tokenizer, encoder, known):
+    requests = set()
     for number in range(len(TASKS)):
         server = Server(encoder, known)
-        outputs = run(loop(server, tokenizer), number)
+        outputs = run(loop(server, tokenizer), number, temperature=0.3)
         assert len(outputs) > 1
+        requests.add(server.asked[0][0])
+        assert all(asked[::2] == (server.asked[0][0], {"temperature": 0.3, "logprobs": True}) for asked in server.asked)
         assert [output.prompt_ids for output in outputs] == [prompt for _, prompt, _ in server.asked]
         for output in outputs:
+            count = len(output.response_ids)
             assert tuple(output.response_ids) == known[tuple(output.prompt_ids)]
-            assert output.response_mask == [1] * len(output.response_ids)
-            assert output.response_logprobs == [-0.5] * len(output.response_ids)
-            assert output.reward_score == 1.0
-            assert output.num_turns == 2 * len(outputs)
-            assert output.extra_fields == {
-                "min_global_steps": 4,
-                "max_global_steps": 4,
-                "turn_scores": [],
-                "tool_rewards": [],
-                "reward_extra_info": {"steps": len(outputs)},
-            }
+            assert (output.response_mask, output.response_logprobs) == ([1] * count, [-0.5] * count)
+            assert (output.reward_score, output.num_turns) == (1.0, 2 * len(outputs))
+            own = {"turn_scores": [], "tool_rewards": [], "reward_extra_info": {"steps": len(outputs)}}
+            assert output.extra_fields == {"min_global_steps": 4, "max_global_steps": 4, **own}
             assert output.metrics.tool_calls > 0
+    assert len(requests) == len(TASKS)
 
 
-def test_an_episode_stays_with_one_server_and_its_sampling(tokenizer, encoder, known):
-    server = Server(encoder, known)
-    run(loop(server, tokenizer), temperature=0.3)
-    assert len({request_id for request_id, _, _ in server.asked}) == 1
-    assert all(sampling == {"temperature": 0.3, "logprobs": True} for _, _, sampling in server.asked)
-    run(loop(server, tokenizer))
-    assert len({request_id for request_id, _, _ in server.asked}) == 2
-
-
-def test_a_failure_of_the_policy_is_a_reward_of_0(tokenizer, encoder):
-    (output,) = run(loop(Server(encoder, {}), tokenizer))
-    assert output.reward_score == 0.0
-
-
-def test_without_log_probabilities_there_are_none(tokenizer, encoder):
+def test_a_failure_of_the_policy_is_a_reward_of_0_and_without_log_probabilities_there_are_none(tokenizer, encoder):
     (output,) = run(loop(Server(encoder, {}), tokenizer), logprobs=False)
-    assert output.response_logprobs is None
+    assert (output.reward_score, output.response_logprobs) == (0.0, None)
 
 
 def test_a_page_too_long_to_be_read_ends_the_episode(tokenizer, encoder, known):
@@ -151,16 +120,11 @@ def test_a_page_too_long_to_be_read_ends_the_episode(tokenizer, encoder, known):
     assert all(len(prompt) < longest for _, prompt, _ in server.asked)
 
 
-def test_an_aborted_request_is_an_error_not_a_reward(tokenizer, encoder):
+def test_an_aborted_request_a_broken_env_and_an_unknown_setting_are_errors_not_rewards(tokenizer, encoder, monkeypatch):
     class Aborting(Server):
         async def generate(self, request_id, **_):
             return TokenOutput([], None, "aborted")
 
-    with pytest.raises(ServerError, match="gave up on step 0: 'aborted'"):
-        run(loop(Aborting(encoder, {}), tokenizer))
-
-
-def test_a_broken_env_is_an_error_not_a_reward(tokenizer, encoder, monkeypatch):
     class Broken:
         def reset(self, *, seed):
             return "", {"messages": [{"role": "user", "content": "a page"}]}
@@ -172,6 +136,10 @@ def test_a_broken_env_is_an_error_not_a_reward(tokenizer, encoder, monkeypatch):
             closed.append(threading.get_ident())
 
     closed = []
+    with pytest.raises(ServerError, match="gave up on step 0: 'aborted'"):
+        run(loop(Aborting(encoder, {}), tokenizer))
+    with pytest.raises(TypeError, match="elments"):
+        loop(Server(encoder, {}), tokenizer, env={"elments": "label"})
     monkeypatch.setattr(verl.gymnasium, "make", lambda *_, **__: Broken())
     with pytest.raises(ServerError, match="the browser is gone"):
         run(loop(Server(encoder, {}), tokenizer))
@@ -200,11 +168,6 @@ def test_episodes_run_at_the_same_time(tokenizer, encoder, known):
     results = asyncio.run(play())
     assert [outputs[-1].reward_score for outputs in results] == [1.0] * 4
     assert len({tuple(outputs[0].prompt_ids) for outputs in results}) == 1
-
-
-def test_an_unknown_setting_of_the_env_is_refused(tokenizer, encoder):
-    with pytest.raises(TypeError, match="elments"):
-        loop(Server(encoder, {}), tokenizer, env={"elments": "label"})
 
 
 def test_rows_name_tasks_that_the_loop_finds(tmp_path):

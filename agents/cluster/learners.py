@@ -13,11 +13,11 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from agents.data.trajectories import Sample
+from agents.grpo import State
 from agents.models.batches import PackedBatch, batch_logprobs, pack
 from agents.training.distributed import Ranks, whole
 from agents.training.language_models import LanguageModel
 from agents.training.rollouts import TrainedStep
-from agents.training.state import State
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -100,7 +100,7 @@ class ShardedLanguageModel(LanguageModel):
         super().__init__(network, tokenizer, settings)
         self.whole = deepcopy(self.network) if ranks.is_main else None
         self._ranks = ranks
-        self._weights = Weights(self.network, ranks, getattr(torch, settings.language.dtype))
+        self._weights = Weights(self.network, ranks, getattr(torch, settings.dtype))
 
     def compute(self, packed: PackedBatch) -> Tensor:
         """Return the log-probabilities of the response tokens of a pass."""

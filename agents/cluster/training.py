@@ -20,19 +20,16 @@ import torch
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
-from agents.grpo import GRPO, Model, clipped_loss, learn, load
+from agents.grpo import GRPO, Model, State, clipped_loss, kind_of, learn
 from agents.models.checkpoints import begin, save_checkpoint
-from agents.models.pointer.network import is_pointer
 from agents.rollouts.collector import Collector, Stage, group_episodes
 from agents.rollouts.curriculum import Group, RolloutError
 from agents.rollouts.envs import Envs, create_envs
 from agents.rollouts.players import Player, Players
 from agents.training.distributed import Ranks, training_processes
-from agents.training.language_models import LanguageModel
 from agents.training.metrics import Meter, Metrics, describe
-from agents.training.pointing_networks import THREADS, PointingNetwork
+from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import keep
-from agents.training.state import State
 from webarena_gym.tasks import Task
 
 
@@ -134,7 +131,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
     """Train and return the folder of the last checkpoint. Tasks are drawn from the worlds of `args` unless given."""
     ranks = shard_ranks()
     _check(args, ranks, create)
-    if threads := args.threads or (THREADS if is_pointer(args.model) else 0):
+    if threads := args.threads or kind_of(args.model).threads:
         torch.set_num_threads(threads)
     last = ranks.share(begin(args, args.out) if ranks.is_main else None)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
@@ -211,13 +208,13 @@ class _Playing:
         count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
         players = None
         if count > 1:
-            make_player = partial(_make_player, args, source, tasks, -(-args.language.num_envs // count))
-            players = Players(make_player, count, num_envs=args.language.num_envs, seed=args.seed)
+            make_player = partial(_make_player, args, source, tasks, -(-args.num_envs // count))
+            players = Players(make_player, count, num_envs=args.num_envs, seed=args.seed)
         # What is trained meanwhile is not to be sampled from in this process.
-        is_apart = args.overlap and not (players or args.language.vllm or args.cluster)
+        is_apart = args.overlap and not (players or args.vllm or args.cluster)
         sampled = deepcopy(network) if is_apart else network
         engine = None
-        if args.cluster and not args.language.vllm:
+        if args.cluster and not args.vllm:
             from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
 
             engine = RayEngine(partial(model.create_engine, encoder=model.encoder), network, gpus=int(args.gpus))
@@ -242,8 +239,7 @@ class _Playing:
 
 def _check(args: Any, ranks: Ranks, create: Any) -> None:
     """Raise ValueError for settings that do not go together."""
-    kind = PointingNetwork if is_pointer(args.model) else LanguageModel
-    kind.check(args)
+    kind_of(args.model).check(args)
     if args.cluster and args.workers:
         raise ValueError(f"workers is {args.workers}, but envs of a cluster are in its env_workers; expected 0")
     is_local = getattr(args, "advantages", "") == "forks" or hasattr(args, "search_width")
@@ -262,7 +258,7 @@ def _check(args: Any, ranks: Ranks, create: Any) -> None:
 
 
 def _load(source: str | Path, args: Any, ranks: Ranks) -> Model:
-    return ShardedLanguageModel.load(source, args, ranks) if ranks.count > 1 else load(source, args)
+    return ShardedLanguageModel.load(source, args, ranks) if ranks.count > 1 else kind_of(source).load(source, args)
 
 
 def _tasks(args: Any, tasks: Sequence[Task] | None) -> Sequence[Task]:
@@ -276,17 +272,17 @@ def _create_envs(args: Any, tasks: Sequence[Task]) -> Envs:
     if args.cluster:
         from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
 
-        return create_cluster_envs(tasks, args.language.num_envs, args, **args.env().env_arguments())
-    return create_envs(tasks, args.language.num_envs, workers=args.workers, **args.env().env_arguments())
+        return create_cluster_envs(tasks, args.num_envs, args, **args.env_arguments())
+    return create_envs(tasks, args.num_envs, workers=args.workers, **args.env_arguments())
 
 
 def _make_player(args: Any, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
     """Return what plays in a process of its own, with its copy of the model."""
-    model = load(source, args)
+    model = kind_of(source).load(source, args)
     policy: Any = model.policy()
 
     def load_parameters(parameters: dict[str, torch.Tensor], version: int) -> None:
         model.network.load_state_dict(parameters)
         policy.load(model.network, version)
 
-    return Player(create_envs(tasks, num_envs, **args.env().env_arguments()), policy, load_parameters, args.env())
+    return Player(create_envs(tasks, num_envs, **args.env_arguments()), policy, load_parameters, args.env())

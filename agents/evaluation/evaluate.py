@@ -13,9 +13,9 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory, load_workflows, site_of
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
-from agents.models.checkpoints import agent_record, is_small, load_model
+from agents.models.checkpoints import agent_record, is_pointer, is_small, load_model
 from agents.models.ensembles import Weights, is_ensemble, load_ensemble
-from agents.models.pointer.network import PointerEnsemble, PointerNetwork, is_pointer, load_pointer
+from agents.models.pointer.network import PointerEnsemble, PointerNetwork, load_pointer
 from agents.rollouts.chat import ChatPolicy, OccamPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints import create_constraints

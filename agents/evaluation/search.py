@@ -28,7 +28,7 @@ from agents.models.checkpoints import CheckpointError, agent_record, checkpoints
 from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
 from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID, flatten
+from agents.settings import ENV_ID
 from agents.training.rollouts import write_groups
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.actions.replies import answer_part
@@ -322,35 +322,32 @@ def create_method(settings: SearchSettings) -> Method:
         grow: Callable[..., Search] = partial(monte_carlo, outcome=outcome)
     else:
         grow = tree_search
-    return partial(
-        grow, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
-    )
+    return partial(grow, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.max_steps)
 
 
 def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
-    if settings.evaluation.workers:
-        raise ValueError(f"workers is {settings.evaluation.workers}; expected 0, as snapshots are taken in this process")
-    policy = settings.evaluation.policy
+    if settings.workers:
+        raise ValueError(f"workers is {settings.workers}; expected 0, as snapshots are taken in this process")
+    policy = settings.policy
     is_folder = policy not in SCRIPTED and not policy.startswith(CHAT)
     if settings.method in ("tree", "mcts") and (policy == "expert" or (is_folder and "algorithm" in agent_record(policy))):
         raise ValueError(f"policy {policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n")
-    if settings.evaluation.threads:
-        torch.set_num_threads(settings.evaluation.threads)
-    tasks = choose_tasks(settings.evaluation)
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    tasks = choose_tasks(settings)
     method = create_method(settings)
-    evaluated = settings.evaluation
-    sampled = replace(evaluated, temperature=0.0) if settings.method == "greedy" else evaluated
-    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.evaluation.env_arguments())
-    envs = InProcessEnvs(make_env, min(settings.evaluation.num_envs, len(tasks)))
+    sampled = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
+    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.env_arguments())
+    envs = InProcessEnvs(make_env, min(settings.num_envs, len(tasks)))
     with (
         closing(envs),
         closing(create_policy(sampled)) as playing,
         tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
     ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
-        found = search(local, playing, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
-    env = recorded_env(settings.evaluation)
+        found = search(local, playing, tasks, method, seed=settings.seed, on_finish=lambda _: bar.update())
+    env = recorded_env(settings)
     evaluation = score(tasks, [replace(item.trajectory, env=env) for item in found])
     if settings.save_trees:
         tried = (replace(branch, env=env, group=number) for number, item in enumerate(found) for branch in item.branches)
@@ -358,7 +355,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     oracle = score(tasks, [item.oracle for item in found]).total
     spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
     named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
-    options = flatten(settings)
+    options = vars(settings)
     asked = {name: options[name] for name in named_settings}
     return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}
 

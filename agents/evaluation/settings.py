@@ -73,19 +73,7 @@ class EvaluationSettings(EnvSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchEvaluationSettings(EvaluationSettings):
-    """The tasks, and the policy that searches."""
-
-    temperature: float | None = 1.0
-    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
-    num_envs: int = 16
-    """tasks searched at the same time"""
-    workers: int = 0
-    """must be 0: snapshots are taken in this process"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
+class SearchSettings(EvaluationSettings):
     """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
 
     Methods are compared at an equal --budget, on the same tasks and seed:
@@ -109,7 +97,12 @@ class SearchSettings:
     """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
     save_trees: Path | None = None
     """folder for what was tried on each task, which agents.report draws as trees of states"""
-    evaluation: SearchEvaluationSettings
+    temperature: float | None = 1.0
+    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
+    num_envs: int = 16
+    """tasks searched at the same time"""
+    workers: int = 0
+    """must be 0: snapshots are taken in this process"""
 
 
 def expect_policy(policy: str) -> None:

@@ -7,24 +7,19 @@ were just played, so that an update costs what it costs other methods.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import exp, log
 from random import Random
 from typing import Any
 
 from agents.grpo import Model
-from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played, state_of, step_rewards
+from agents.methods.replay import Replay, imitation_loss, kept, played, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
+from agents.training.settings import AWRSettings
 from webarena_gym.tasks import Task
 
 TEMPERATURE = 0.3  # the lower, the more the best steps count above the others
 CAP = 20.0  # largest weight of a step
-
-
-@dataclass(frozen=True, kw_only=True)
-class AWRSettings(ReplaySettings):
-    """Advantage-weighted regression: imitate all steps, the more the better they turned out than was expected."""
 
 
 class AWR:
@@ -36,6 +31,7 @@ class AWR:
     def __init__(self, args: AWRSettings, tasks: Sequence[Task], model: Model, *_: Any) -> None:
         self.draw = Curriculum(tasks, args.seed).draw
         self.critics, self.critic, self.replay = model.critics, model.critic(), Replay(args.replay)
+        self.state_dict, self.load_state_dict = kept(replay=self.replay, critic=self.critic)
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit the value function, and return the weighted steps of drawn episodes."""
@@ -47,15 +43,6 @@ class AWR:
         weights = exponential_weights(returns, self.critic.values(states))
         metrics = {"critic_loss": loss, "mean_weight": sum(weights) / max(len(weights), 1)}
         return weighted([(drawn, weights)]), metrics
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the buffer and the critic."""
-        return state_of(replay=self.replay, critic=self.critic)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from what `state_dict` returned."""
-        self.replay.load_state_dict(state["replay"])
-        self.critic.load_state_dict(state["critic"])
 
 
 def exponential_weights(

@@ -13,26 +13,21 @@ since a cloned model takes its place.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import numpy
 
 from agents.grpo import Model
-from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played, split_by_trajectory, state_of, step_rewards
+from agents.methods.replay import Replay, imitation_loss, kept, played, split_by_trajectory, step_rewards
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
+from agents.training.settings import DigiRLSettings
 from webarena_gym.tasks import Task
 
 DECAY = 0.5  # how fast the outcome gives way to the value function, step by step before the end
 TOP = 0.1  # share of the kept episodes that are learned from
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigiRLSettings(ReplaySettings):
-    """DigiRL: imitate the steps that two value functions call better than expected, in the episodes that taught the most."""
 
 
 class DigiRL:
@@ -45,6 +40,9 @@ class DigiRL:
         self.draw = Curriculum(tasks, args.seed).draw
         self.critics, self.goal_critic, self.step_critic = model.critics, model.critic(), model.critic()
         self.threshold, self.replay = 1 / args.max_steps, Replay(args.replay)
+        self.state_dict, self.load_state_dict = kept(
+            replay=self.replay, goal_critic=self.goal_critic, step_critic=self.step_critic
+        )
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit both value functions, and return the steps that pass both filters."""
@@ -55,10 +53,10 @@ class DigiRL:
         goal_loss = self.goal_critic.fit(self.critics.goals([item.goal for item in drawn]), rewards, rng)
         step_loss = self.step_critic.fit(self.critics.steps(drawn), step_rewards(drawn), rng)
 
-        kept = self.replay.trajectories
-        goals = self.goal_critic.values(self.critics.goals([item.goal for item in kept]))
-        surprises = [item.reward - value for item, value in zip(kept, goals, strict=True)]
-        chosen = [kept[index] for index in highest(surprises, TOP)]
+        known = self.replay.trajectories
+        goals = self.goal_critic.values(self.critics.goals([item.goal for item in known]))
+        surprises = [item.reward - value for item, value in zip(known, goals, strict=True)]
+        chosen = [known[index] for index in highest(surprises, TOP)]
         values = split_by_trajectory(self.step_critic.values(self.critics.steps(chosen)), chosen)
         advantages = [
             1.0 if value > self.threshold else None
@@ -68,20 +66,11 @@ class DigiRL:
         metrics = {
             "goal_critic_loss": goal_loss,
             "step_critic_loss": step_loss,
-            "goal_critic_accuracy": accuracy(goals, [item.reward for item in kept]),
+            "goal_critic_accuracy": accuracy(goals, [item.reward for item in known]),
             "chosen_episodes": len(chosen),
             "chosen_success": sum(item.reward for item in chosen) / max(len(chosen), 1),
         }
         return weighted([(chosen, advantages)]), metrics
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the buffer and both critics."""
-        return state_of(replay=self.replay, goal_critic=self.goal_critic, step_critic=self.step_critic)
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from what `state_dict` returned."""
-        for name in ("replay", "goal_critic", "step_critic"):
-            getattr(self, name).load_state_dict(state[name])
 
 
 def doubly_robust_advantages(values_H: Sequence[float], reward: float, *, decay: float) -> list[float]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import exp, log1p
 from random import Random
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from agents.data.trajectories import Trajectory
@@ -16,6 +17,7 @@ from agents.grpo import Model, learn
 from agents.methods.replay import imitation_loss
 from agents.training.losses import logprobs_of
 from agents.training.rollouts import TrainedStep
+from agents.training.settings import AgentQSettings
 
 
 class Preference(NamedTuple):
@@ -26,23 +28,17 @@ class Preference(NamedTuple):
 
 
 def learn_preferences(
-    model: Model,
-    optimizer: Any,
-    pairs: Sequence[Preference],
-    args: Any,
-    rng: Random,
-    *,
-    epochs: int,
-    beta: float,
-    pairs_per_update: int,
+    model: Model, optimizer: Any, pairs: Sequence[Preference], args: AgentQSettings, rng: Random
 ) -> dict[str, float]:
-    """Take all updates on the pairs, and return the means of their metrics. Each call of `learn` is one update, as `args` must say."""
+    """Take all updates on the pairs, and return the means of their metrics."""
+    one = SimpleNamespace(learning_rate=args.learning_rate, epochs=1, minibatches=1, schedule="constant", max_grad_norm=1.0)
     updates: list[dict[str, float]] = []
-    for _ in range(epochs):
+    for _ in range(args.epochs):
         order = rng.sample(range(len(pairs)), len(pairs))
-        for start in range(0, len(order), pairs_per_update):
-            steps, metrics = preference_steps([pairs[index] for index in order[start : start + pairs_per_update]], model, beta)
-            learned = learn(model, optimizer, steps, imitation_loss, args, rng)
+        for start in range(0, len(order), args.pairs_per_update):
+            chosen = [pairs[index] for index in order[start : start + args.pairs_per_update]]
+            steps, metrics = preference_steps(chosen, model, args.beta)
+            learned = learn(model, optimizer, steps, imitation_loss, one, rng)
             updates.append(metrics | {"grad_norm": learned["grad_norm"]})
     return {name: fmean(update[name] for update in updates) for name in updates[0]} if updates else {}
 

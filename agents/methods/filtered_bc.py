@@ -6,19 +6,14 @@ highest reward instead.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from agents.methods.replay import Replay, ReplaySettings, imitation_loss, played
+from agents.methods.replay import Replay, imitation_loss, played
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
+from agents.training.settings import FilteredBCSettings
 from webarena_gym.tasks import Task
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilteredBCSettings(ReplaySettings):
-    """Filtered behaviour cloning: imitate the episodes that succeeded."""
 
 
 class FilteredBC:

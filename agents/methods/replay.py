@@ -1,28 +1,13 @@
 """Episodes of earlier updates, and what the methods have in common that learn from them or from critics."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from random import Random
 from typing import Any
 
 from agents.data.trajectories import Trajectory, from_record
 from agents.rollouts.curriculum import Group
 from agents.training.losses import Loss, Tokens
-from agents.training.settings import TrainSettings
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplaySettings(TrainSettings):
-    """Settings of methods that do not compare the rollouts of a group: as many episodes as M-GRPO plays for an update, one of each task."""
-
-    tasks_per_update: int = 256
-    """episodes of an update"""
-    group_size: int = 1
-    """episodes of each task"""
-    minibatches: int = 4
-    """updates in one pass"""
-    replay: int = 1024
-    """trajectories that are kept, the newest ones"""
 
 
 class Replay:
@@ -57,9 +42,14 @@ class Replay:
         self.trajectories = [from_record(record) for record in state_dict["trajectories"]]
 
 
-def state_of(**parts: Any) -> dict[str, Any]:
-    """Return the states of some objects by name."""
-    return {name: part.state_dict() for name, part in parts.items()}
+def kept(**parts: Any) -> tuple[Callable[[], dict[str, Any]], Callable[[Mapping[str, Any]], None]]:
+    """Return the `state_dict` and the `load_state_dict` of a method that keeps these objects."""
+
+    def load_state_dict(state: Mapping[str, Any]) -> None:
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+
+    return lambda: {name: part.state_dict() for name, part in parts.items()}, load_state_dict
 
 
 def played(groups: Sequence[Group]) -> list[Trajectory]:

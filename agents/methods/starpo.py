@@ -19,47 +19,21 @@ for the format of a reply. The numbers of the equations are those of the paper's
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import ceil
 from random import Random
 from statistics import fmean, pstdev
-from typing import Any, Literal
+from typing import Any
 
 from agents.grpo import EPSILON, Model, clipped_loss, trajectory_advantages
-from agents.methods.replay import split_by_trajectory, state_of, step_rewards
+from agents.methods.replay import kept, split_by_trajectory, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
-from agents.training.settings import TrainSettings
+from agents.training.settings import StarPOSettings
 from webarena_gym.tasks import Task
 
 DECAY = 1.0  # gae: how much of an advantage is that of the outcome; 0: of the next value alone (lambda)
 DISCOUNT = 1.0  # gae: a reward counts less for each step that it lies ahead (gamma)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StarPOSettings(TrainSettings):
-    """StarPO: PPO over whole trajectories of the groups whose outcomes are least certain."""
-
-    starpo_advantages: Literal["gae", "group"] = "gae"
-    """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
-    starpo_kept: float = 0.25
-    """starpo: share of the groups that is learned from, those of the largest deviation of rewards; 1: all"""
-    clip_low: float = 0.2
-    """how far a token's probability ratio may fall before it is clipped"""
-    clip_high: float = 0.28
-    """how far it may rise"""
-    ratio: Literal["token", "sequence"] = "token"
-    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
-    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
-    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
-    kl_weight: float = 0.0
-    """weight of the KL divergence to the first model; 0 needs no reference model"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.starpo_kept <= 1:
-            raise ValueError(f"starpo_kept is {self.starpo_kept}; expected more than 0 and at most 1")
 
 
 class StarPO:
@@ -71,6 +45,7 @@ class StarPO:
         self.args, self.draw, self.loss = args, Curriculum(tasks, args.seed).draw, partial(clipped_loss, args)
         self.critics = model.critics
         self.critic = model.critic() if args.starpo_advantages == "gae" else None
+        self.state_dict, self.load_state_dict = kept(**({"critic": self.critic} if self.critic else {}))
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of the uncertain groups with their advantages, and fit the critic to them."""
@@ -96,15 +71,6 @@ class StarPO:
         tokens = [sum(len(step.response_ids) for step in item.steps) for item in items]
         steps = weighted([(items, advantages)])
         return [step._replace(weight=1 / (len(items) * tokens[step.rollout])) for step in steps], metrics
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the critic."""
-        return state_of(critic=self.critic) if self.critic else {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resume from what `state_dict` returned."""
-        if self.critic:
-            self.critic.load_state_dict(state["critic"])
 
 
 def deviation(group: Group) -> float:

@@ -19,16 +19,16 @@ The sources were read without the numbers of their equations.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from random import Random
 from typing import Any, NamedTuple
 
 from agents.data.expert import Shown, in_env, play_expert
 from agents.data.trajectories import Trajectory
-from agents.grpo import GRPO, GRPOSettings, Model, state_advantages
+from agents.grpo import GRPO, Model, state_advantages
 from agents.methods.replay import played
 from agents.rollouts.curriculum import Group
 from agents.training.rollouts import TrainedStep
+from agents.training.settings import StructuredSettings
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
@@ -36,30 +36,6 @@ from webarena_gym.tasks import Task
 MALFORMED_REWARD = -1.0  # of a reply without an action
 _EXPERTS_STEPS = 60  # at most, of an episode of the expert, however long those of the policy may be
 _DIALECT = DIALECTS["webrl"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StructuredSettings(GRPOSettings):
-    """WorkForceAgent-R1: steps are rewarded by rules for their form, action, element and argument, beside the outcome of the episode."""
-
-    outcome_weight: float = 1.0
-    """structured: weight of M-GRPO's advantages, which come from the outcome; 0: structured rewards alone"""
-    format_reward: float = 0.1
-    """structured: reward of a reply with an action"""
-    kind_reward: float = 0.1
-    """structured: what is added if the action is of the expert's kind"""
-    element_reward: float = 0.2
-    """structured: what is added to that if it is on the expert's element, or needs none"""
-    argument_reward: float = 0.6
-    """structured: what is added to that if it has the expert's argument, or needs none"""
-    progress_weight: float = 0.0
-    """structured: reward of the whole way to the expert's end, parted among the steps that came nearer to it"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for item in fields(StructuredSettings):
-            if item.name.endswith(("_reward", "_weight")) and getattr(self, item.name) < 0:
-                raise ValueError(f"{item.name} is {getattr(self, item.name)}; expected at least 0")
 
 
 class Judged(NamedTuple):
@@ -85,7 +61,7 @@ class Structured(GRPO):
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of all groups whose outcomes or structured rewards differ."""
         new = {group.task.task_id: group.task for group in groups if group.task.task_id not in self.expected}
-        env = self.args.env().env_arguments() | {"max_steps": _EXPERTS_STEPS}
+        env = self.args.env_arguments() | {"max_steps": _EXPERTS_STEPS}
         for shown_in, task in in_env(list(new.values()), quiet=True, **env) if new else ():
             self.expected[task.task_id] = play_expert(shown_in, task)[1]
         steps, metrics = super().batch(groups, rng)

@@ -16,42 +16,20 @@ pages have none. A budget of env steps counts all tries (`--env-steps`). The sou
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from agents.data.trajectories import Step, Trajectory
-from agents.grpo import GRPO, GRPOSettings, Model
-from agents.methods.replay import played, state_of, step_rewards
+from agents.grpo import GRPO, Model
+from agents.methods.replay import kept, played, step_rewards
 from agents.rollouts.branching import Reached, SearchingCollector
 from agents.rollouts.curriculum import Group
 from agents.training.rollouts import TrainedStep
+from agents.training.settings import Correction, TSRSettings
 from webarena_gym.tasks import Task
 
-Correction = Literal["none", "step", "path"]
 CAP = 2.0  # largest importance weight of a step
 TEMPERATURE = 0.2  # of the draw among the tried replies by their scores, which are 0 to 1; the lower, the more the best is kept
-
-
-@dataclass(frozen=True, kw_only=True)
-class TSRSettings(GRPOSettings):
-    """Trajectory-search rollouts: M-GRPO on rollouts that a search has found, step by step, while they are collected."""
-
-    search_width: int = 4
-    """tsr: replies that are tried at each step; equal ones are tried once"""
-    search_choice: Literal["best", "diverse"] = "best"
-    """tsr: keep rather what leads to states of high value, or to pages that the group's rollouts have not seen"""
-    search_correction: Correction = "step"
-    """tsr: correct for the choice among replies at a step, also for those at all steps before it, or not"""
-    search_gain: float = 1.0
-    """tsr: weight of a step's value above what else was tried there, beside the advantage of M-GRPO; 0 is the paper's"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.search_width < 1:
-            raise ValueError(f"search_width is {self.search_width}; expected at least 1")
-        if self.advantages == "forks":
-            raise ValueError("advantages are 'forks', whose continuations are not searched; expected others with TSR")
 
 
 class TSR(GRPO):
@@ -66,7 +44,13 @@ class TSR(GRPO):
             envs, policy, self.values, width=args.search_width, choice=args.search_choice, temperature=TEMPERATURE,
             seed=args.seed, env=args.env(),
         )  # fmt: skip
-        self.state_dict, self.load_state_dict = self.state, self.load_state
+        state, load = kept(critic=self.critic)
+
+        def load_state_dict(state: Mapping[str, Any]) -> None:
+            self.curriculum.load_state_dict(state)
+            load(state)
+
+        self.state_dict, self.load_state_dict = lambda: self.curriculum.state_dict() | state(), load_state_dict
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit the critic, and return the steps of all groups whose rewards differ."""
@@ -80,15 +64,6 @@ class TSR(GRPO):
             "importance_max": max(weights, default=1.0),
         }
         return steps, metrics | {"searched": sum(weight != 1 for weight in weights) / max(len(weights), 1)}
-
-    def state(self) -> dict[str, Any]:
-        """Return M-GRPO's state, and the critic."""
-        return self.curriculum.state_dict() | state_of(critic=self.critic)
-
-    def load_state(self, state: Mapping[str, Any]) -> None:
-        """Resume from what `state` returned."""
-        self.curriculum.load_state_dict(state)
-        self.critic.load_state_dict(state["critic"])
 
     def advantages(self, group: Sequence[Trajectory]) -> list[float]:
         """Return M-GRPO's advantages and the gains of the search, both corrected."""

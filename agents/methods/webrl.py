@@ -20,19 +20,20 @@ It differs in this:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import exp
 from random import Random
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from agents.data.trajectories import Trajectory
 from agents.grpo import Model
-from agents.methods.replay import Replay, ReplaySettings, played, split_by_trajectory, state_of, step_rewards
+from agents.methods.replay import Replay, kept, played, split_by_trajectory, step_rewards
 from agents.models.critics import accuracy
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.losses import Loss, Tokens, k3, logprobs_of, sequence_sums
 from agents.training.rollouts import TrainedStep, weighted
+from agents.training.settings import WebRLSettings
 from webarena_gym.tasks import Task
 
 BETA = 1.0  # weight of the KL divergence to the last policy; the lower, the farther an update goes
@@ -40,19 +41,6 @@ MIX = 0.5  # weight of the next state's value in an advantage, against that of t
 NEW_TASKS = 64  # tasks near the failed ones that the critic rates after each update
 NEW_SHARE = 0.5  # of the groups that play new tasks, if there are any
 JUDGED_AFTER = 2048  # episodes that the reward model learns from before there are new tasks
-
-
-@dataclass(frozen=True, kw_only=True)
-class WebRLSettings(ReplaySettings):
-    """WebRL: tasks near those that failed, and steps towards their advantages that stay near the last policy."""
-
-    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
-    """the last policy's log-probabilities: the sampler's, or the trainer's own before the updates of a batch"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.language.constrained:
-            raise ValueError("method is 'webrl'; expected another with constrained replies")
 
 
 class WebRL:
@@ -65,6 +53,7 @@ class WebRL:
         self.critics, self.critic, self.reward_model = model.critics, model.critic(), model.critic()
         self.tasks = {task.task_id: task for task in tasks}
         self.successes = Replay(args.replay, one_per_task=True)
+        self.states = kept(successes=self.successes, critic=self.critic, reward_model=self.reward_model)
         self.new_tasks: list[Task] = []
         self.new_groups: set[int] = set()  # under way
         self.judged = 0  # episodes that the reward model has learned from
@@ -114,15 +103,12 @@ class WebRL:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the successes, both critics and the new tasks."""
-        parts = state_of(successes=self.successes, critic=self.critic, reward_model=self.reward_model)
-        return parts | {"new_tasks": [task.task_id for task in self.new_tasks], "judged": self.judged}
+        return self.states[0]() | {"new_tasks": [task.task_id for task in self.new_tasks], "judged": self.judged}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Resume from what `state_dict` returned."""
-        for name in ("successes", "critic", "reward_model"):
-            getattr(self, name).load_state_dict(state[name])
-        self.new_tasks = [self.tasks[task_id] for task_id in state["new_tasks"]]
-        self.judged = state["judged"]
+        self.states[1](state)
+        self.new_tasks, self.judged = [self.tasks[task_id] for task_id in state["new_tasks"]], state["judged"]
 
     def judge(self, groups: Sequence[Group], rng: Random) -> tuple[list[Trajectory], dict[str, float]]:
         """Return the rollouts with their outcomes, those of new tasks as the reward model sees them, which then learns the others."""

@@ -217,6 +217,14 @@ def find_model(source: str | Path) -> str | Path:
     return found[-1].path
 
 
+def is_pointer(source: str | Path) -> bool:
+    """Return whether a folder, or a run's newest checkpoint, holds a pointing network."""
+    try:
+        return (Path(find_model(source)) / _POINTER).is_file()
+    except CheckpointError:
+        return False
+
+
 def is_small(source: str | Path) -> bool:
     """Return whether a model's parameters take at most 200 MB on disk. A name on the Hub counts as large."""
     folder = Path(find_model(source))

@@ -102,7 +102,7 @@ ALONE = Ranks()
 
 def training_processes(args: Any) -> int:
     """Return the number of processes that train: as told, or one for each core where the model is small and no option is against it."""
-    shares = not (args.processes or args.threads or args.language.vllm or torch.cuda.is_available()) and is_small(args.model)
+    shares = not (args.processes or args.threads or args.vllm or torch.cuda.is_available()) and is_small(args.model)
     return args.processes or (process_count(0, args.tasks_per_update * args.group_size) if shares else 1)
 
 

@@ -37,11 +37,11 @@ class LanguageModel:
     found again from the episodes that are trained on.
     """
 
-    beta2, weight_decay = 0.95, 0.0
+    beta2, weight_decay, threads = 0.95, 0.0, 0  # threads: torch's default
 
     def __init__(self, network: Any, tokenizer: Any, settings: Any) -> None:
         self.check(settings)
-        own = settings.language
+        own = settings
         self.network, self.tokenizer, self._settings = network, tokenizer, settings
         network.to("cuda" if torch.cuda.is_available() else "cpu")
         if own.lora_rank:
@@ -60,24 +60,24 @@ class LanguageModel:
     @cached_property
     def encoder(self) -> PromptEncoder:
         """Encoder of conversations into token ids."""
-        own = self._settings.language
+        own = self._settings
         return PromptEncoder(self.tokenizer, system_prompt(own.system, elements=own.elements))
 
     @cached_property
     def constraints(self) -> Constraints | None:
         """Constraint of replies, or None."""
-        own = self._settings.language
+        own = self._settings
         return create_constraints(self.encoder, constrained=True, system=own.system) if own.constrained else None
 
     @cached_property
     def critics(self) -> LanguageModelCritics:
         """Factory of critics, and their encoder."""
-        return LanguageModelCritics(self._first, self.encoder, self._settings.language.tokens_per_pass)
+        return LanguageModelCritics(self._first, self.encoder, self._settings.tokens_per_pass)
 
     @staticmethod
     def check(settings: Any) -> None:
         """Raise ValueError for options that do not go together."""
-        own = settings.language
+        own = settings
         old_logprobs = getattr(settings, "old_logprobs", "sampled")
         if own.correction != "none" and old_logprobs == "sampled":
             raise ValueError(f"correction is {own.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
@@ -101,7 +101,7 @@ class LanguageModel:
 
     def create_engine(self, model: Any, encoder: PromptEncoder) -> Engine:
         """Return what samples: an engine in this process, or a client of the server."""
-        own = self._settings.language
+        own = self._settings
         sampling: dict[str, Any] = {"max_new_tokens": own.max_new_tokens, "temperature": self._settings.temperature}
         if own.vllm:
             return VLLMEngine(own.vllm, encoder.stop_ids, self._settings.out / "weights", **sampling)
@@ -112,13 +112,13 @@ class LanguageModel:
     def policy(self, engine: Engine | None = None) -> LanguageModelPolicy:
         """Return a policy with an engine, by default the one of the settings."""
         engine = engine or self.create_engine(self.network, self.encoder)
-        return LanguageModelPolicy(engine, self.encoder, self._settings.language.max_prompt_tokens, self.constraints)
+        return LanguageModelPolicy(engine, self.encoder, self._settings.max_prompt_tokens, self.constraints)
 
     def choices(self, episode: Trajectory) -> list[Answer]:
         """Return each step of an episode as token ids, in the context that it is trained in."""
         prompts = [step.prompt_ids for step in episode.steps]
-        if self._settings.language.contexts == "released":
-            prompts = released_prompts(episode, self.encoder, thoughts=self._settings.language.thoughts)
+        if self._settings.contexts == "released":
+            prompts = released_prompts(episode, self.encoder, thoughts=self._settings.thoughts)
         return [
             Answer(Sample(prompt, step.response_ids), episode.goal, step.page)
             for prompt, step in zip(prompts, episode.steps, strict=True)
@@ -126,7 +126,7 @@ class LanguageModel:
 
     def passes(self, choices: Sequence[Answer]) -> list[PackedBatch]:
         """Return the forward passes for these choices. Raises ValueError for a response with a token that the constraints do not allow."""
-        samples, own = [choice.sample for choice in choices], self._settings.language
+        samples, own = [choice.sample for choice in choices], self._settings
         pad_id = self.network.config.pad_token_id or 0
         packed = pack(samples, own.tokens_per_pass, pad_id=pad_id, sharing=own.sharing, model=self.network)
         if self.constraints is None:
@@ -140,7 +140,7 @@ class LanguageModel:
 
     def compute(self, packed: PackedBatch) -> Tensor:
         """Return the log-probabilities of the response tokens of a pass."""
-        dtype = getattr(torch, self._settings.language.dtype)
+        dtype = getattr(torch, self._settings.dtype)
         with torch.autocast(self.network.device.type, dtype, enabled=dtype != torch.float32):
             return batch_logprobs(self.network, packed, temperature=self._settings.temperature)
 

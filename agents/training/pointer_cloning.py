@@ -13,7 +13,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from agents.data.demonstrations import Piece, SplitSettings, draw_tasks, pieces
+from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
 from agents.data.expert import MOST_STEPS, Shown, in_env, play_expert, play_with_mistakes
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
@@ -22,13 +22,17 @@ from agents.models.pointer.pages import read_page
 from agents.models.pointer.reader import Reader, Rows
 from agents.training.metrics import Metrics
 from agents.training.pointing_networks import THREADS
-from agents.training.settings import (
-    PointerBCSettings,
-)
+from agents.training.settings import PointerBCSettings
 from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
+
+_MOST_DETOURS = 4  # in a row
+_AGAIN = 0.5  # probability of another detour after one
+_SAME_LINE = 0.7  # probability that a detour takes a link of the same line, where there is one
+_ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple of those without
+_WARMUP = 20  # updates in which the learning rate rises
 
 
 class Imitation(NamedTuple):
@@ -101,26 +105,13 @@ def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Voca
     return torch.stack(found)
 
 
-_MOST_DETOURS = 4  # in a row
-_AGAIN = 0.5  # probability of another detour after one
-_SAME_LINE = 0.7  # probability that a detour takes a link of the same line, where there is one
-_ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple of those without
-
-
-class Demonstrated(NamedTuple):
-    """Decisions to imitate, the number of episodes that they are of, and of how many of these they express all."""
-
-    items: list[Imitation]
-    episodes: int
-    expressed: int
-
-
 def collect(
     tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None, **options: Any
-) -> Demonstrated:
-    """Return the expert's decisions on tasks, each with at most `wrong_kept` wrong candidates.
+) -> tuple[list[Imitation], int, int]:
+    """Return the expert's decisions on tasks, the number of its episodes, and of those that the decisions express whole.
 
-    The options are those of `episodes`. With `split`, a decision remembers what is in its piece of the episode.
+    A decision has at most `wrong_kept` wrong candidates. The options are those of `episodes`. With `split`, a decision remembers what is
+    in its piece of the episode.
     """
     rng = numpy.random.default_rng(seed)
     items: list[Imitation] = []
@@ -128,11 +119,17 @@ def collect(
     for task, goal, steps in episodes(tasks, seed=seed, **options):
         world, is_whole = task.task_id.partition("/")[2].partition("/")[0], True
         for piece in pieces(len(steps), split or SplitSettings()):
-            decisions, is_made = _decide(Session(reader, goal), steps, piece)
-            items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in decisions]
-            is_whole = is_whole and is_made
+            session = Session(reader, goal)
+            for number in piece.steps:  # a piece ends with a step that cannot be made
+                step = steps[number]
+                found, is_made = demonstrate(session, step.page, step.action, has_error=step.has_error)
+                if step.is_example and number in piece.learned:
+                    items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in found]
+                if not is_made:
+                    is_whole = False
+                    break
         played, expressed = played + 1, expressed + is_whole
-    return Demonstrated(items, played, expressed)
+    return items, played, expressed
 
 
 def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
@@ -144,19 +141,6 @@ def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
             return None
         found.append(tuple(decision.right[0] for decision in decisions))
     return found
-
-
-def _decide(session: Session, steps: Sequence[Shown], piece: Piece) -> tuple[list[Decision], bool]:
-    """Return the decisions of a piece that are to be learned, and whether all of its steps can be made; it ends with one that cannot."""
-    decisions: list[Decision] = []
-    for number in piece.steps:
-        step = steps[number]
-        found, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
-        if step.is_example and number in piece.learned:
-            decisions += found
-        if not is_whole:
-            return decisions, False
-    return decisions, True
 
 
 def episodes(
@@ -220,123 +204,99 @@ def _another_link(text: str, action: Action, rng: random.Random) -> Action | Non
     return Action(Kind.CLICK, rng.choice(pool).address) if pool else None
 
 
-_WARMUP = 20  # updates in which the learning rate rises
-
-
-def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
+def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn unless given, and played by the expert."""
-    run, decisions = settings.run, settings.decisions
-    torch.set_num_threads(run.threads or THREADS)
-    last = begin(settings, run.out)
+    torch.set_num_threads(args.threads or THREADS)
+    last = begin(args, args.out)
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
-    if last and run.progress(update, elapsed_s) >= 1:
+    if last and args.progress(update, elapsed_s) >= 1:
         return last.path
     reader = Reader()
-    items, coverage = collect_decisions(draw(settings) if tasks is None else tasks, settings, reader)
-    network, vocabulary = _start(settings, reader, items, last)
-    optimizer = torch.optim.AdamW(
-        network.parameters(), decisions.learning_rate, betas=(0.9, 0.99), weight_decay=decisions.weight_decay
-    )
+    items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader)
+    network, vocabulary = _start(args, reader, items, last)
+    optimizer = torch.optim.AdamW(network.parameters(), args.learning_rate, betas=(0.9, 0.99), weight_decay=args.weight_decay)
     if last:
         last.restore(optimizer)
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s}
-        return save_checkpoint(run.out, update, network, vocabulary, optimizer, progress, settings.env.env_arguments()).path
+        return save_checkpoint(args.out, update, network, vocabulary, optimizer, progress, args.env_arguments()).path
 
     network.train()
-    with Metrics(run.out, update, "cloning") as metrics:
-        progress = run.progress(update, elapsed_s)
-        while progress < 1:
+    with Metrics(args.out, update, "cloning") as metrics:
+        while (progress := args.progress(update, elapsed_s)) < 1:
             started_s = time.perf_counter()
             # What is random in an update comes from its number, so a resumed run draws the same.
-            rng = numpy.random.default_rng([run.seed, update])
+            rng = numpy.random.default_rng([args.seed, update])
             torch.manual_seed(rng.integers(2**62))
-            chosen = [thinned(items[index], decisions.wrong_drawn, rng) for index in _indices(settings, len(items), update)]
-            rate = decisions.learning_rate * min(1.0, (update + 1) / _WARMUP) * max(0.03, 1 - progress)
+            chosen = [thinned(items[index], args.wrong_drawn, rng) for index in _indices(args, len(items), update)]
+            rate = args.learning_rate * min(1.0, (update + 1) / _WARMUP) * max(0.03, 1 - progress)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             loss = -imitation_logprobs(network, reader, vocabulary, chosen).mean()
             optimizer.zero_grad()
             loss.backward()
-            norm = torch.nn.utils.clip_grad_norm_(network.parameters(), decisions.max_grad_norm)
+            norm = torch.nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
             optimizer.step()
             update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started_s
-            progress = run.progress(update, elapsed_s)
+            progress = args.progress(update, elapsed_s)
             values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(chosen), "coverage": coverage}
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
             metrics.show(progress, f"loss {values['loss']:.3f}")
-            if update % run.save_every == 0 and progress < 1:
+            if update % args.save_every == 0 and progress < 1:
                 save()
     return save()
 
 
-def collect_decisions(tasks: Sequence[Task], settings: PointerBCSettings, reader: Reader) -> tuple[list[Imitation], float]:
+def collect_decisions(tasks: Sequence[Task], args: PointerBCSettings, reader: Reader) -> tuple[list[Imitation], float]:
     """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of episodes that they express whole."""
-    own, env = settings.tasks, settings.env.env_arguments()
-    parts = [(tasks, env), (_draw(settings, own.layout_worlds, "layout"), {**env, "variation": "layout"})]
+    env = args.env_arguments()
     items: list[Imitation] = []
     expressed = count = 0
-    for part, arguments in parts:
-        if part:
-            found = collect(
-                part,
-                reader,
-                detours=own.detours,
-                mistakes=own.mistakes,
-                split=settings.split,
-                wrong_kept=settings.decisions.wrong_kept,
-                seed=settings.run.seed,
-                **arguments,
-            )
-            items += found.items
-            expressed, count = expressed + found.expressed, count + found.episodes
+    for part, arguments in ((tasks, env), (draw(args, args.layout_worlds, "layout"), {**env, "variation": "layout"})):
+        options: dict[str, Any] = {
+            "detours": args.detours,
+            "mistakes": args.mistakes,
+            "split": args,
+            "wrong_kept": args.wrong_kept,
+        }
+        found, played, whole = collect(part, reader, seed=args.seed, **options, **arguments) if part else ([], 0, 0)
+        items, count, expressed = items + found, count + played, expressed + whole
     if not items:
         raise ValueError(f"none of the {count} episodes has a decision to imitate")
     return items, expressed / count
 
 
-def draw(settings: PointerBCSettings) -> list[Task]:
-    """Return the tasks of the settings; with `one_world_each` each template has tasks in one world."""
-    return _draw(settings, settings.tasks.worlds, settings.env.variation)
-
-
-def _draw(settings: PointerBCSettings, worlds: Sequence[int], variation: Variation) -> list[Task]:
-    own = settings.tasks
-    if not own.one_world_each:
-        return draw_tasks(worlds, own.per_template, templates=own.templates, variation=variation)
-    names = own.templates or tuple(name for part in PARTS.values() for name in part.names("train"))
-    shares = [(world, names[place :: len(worlds)]) for place, world in enumerate(worlds)]
-    return [
-        task
-        for world, share in shares
-        if share
-        for task in draw_tasks([world], own.per_template, templates=share, variation=variation)
-    ]
+def draw(args: PointerBCSettings, worlds: Sequence[int] | None = None, variation: Variation | None = None) -> list[Task]:
+    """Return tasks in worlds, by default those of the settings; with `one_world_each` each template has tasks in one world."""
+    worlds, variation = args.worlds if worlds is None else worlds, variation or args.variation
+    shares: list[tuple[Sequence[int], Sequence[str]]] = [(worlds, args.templates)]
+    if args.one_world_each:
+        names = args.templates or tuple(name for part in PARTS.values() for name in part.names("train"))
+        shares = [([world], names[place :: len(worlds)]) for place, world in enumerate(worlds) if place < len(names)]
+    return [task for some, own in shares for task in draw_tasks(some, args.per_template, templates=own, variation=variation)]
 
 
 def _start(
-    settings: PointerBCSettings, reader: Reader, items: Sequence[Imitation], last: Checkpoint | None
+    args: PointerBCSettings, reader: Reader, items: Sequence[Imitation], last: Checkpoint | None
 ) -> tuple[PointerNetwork, Vocabulary]:
     """Return the network to train, with dropout, and its words: those of a checkpoint or of another run, or new ones."""
-    own, source = settings.pointer, last.path if last else settings.run.begin_with
+    source = last.path if last else args.begin_with
     saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
     if saved is not None and saved.memory is not None:
         raise ValueError(f"{source} reads a memory of steps; expected a network without, as demonstrations recall nothing")
-    torch.manual_seed(settings.run.seed)
-    width, hidden = (saved.width, saved.hidden) if saved else (own.width, own.hidden)
-    network = PointerNetwork(len(vocabulary), width, hidden, own.dropout, own.embedding_scale)
+    torch.manual_seed(args.seed)
+    width, hidden = (saved.width, saved.hidden) if saved else (args.width, args.hidden)
+    network = PointerNetwork(len(vocabulary), width, hidden, args.dropout)
     if saved is not None:
         network.load_state_dict(saved.state_dict())
     return network, vocabulary
 
 
-def _indices(settings: PointerBCSettings, count: int, update: int) -> list[int]:
+def _indices(args: PointerBCSettings, count: int, update: int) -> list[int]:
     """Return the decisions of an update: all of them in random order, epoch after epoch, without end."""
-    size = min(settings.decisions.decisions_per_update, count)
+    size = min(args.decisions_per_update, count)
     places = range(update * size, (update + 1) * size)
-    orders = {
-        epoch: random.Random(f"{settings.run.seed}/{epoch}").sample(range(count), count)
-        for epoch in {place // count for place in places}
-    }
+    epochs = {place // count for place in places}
+    orders = {epoch: random.Random(f"{args.seed}/{epoch}").sample(range(count), count) for epoch in epochs}
     return [orders[place // count][place % count] for place in places]

@@ -25,7 +25,7 @@ class PointingNetwork:
     Questions are made again from the episodes that are trained on, with the reader of the policy in this process.
     """
 
-    beta2, weight_decay = 0.99, 0.01
+    beta2, weight_decay, threads = 0.99, 0.01, THREADS
     encoder = None  # it reads pages, no prompts
 
     def __init__(self, network: PointerNetwork, vocabulary: Vocabulary, settings: TrainSettings) -> None:
@@ -43,20 +43,19 @@ class PointingNetwork:
     @staticmethod
     def check(settings: TrainSettings) -> None:
         """Raise ValueError for what only language models can do."""
-        own = settings.language
-        if own.elements != "id":
-            raise ValueError(f"elements is {own.elements!r}; expected 'id' with a pointing network")
+        if settings.elements != "id":
+            raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointing network")
         for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster"):
-            if value := getattr(own, name, None) or getattr(settings, name, None):
+            if value := getattr(settings, name, None):
                 raise ValueError(
                     f"{name} is {value!r}, which is for language models; expected its default with a pointing network"
                 )
-        if own.contexts == "released":
+        if settings.contexts == "released":
             raise ValueError("contexts is 'released', which is for language models; expected 'sampled'")
 
     def policy(self) -> PointerPolicy:
         """Return a policy, which scores in this process. It reads the env's own dialect."""
-        dialect = DIALECTS["webrl"].naming_by(self._settings.language.elements)
+        dialect = DIALECTS["webrl"].naming_by(self._settings.elements)
         return PointerPolicy(self.network, self.tokenizer, dialect, self._settings.temperature, self._readers)
 
     def choices(self, episode: Trajectory) -> list[list[Choice]]:

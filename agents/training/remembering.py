@@ -1,7 +1,6 @@
 """Filling the memory of a pointing network with steps of successful episodes, and cloning how it is read."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy
@@ -10,13 +9,13 @@ from torch import Tensor
 
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import deed_of, names_of
-from agents.models.checkpoints import agent_record, save_agent
+from agents.models.checkpoints import agent_record, is_pointer, save_agent
 from agents.models.pointer.decoding import ACT, Question, Session, demonstrate
 from agents.models.pointer.memory import StepMemory, StoredStep, stored
-from agents.models.pointer.network import PointerNetwork, Vocabulary, is_pointer, load_pointer
+from agents.models.pointer.network import PointerNetwork, Vocabulary, load_pointer
 from agents.models.pointer.reader import Reader
 from agents.training.pointing_networks import THREADS
-from agents.training.settings import ReadSettings
+from agents.training.settings import RememberSettings
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError
 
@@ -29,27 +28,27 @@ class _Decided(NamedTuple):
     scores: Tensor  # of the network without memory
 
 
-def fill(model: Path, out: Path, trajectories: Sequence[Trajectory], settings: ReadSettings, seed: int) -> dict[str, float]:
+def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str, float]:
     """Write a network that remembers the successes among these episodes; return its number of steps, and the last loss of its read.
 
     The read learns to do what was done there, from the steps towards other goals. Nothing else of the network changes. A step whose
     act is not found among the candidates ends an episode. Raises ValueError if there is no success, or the model is no pointing network.
     """
-    if not is_pointer(model):
-        raise ValueError(f"{model} is no pointing network; expected a run of agents.train_bc --model pointer")
+    if not is_pointer(args.model):
+        raise ValueError(f"{args.model} is no pointing network; expected a run of agents.train_bc --model pointer")
     torch.set_num_threads(THREADS)
-    torch.manual_seed(seed)
-    network, vocabulary = load_pointer(model)
+    torch.manual_seed(args.seed)
+    network, vocabulary = load_pointer(args.model)
     successes = [item for item in trajectories if item.reward == 1 and item.ending != "failed"]
     steps = list[StoredStep]()
     for item in successes:
         steps += _steps(item)
     if not steps:
         raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
-    memory = StepMemory(steps[-settings.size :], settings.nearest)
+    memory = StepMemory(steps[-args.size :], args.nearest)
     network.remember(memory)
-    loss = _clone(network, _decisions(network, vocabulary, memory, successes), settings, seed)
-    save_agent(out, network, vocabulary, agent_record(model))
+    loss = _clone(network, _decisions(network, vocabulary, memory, successes), args)
+    save_agent(args.out, network, vocabulary, agent_record(args.model))
     return {"steps_remembered": len(memory), "successes": len(successes), "read_loss": round(loss, 4)}
 
 
@@ -98,12 +97,12 @@ def _decisions(
     return found
 
 
-def _clone(network: PointerNetwork, decided: Sequence[_Decided], settings: ReadSettings, seed: int) -> float:
+def _clone(network: PointerNetwork, decided: Sequence[_Decided], args: RememberSettings) -> float:
     read, last = network.read, 0.0
     assert read is not None
-    rng = numpy.random.default_rng(seed)
-    optimizer = torch.optim.Adam(read.parameters(), settings.read_learning_rate)
-    for _ in range(settings.read_updates if decided else 0):
+    rng = numpy.random.default_rng(args.seed)
+    optimizer = torch.optim.Adam(read.parameters(), args.read_learning_rate)
+    for _ in range(args.read_updates if decided else 0):
         chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
         lengths = [len(item.scores) for item in chosen]
         owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))

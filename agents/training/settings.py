@@ -1,33 +1,24 @@
 """Settings of reinforcement, cloning, averaging and remembering, and of other libraries' trainers. To refuse one, torch is not needed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
-from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings, build
+from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings
+from webarena_gym.observation import Elements
 
 SMALL = "small"
 POINTER = "pointer"
-DEFAULTS: dict[str, Any] = {"elements": "id", "window": 20_000, "max_steps": 30, "updates": 600, "per_template": 1}
-"""Defaults of the command where they are not those of the dataclasses; pages are read whole, and elements by their numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageModelSettings:
+class LanguageModelSettings(EnvSettings):
     """Prompts and replies of a language model, and the computation of its passes."""
 
-    elements: Literal["label", "id"] = "label"
-    """how actions name elements: by visible label, or by the numbers in the page"""
-    history: Literal["compressed", "none", "full"] = "compressed"
-    """what becomes of earlier pages: a placeholder each, nothing, or kept whole"""
-    thoughts: bool = False
-    """keep the thoughts of earlier replies in the history"""
-    window: int = 12_000
-    """characters of a page shown at once"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     constrained: bool = False
@@ -56,6 +47,20 @@ class LanguageModelSettings:
     vllm: MayChange[str] = ""
     """address of a vLLM server to sample on, such as http://127.0.0.1:8000; else the model samples in this process"""
 
+    def agent(self) -> dict[str, Any]:
+        """Return how the trained model is to be used."""
+        return {
+            **self.env_arguments(),
+            "system": self.system,
+            "max_new_tokens": self.max_new_tokens,
+            "constrained": self.constrained,
+        }
+
+
+def hidden_from_pointing_networks() -> set[str]:
+    """Return the names of options that say something about language models alone."""
+    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps"}
+
 
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
     "group_size": 16,
@@ -71,9 +76,11 @@ OF_LANGUAGE_MODELS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSettings(RunSettings, TaskSettings):
+class TrainSettings(LanguageModelSettings, RunSettings):
     """Settings of all methods of reinforcement."""
 
+    trainer: ClassVar[str]
+    """the method, as `pkgutil.resolve_name` finds it"""
     model: str
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
     cpu_minutes: MayChange[float] = 0.0
@@ -84,10 +91,6 @@ class TrainSettings(RunSettings, TaskSettings):
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
     save_rollouts: MayChange[int] = 0
     """keep the rollouts of every so many updates for the report, as rollouts/<update>.jsonl.gz in the run's folder; 0: of none"""
-    variation: Literal["content", "layout"] = "content"
-    """how worlds differ: in what is on the sites, or also in how the sites are built"""
-    max_steps: int = 15
-    """steps after which an episode is cut off"""
     step_limits: tuple[int, ...] = ()
     """growing step limits of equal parts of the training, such as 10 20 40 (KLong, arXiv 2602.17547); by default max_steps in all of it"""
     temperature: float = 1.0
@@ -113,11 +116,9 @@ class TrainSettings(RunSettings, TaskSettings):
     """largest norm of an update's gradient, which is scaled down to it"""
     average: float = 0.97
     """decay of a running mean of the parameters, which is saved and used instead of them; 0: the parameters themselves"""
-    language: LanguageModelSettings = field(default_factory=LanguageModelSettings)
 
     def __post_init__(self) -> None:
-        RunSettings.__post_init__(self)
-        TaskSettings.__post_init__(self)
+        super().__post_init__()
         if self.save_rollouts < 0:
             raise ValueError(f"save_rollouts is {self.save_rollouts}; expected 0, or from how many updates one is kept")
         budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
@@ -145,28 +146,231 @@ class TrainSettings(RunSettings, TaskSettings):
             return None
         return self.step_limits[min(int(progress * len(self.step_limits)), len(self.step_limits) - 1)]
 
-    def env(self) -> EnvSettings:
-        """Return how the environment shows its pages."""
-        own = self.language
-        return EnvSettings(
-            variation=self.variation,
-            max_steps=self.max_steps,
-            elements=own.elements,
-            history=own.history,
-            thoughts=own.thoughts,
-            window=own.window,
-        )
 
-    def agent(self) -> dict[str, Any]:
-        """Return how the trained model is to be used."""
-        own = self.language
-        replies = {"system": own.system, "max_new_tokens": own.max_new_tokens, "constrained": own.constrained}
-        return {**self.env().env_arguments(), **replies}
+@dataclass(frozen=True, kw_only=True)
+class ClippedSettings(TrainSettings):
+    """Settings of methods with the clipped loss of PPO."""
+
+    clip_low: float = 0.2
+    """how far a token's probability ratio may fall before it is clipped"""
+    clip_high: float = 0.28
+    """how far it may rise"""
+    ratio: Literal["token", "sequence"] = "token"
+    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
+    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
+    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
+    kl_weight: float = 0.0
+    """weight of the KL divergence to the first model; 0 needs no reference model"""
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCRunSettings(RunSettings):
-    """Model, folder, length and checkpoints of a run."""
+class GRPOSettings(ClippedSettings):
+    """Improve a model by multi-turn GRPO. A run that was killed is resumed from its newest checkpoint.
+
+    With --processes 1, equal runs end with equal parameters, bit for bit, killed in between or not. Options of language models are shown
+    with `--model RUN --help` of one, and those of rollouts that are played meanwhile or elsewhere with `--overlap --help` or `--cluster local --help`.
+    """
+
+    trainer: ClassVar = "agents.grpo:GRPO"
+    advantages: Literal["state", "trajectory", "gigpo", "forks"] = "state"
+    """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
+    rollout's own states"""
+    weighting: Literal["paper", "constant", "dr_grpo", "token_mean"] = "token_mean"
+    """paper: mean over trajectories, steps and tokens in turn; constant: the same with 15 for the number of steps; dr_grpo: 1024 for the
+    tokens of a trajectory; token_mean: every token alike"""
+    seek_mixed: bool = True
+    """draw more often from templates that neither always succeed nor always fail"""
+    groups_remembered: int = 5
+    """groups of a template that its running success is a mean of; later groups move it"""
+    replayed: int = 48
+    """earlier successes that a batch is trained on again, more often of templates that rarely succeed (self-imitation); 0: none"""
+    anchor_weight: float = 0.0
+    """advantage of all steps of groups that always succeed, which are imitated a little; 0 leaves such groups out"""
+    fork_every: int = 1
+    """forks: steps from one fork of a rollout to the next; the first step is one"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("fork_every", 1), ("groups_remembered", 1), ("replayed", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+        if self.replayed and self.old_logprobs == "sampled":
+            # Ratios to those of long ago would be clipped where the policy has learned since.
+            raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplaySettings(TrainSettings):
+    """Settings of methods that do not compare the rollouts of a group: as many episodes as M-GRPO plays for an update, one of each task."""
+
+    tasks_per_update: int = 256
+    """episodes of an update"""
+    group_size: int = 1
+    """episodes of each task"""
+    minibatches: int = 4
+    """updates in one pass"""
+    replay: int = 1024
+    """trajectories that are kept, the newest ones"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilteredBCSettings(ReplaySettings):
+    """Filtered behaviour cloning: imitate the episodes that succeeded."""
+
+    trainer: ClassVar = "agents.methods.filtered_bc:FilteredBC"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AWRSettings(ReplaySettings):
+    """Advantage-weighted regression: imitate all steps, the more the better they turned out than was expected."""
+
+    trainer: ClassVar = "agents.methods.awr:AWR"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DigiRLSettings(ReplaySettings):
+    """DigiRL: imitate the steps that two value functions call better than expected, in the episodes that taught the most."""
+
+    trainer: ClassVar = "agents.methods.digirl:DigiRL"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebRLSettings(ReplaySettings):
+    """WebRL: tasks near those that failed, and steps towards their advantages that stay near the last policy."""
+
+    trainer: ClassVar = "agents.methods.webrl:WebRL"
+    old_logprobs: Literal["sampled", "recomputed"] = "recomputed"
+    """the last policy's log-probabilities: the sampler's, or the trainer's own before the updates of a batch"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.constrained:
+            raise ValueError("method is 'webrl'; expected another with constrained replies")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StarPOSettings(ClippedSettings):
+    """StarPO: PPO over whole trajectories of the groups whose outcomes are least certain."""
+
+    trainer: ClassVar = "agents.methods.starpo:StarPO"
+    starpo_advantages: Literal["gae", "group"] = "gae"
+    """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
+    starpo_kept: float = 0.25
+    """starpo: share of the groups that is learned from, those of the largest deviation of rewards; 1: all"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.starpo_kept <= 1:
+            raise ValueError(f"starpo_kept is {self.starpo_kept}; expected more than 0 and at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructuredSettings(GRPOSettings):
+    """WorkForceAgent-R1: steps are rewarded by rules for their form, action, element and argument, beside the outcome of the episode."""
+
+    trainer: ClassVar = "agents.methods.structured:Structured"
+    outcome_weight: float = 1.0
+    """structured: weight of M-GRPO's advantages, which come from the outcome; 0: structured rewards alone"""
+    format_reward: float = 0.1
+    """structured: reward of a reply with an action"""
+    kind_reward: float = 0.1
+    """structured: what is added if the action is of the expert's kind"""
+    element_reward: float = 0.2
+    """structured: what is added to that if it is on the expert's element, or needs none"""
+    argument_reward: float = 0.6
+    """structured: what is added to that if it has the expert's argument, or needs none"""
+    progress_weight: float = 0.0
+    """structured: reward of the whole way to the expert's end, parted among the steps that came nearer to it"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for item in fields(StructuredSettings):
+            if item.name.endswith(("_reward", "_weight")) and getattr(self, item.name) < 0:
+                raise ValueError(f"{item.name} is {getattr(self, item.name)}; expected at least 0")
+
+
+Correction = Literal["none", "step", "path"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TSRSettings(GRPOSettings):
+    """Trajectory-search rollouts: M-GRPO on rollouts that a search has found, step by step, while they are collected."""
+
+    trainer: ClassVar = "agents.methods.tsr:TSR"
+    search_width: int = 4
+    """tsr: replies that are tried at each step; equal ones are tried once"""
+    search_choice: Literal["best", "diverse"] = "best"
+    """tsr: keep rather what leads to states of high value, or to pages that the group's rollouts have not seen"""
+    search_correction: Correction = "step"
+    """tsr: correct for the choice among replies at a step, also for those at all steps before it, or not"""
+    search_gain: float = 1.0
+    """tsr: weight of a step's value above what else was tried there, beside the advantage of M-GRPO; 0 is the paper's"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.search_width < 1:
+            raise ValueError(f"search_width is {self.search_width}; expected at least 1")
+        if self.advantages == "forks":
+            raise ValueError("advantages are 'forks', whose continuations are not searched; expected others with TSR")
+
+
+METHODS: dict[str, type[TrainSettings]] = {
+    "grpo": GRPOSettings,
+    "filtered_bc": FilteredBCSettings,
+    "awr": AWRSettings,
+    "digirl": DigiRLSettings,
+    "webrl": WebRLSettings,
+    "starpo": StarPOSettings,
+    "structured": StructuredSettings,
+    "tsr": TSRSettings,
+}
+"""The settings of the methods of reinforcement, by the name that `--method` gives them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentQSettings(LanguageModelSettings, TaskSettings):
+    """Improve a model by search and preferences. A run that was killed is resumed after its last iteration.
+
+    --epochs passes over the pairs of each iteration; --learning-rate is of each update.
+    """
+
+    model: str
+    """a model folder or a run, of a language model or a pointing network"""
+    out: MayChange[Path]
+    """folder of the run: checkpoints, metrics"""
+    iterations: MayChange[int] = 3
+    """searches, each followed by learning; 0 saves what there is"""
+    tasks_per_iteration: int = 128
+    """tasks that are searched in an iteration"""
+    threads: MayChange[int] = 0
+    """CPU threads; 0: torch's default, and one for a pointing network"""
+    seed: int = 0
+    """of the tasks, the sampling and the order of pairs"""
+    budget: int = 60
+    """env steps spent on a task"""
+    branching: int = 4
+    """replies sampled in a state; equal actions count once"""
+    prior_weight: float = 0.25
+    """weight of an action's rank by the policy in Q, against its mean reward"""
+    threshold: float = 0.3
+    """gap of Q that makes a pair"""
+    beta: float = 0.1
+    """how strongly preferences pull away from the policy that searched"""
+    pairs_per_update: int = 64
+    """pairs in one update"""
+    epochs: int = 1
+    """passes over the pairs of an iteration"""
+    learning_rate: float = 3e-4
+    """of each update"""
+    temperature: float = 1.0
+    """of sampling; log-probabilities are computed at the same"""
+
+    processes: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCSettings(SplitSettings, RunSettings):
+    """Train a model to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint."""
 
     model: str = SMALL
     """"small" builds a model and its tokenizer from nothing, "pointer" a pointing network, which has options of its own; else a
@@ -175,12 +379,6 @@ class BCRunSettings(RunSettings):
     """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
     save_every: MayChange[int] = 200
     """updates between checkpoints"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataSettings(TaskSettings):
-    """Demonstrations: the expert's replies in tasks that are drawn, or a file."""
-
     demonstrations: Path | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
     expert_thoughts: Thoughts = "none"
@@ -192,12 +390,6 @@ class DataSettings(TaskSettings):
     """the system prompt: none, act (the action alone) or think (reason first)"""
     max_prompt_tokens: int = 1400
     """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkSettings:
-    """The small model, where one is built."""
-
     vocabulary: int = 2048
     """tokens of the small model's tokenizer"""
     width: int = 128
@@ -210,20 +402,10 @@ class NetworkSettings:
     """new layers behind the first one of a small model that training goes on with; they change nothing until they are trained"""
     practice: int = 80
     """updates of copying random sequences before the small model sees a page"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OptimizationSettings:
-    """Updates of the model."""
-
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers, which learned more from as many pages in long runs, and less in short ones"""
     learning_rate: float = 2e-3
     """highest learning rate"""
-    warmup: float = 0.03
-    """part of the training in which the learning rate rises"""
-    final_rate: float = 0.02
-    """what is left of the learning rate at the end of the cosine"""
     weight_decay: float = 0.01
     """weight decay"""
     max_grad_norm: float = 1.0
@@ -234,12 +416,6 @@ class OptimizationSettings:
     """tokens in one forward pass; an update of more is accumulated"""
     copy_weight: float = 0.5
     """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CurriculumSettings:
-    """Curriculum of pages and steps."""
-
     curriculum: float = 0.6
     """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
     curriculum_power: float = 1.0
@@ -250,42 +426,34 @@ class CurriculumSettings:
     """above 0, the better a kind of step is known the fewer are taken, but each with this probability at least; a step's kind is
     its task's template and how many of the episode's steps its prompt shows"""
 
-
-@dataclass(frozen=True, kw_only=True)
-class BCSettings:
-    """Train a model to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint."""
-
-    run: BCRunSettings
-    data: DataSettings = field(default_factory=DataSettings)
-    split: SplitSettings = field(default_factory=SplitSettings)
-    env: EnvSettings = field(default_factory=EnvSettings)
-    network: NetworkSettings = field(default_factory=NetworkSettings)
-    optimization: OptimizationSettings = field(default_factory=OptimizationSettings)
-    pace: CurriculumSettings = field(default_factory=CurriculumSettings)
-
     def __post_init__(self) -> None:
-        if self.run.model == POINTER:
+        SplitSettings.__post_init__(self)
+        RunSettings.__post_init__(self)
+        if self.model == POINTER:
             raise ValueError(f"model={POINTER!r} has settings of its own; expected PointerBCSettings")
-        if self.data.demonstrations and (self.data.mistakes or self.split.piece_steps):
+        if self.demonstrations and (self.mistakes or self.piece_steps):
             raise ValueError(
-                f"mistakes={self.data.mistakes} and piece_steps={self.split.piece_steps} are of episodes that the expert plays; expected 0 "
-                f"of both with demonstrations={str(self.data.demonstrations)!r}"
+                f"mistakes={self.mistakes} and piece_steps={self.piece_steps} are of episodes that the expert plays; expected 0 "
+                f"of both with demonstrations={str(self.demonstrations)!r}"
             )
-        if self.pace.focus and not self.optimization.copy_weight:
-            raise ValueError(f"focus={self.pace.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
-        if self.network.inserted_layers and self.run.model == SMALL:
+        if self.focus and not self.copy_weight:
+            raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
+        if self.inserted_layers and self.model == SMALL:
             raise ValueError(
-                f"inserted_layers={self.network.inserted_layers} needs a trained model; a new one has layers={self.network.layers}"
+                f"inserted_layers={self.inserted_layers} needs a trained model; a new one has layers={self.layers}"
             )
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
-        return {**self.env.env_arguments(), "system": self.data.system}
+        return {**self.env_arguments(), "system": self.system}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PointerRunSettings(RunSettings):
-    """Folder and length of a run."""
+class PointerBCSettings(SplitSettings, RunSettings):
+    """Train a pointing network to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint.
+
+    The network is no language model: it chooses among the acts that a page offers, and builds texts of pieces that it has read.
+    """
 
     model: Literal["pointer"] = "pointer"
     """a pointing network"""
@@ -293,12 +461,16 @@ class PointerRunSettings(RunSettings):
     """a run or folder of a network to train on, with its size and words; by default a new one"""
     save_every: MayChange[int] = 200
     """updates between checkpoints"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointerTaskSettings(TaskSettings):
-    """Tasks that the expert plays."""
-
+    updates: MayChange[int] = 600
+    """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
+    per_template: int = 1
+    """tasks of each template in each world"""
+    elements: Elements = "id"
+    """how actions name elements: by the numbers in the page"""
+    window: int = 20_000
+    """characters of a page shown at once: pages are read whole"""
+    max_steps: int = 30
+    """steps after which an episode is cut off"""
     one_world_each: bool = False
     """draw each template in one of the worlds only, in turn, instead of in all of them; words are learned if two worlds have them"""
     layout_worlds: tuple[int, ...] = ()
@@ -308,35 +480,12 @@ class PointerTaskSettings(TaskSettings):
     mistakes: float = 0.0
     """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
     (WebCoT): the network learns the steps that undo it, and those that follow"""
-
-    def __post_init__(self) -> None:
-        for name in ("detours", "mistakes"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
-        if self.detours and self.mistakes:
-            raise ValueError(
-                f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most, as mistakes have detours"
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointerSettings:
-    """The pointing network."""
-
     width: int = 48
     """size of a word's embedding"""
     hidden: int = 96
     """hidden size of the scorers"""
     dropout: float = 0.1
     """of embeddings and hidden units, in cloning"""
-    embedding_scale: float = 0.5
-    """standard deviation of new embeddings"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecisionSettings:
-    """Updates of the network on decisions."""
-
     learning_rate: float = 4e-3
     """highest learning rate; it rises for some updates and then falls to 3 % of it"""
     weight_decay: float = 0.05
@@ -350,50 +499,44 @@ class DecisionSettings:
     wrong_drawn: int = 150
     """wrong candidates of a decision that an update sees, drawn anew each time; each stands for several"""
 
-
-@dataclass(frozen=True, kw_only=True)
-class PointerBCSettings:
-    """Train a pointing network to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint.
-
-    The network is no language model: it chooses among the acts that a page offers, and builds texts of pieces that it has read.
-    """
-
-    run: PointerRunSettings
-    tasks: PointerTaskSettings = field(default_factory=PointerTaskSettings)
-    split: SplitSettings = field(default_factory=SplitSettings)
-    env: EnvSettings = field(default_factory=EnvSettings)
-    pointer: PointerSettings = field(default_factory=PointerSettings)
-    decisions: DecisionSettings = field(default_factory=DecisionSettings)
-
     def __post_init__(self) -> None:
-        if self.env.elements != "id":
+        SplitSettings.__post_init__(self)
+        RunSettings.__post_init__(self)
+        for name in ("detours", "mistakes"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
+        if self.detours and self.mistakes:
             raise ValueError(
-                f"elements={self.env.elements!r}; expected 'id', as a pointing network names elements by their numbers"
+                f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most, as mistakes have detours"
+            )
+        if self.elements != "id":
+            raise ValueError(
+                f"elements={self.elements!r}; expected 'id', as a pointing network names elements by their numbers"
             )
 
 
-def make_settings(**options: Any) -> PointerBCSettings:
-    """Return settings from options by name; those of `DEFAULTS` come before the dataclasses' own. Raises ValueError for others."""
-    return build(PointerBCSettings, **{**DEFAULTS, **options})
-
-
 @dataclass(frozen=True, kw_only=True)
-class AverageSettings:
-    """Write the mean of models that were trained from the same one, such as runs of M-GRPO with several seeds.
+class RememberSettings:
+    """Fill a memory with steps of successful episodes, and clone its read."""
 
-    Changes that all runs share are kept; changes of a single run are divided by the number of runs. The result has the size of one model.
-    """
-
-    models: tuple[str, ...]
-    """model folders or runs, whose newest checkpoints count"""
+    model: Path
+    """a run of a pointing network, or its folder"""
     out: Path
-    """folder of the new model"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadSettings:
-    """The memory, and how its read is cloned."""
-
+    """folder of the network with memory"""
+    episodes: tuple[Path, ...] = ()
+    """files of agents.evaluate --save; by default the network plays"""
+    worlds: tuple[int, ...] = (41, 42, 43)
+    """seeds of the worlds in which it plays"""
+    per_template: int = 1
+    """tasks of each template in each world"""
+    templates: tuple[str, ...] = ()
+    """templates that it plays; by default those of the training split"""
+    max_steps: int = 15
+    """steps of an episode that it plays"""
+    temperature: float = 1.0
+    """of its sampling"""
+    seed: int = 0
+    """of the episodes and of the read"""
     size: int = 4_096
     """steps that are kept, the newest"""
     nearest: int = 8
@@ -439,9 +582,7 @@ class SB3Settings(RunSettings):
     """weight of what a candidate has to do with the goal in its score, to begin with; 0: all candidates are equally likely"""
     save_every: MayChange[int] = 20
     """updates between saves"""
-    tasks: TaskSettings = field(default_factory=TaskSettings)
-    env: EnvSettings = field(default_factory=EnvSettings)
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
-        return {**self.env.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
+        return {**self.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}

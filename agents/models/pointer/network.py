@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from agents.models.checkpoints import CheckpointError, find_model
+from agents.models.checkpoints import find_model
 from agents.models.ensembles import Weights
 from agents.models.pointer.decoding import ACT, JOIN, PIECE, Choice, Question
 from agents.models.pointer.goals import words_of
@@ -298,14 +298,6 @@ def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
     network.load_state_dict(parameters)
     network.eval()
     return network, Vocabulary(record["words"])
-
-
-def is_pointer(source: str | Path) -> bool:
-    """Return whether a folder, or a run's newest checkpoint, holds a pointing network."""
-    try:
-        return (Path(find_model(source)) / RECORD).is_file()
-    except CheckpointError:
-        return False
 
 
 class PointerEnsemble(nn.Module):
