@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -87,27 +86,26 @@ class Parts(nn.Module):
         return features[:, self.candidates :]
 
 
-class CandidatePolicy(ActorCriticPolicy):
-    """A policy for PPO whose `features_extractor_class` must be a `CandidateScorer`; it adds only the value function's last layer."""
+class _Scored:
+    """A policy for PPO without the layers that the library puts between scores and distribution.
 
-    def _build(self, lr_schedule: Any) -> None:
-        _build(self, lr_schedule)
+    Its `features_extractor_class` must be a `CandidateScorer`; it adds only the value function's last layer.
+    """
+
+    def _build(self: Any, lr_schedule: Any) -> None:
+        candidates = int(self.action_space.n)
+        self.mlp_extractor = Parts(candidates)
+        self.action_net = nn.Identity()
+        self.value_net = nn.Linear(self.features_dim - candidates, 1)
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
-class MaskableCandidatePolicy(MaskableActorCriticPolicy):
-    """A `CandidatePolicy` for MaskablePPO."""
-
-    def _build(self, lr_schedule: Any) -> None:
-        _build(self, lr_schedule)
+class CandidatePolicy(_Scored, ActorCriticPolicy):
+    """A policy for PPO."""
 
 
-def _build(policy: Any, lr_schedule: Any) -> None:
-    """Make a policy's modules and optimizer, without the layers that the library puts between scores and distribution."""
-    candidates = int(policy.action_space.n)
-    policy.mlp_extractor = Parts(candidates)
-    policy.action_net = nn.Identity()
-    policy.value_net = nn.Linear(policy.features_dim - candidates, 1)
-    policy.optimizer = policy.optimizer_class(policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs)
+class MaskableCandidatePolicy(_Scored, MaskableActorCriticPolicy):
+    """A policy for MaskablePPO."""
 
 
 MODEL = "model.zip"
@@ -123,7 +121,11 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         torch.set_num_threads(settings.threads)
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-    make_env = partial(_make_env, list(tasks), settings)
+
+    def make_env() -> CandidateActions:
+        env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())
+        return CandidateActions(env, settings.candidates)
+
     with closing(VecMonitor(DummyVecEnv([make_env] * settings.num_envs))) as envs:
         model = _create_model(settings, envs)
         per_update = settings.num_envs * settings.steps_per_update
@@ -138,7 +140,12 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
             while progress < 1:
                 started = time.perf_counter()
                 episodes: list[dict[str, Any]] = []
-                model.learn(per_update, callback=partial(_note_episodes, episodes), reset_num_timesteps=False)
+
+                def note(local: dict[str, Any], _: dict[str, Any], episodes: list[dict[str, Any]] = episodes) -> bool:
+                    episodes += [info for info in local["infos"] if "episode" in info]
+                    return True
+
+                model.learn(per_update, callback=note, reset_num_timesteps=False)
                 update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
                 progress = settings.progress(update, elapsed_s)
                 values = _describe(episodes, model)
@@ -203,41 +210,24 @@ def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
     return SB3Replies(model, record["candidates"], temperature)
 
 
-def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
-    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())
-    return CandidateActions(env, settings.candidates)
-
-
 def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
     """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was started with other settings."""
     algorithm, policy = _ALGORITHMS[settings.algorithm]
     options: dict[str, Any] = {
-        "learning_rate": settings.learning_rate,
-        "n_steps": settings.steps_per_update,
-        "batch_size": settings.batch,
-        "n_epochs": settings.epochs,
-        "gamma": settings.discount,
-        "ent_coef": settings.entropy_weight,
-        "seed": settings.seed,
-        "device": "cpu",
-    }
+        "learning_rate": settings.learning_rate, "n_steps": settings.steps_per_update, "batch_size": settings.batch,
+        "n_epochs": settings.epochs, "gamma": settings.discount, "ent_coef": settings.entropy_weight, "seed": settings.seed,
+    }  # fmt: skip
     is_begun = (settings.out / MODEL).is_file()
     claim(settings.out, lasting(settings), is_begun=is_begun)
     scorer = {"width": settings.width, "prior": settings.prior}
     kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
-    model = algorithm(policy, envs, policy_kwargs=kwargs, **options)
+    model = algorithm(policy, envs, policy_kwargs=kwargs, device="cpu", **options)
     if is_begun:  # without the library's `load`, which unpickles
         model.set_parameters(settings.out / MODEL, device="cpu")
         with ZipFile(settings.out / MODEL) as file:
             model.num_timesteps = int(json.loads(file.read("data"))["num_timesteps"])
     model.set_logger(Logger(None, []))  # what it notes goes to the run's own metrics
     return model
-
-
-def _note_episodes(episodes: list[dict[str, Any]], local: dict[str, Any], _: dict[str, Any]) -> bool:
-    """Collect the infos of episodes that have ended, and go on."""
-    episodes += [info for info in local["infos"] if "episode" in info]
-    return True
 
 
 def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:

@@ -19,11 +19,10 @@ from agents.rollouts.branching import Found, State
 from agents.rollouts.policies import Request, ScriptedPolicy
 from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
-from agents.training.pointer_cloning import train_pointer
-from agents.training.settings import PointerBCSettings
 from tests import tiny
 from tests.test_pointer import make_policy, sample_tasks
 from tests.test_pointer import play as play_pointing
+from tests.test_pointer_training import TEMPLATES, unsure  # noqa: F401 - a fixture
 from tests.test_search import TASKS, Maze, try_all
 from webarena_gym import tasks as task_suite
 
@@ -163,16 +162,6 @@ def test_a_pointing_policy_goes_on_from_any_state_as_if_it_had_been_there():
 
 # Whole runs, of the real sites.
 
-TEMPLATES = ("reddit.subscription", "gitlab.star_count")
-
-
-@pytest.fixture(scope="module")
-def unsure(tmp_path_factory):
-    out = tmp_path_factory.mktemp("unsure")
-    own = {"templates": TEMPLATES, "worlds": (11, 12, 13), "per_template": 2, "updates": 40, "decisions_per_update": 16}
-    train_pointer(PointerBCSettings(out=out, max_steps=8, threads=1, **own))
-    return out
-
 
 def settings_of(model, out, **changes):
     own = {"templates": TEMPLATES, "worlds": (14,), "per_template": 2, "iterations": 3, "tasks_per_iteration": 12, "threads": 1}
@@ -187,7 +176,7 @@ def sampled_success(folder):
 
 
 @pytest.mark.slow
-def test_iterations_raise_success_and_a_resumed_run_is_the_same(unsure, tmp_path):
+def test_iterations_raise_success_and_a_resumed_run_is_the_same(unsure, tmp_path):  # noqa: F811 - the fixture
     folder = agent_q.train(settings_of(unsure, tmp_path / "whole"))
     assert sampled_success(folder) > sampled_success(unsure) + 0.1
     agent_q.train(settings_of(unsure, tmp_path / "parts", iterations=1))

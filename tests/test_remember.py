@@ -75,7 +75,7 @@ def remembering(unsure, experts, tmp_path_factory):  # noqa: F811 - the fixture
     return out
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_nearest_steps_of_the_site_are_found(seed):
     rng = random.Random(seed)
     memory, situation = drawn_memory(rng), drawn_situation(rng)

@@ -22,13 +22,8 @@ _SLICE_S = 0.05  # how long the actor samples before it accepts new requests and
 class RayEngine:
     """Any engine in a Ray actor, with a GPU if it is given one. It samples in the background.
 
-    If the actor is lost, the requests under way fail, and a new actor is started.
-
-    Args:
-        make_engine: makes the engine for a model, in the actor; must be picklable by cloudpickle.
-        model: the first model, version 0.
-        gpus: the number of GPUs that the actor needs, beside one CPU.
-
+    If the actor is lost, the requests under way fail, and a new actor is started. `make_engine` makes the engine for a model in the actor,
+    and must be picklable by cloudpickle; `model` is the first one, version 0.
     """
 
     def __init__(self, make_engine: "Callable[[PreTrainedModel], Engine]", model: "PreTrainedModel", *, gpus: int = 0) -> None:

@@ -22,16 +22,9 @@ LOST = (RayActorError, ObjectLostError)
 class RayEnvs:
     """Envs with their browsers in actors that Ray spreads over its nodes. Implements `agents.rollouts.envs.Envs`.
 
-    Env i is in the actor i % workers. If an actor dies or gives no result for `step_timeout_s`, its episodes end with
-    `info["failure"]`, and a new actor is started on any node with room.
-
-    Args:
-        make_env: makes one env; must be picklable by cloudpickle.
-        num_envs: the number of envs.
-        workers: the number of actors, with one CPU each.
-        resources: other Ray resources that each actor needs, such as {"browsers": 1}.
-        step_timeout_s: how long an actor may give no result while it has work, and how long it may wait to be started.
-
+    Env i is in the actor i % workers, which has one CPU and `resources`, such as {"browsers": 1}. If an actor dies, or gives no result
+    for `step_timeout_s` while it has work or is started, its episodes end with `info["failure"]`, and a new actor is started on any node
+    with room. `make_env` must be picklable by cloudpickle.
     """
 
     def __init__(

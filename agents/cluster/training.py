@@ -20,11 +20,11 @@ import torch
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
-from agents.grpo import GRPO, Model, State, clipped_loss, kind_of, learn
+from agents.grpo import GRPO, State, clipped_loss, kind_of, learn
 from agents.models.checkpoints import begin, save_checkpoint
 from agents.rollouts.collector import Collector, Stage, group_episodes
 from agents.rollouts.curriculum import Group, RolloutError
-from agents.rollouts.envs import Envs, create_envs
+from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players
 from agents.training.distributed import Ranks, training_processes
 from agents.training.metrics import Meter, Metrics, describe
@@ -139,20 +139,17 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
     if last and args.trained(update, elapsed_s, spent) >= 1:
         return last.path
     source = last.path if last else args.model
-    model: Any
-    model, reference = _load(source, args, ranks), _load(args.model, args, ranks) if getattr(args, "kl_weight", 0) else None
-    kind = ShardedState if ranks.count > 1 else State
+    load: Any = partial(ShardedLanguageModel.load, ranks=ranks) if ranks.count > 1 else kind_of(args.model).load
+    model, reference = load(source, args), load(args.model, args) if getattr(args, "kl_weight", 0) else None
     with ExitStack() as stack:
         if ranks.is_main:
-            playing = _Playing(stack, args, source, model, tasks, create, record["groups"])
-            method: Any = playing.method
+            method, counted, stream = _play(stack, args, source, model, tasks, create, record["groups"])
+            meter = Meter(counted, spent, Ranks())
         else:  # it makes no steps, and learns from those of rank 0
             method = SimpleNamespace(state_dict=dict, load_state_dict=lambda _: None, loss=partial(clipped_loss, args))
-        state = kind(args, model, method)
+        state = (ShardedState if ranks.count > 1 else State)(args, model, method)
         if last:
             last.restore(state)
-        if ranks.is_main:
-            meter = Meter(playing.counted, spent, Ranks())
         metrics = stack.enter_context(Metrics(args.out, update, create.title, is_silent=not ranks.is_main))
 
         def save() -> Path:
@@ -160,7 +157,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
             if not ranks.is_main:
                 state.state_dict()
                 return Path(args.out)
-            progress = {"elapsed_s": elapsed_s, "groups": playing.stream.begun, "spent": spent}
+            progress = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spent}
             result = state.result if ranks.count == 1 else model.whole
             checkpoint = save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent())
             return checkpoint.path
@@ -169,7 +166,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
             start_s, plan = time.perf_counter(), None
             if ranks.is_main and (progress := args.trained(update, elapsed_s, spent)) < 1:
                 rng = Random(f"{args.seed}/{update}")
-                batch = playing.stream.batch(update, args.limit(progress))
+                batch = stream.batch(update, args.limit(progress))
                 rollout_s = time.perf_counter() - start_s
                 steps, values = method.batch(batch.groups, rng)
                 keep(args, update + 1, batch.groups, steps)
@@ -196,45 +193,58 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
                 save()
 
 
-class _Playing:
-    """Rollouts of rank 0: envs, a policy or processes of players, the method, and the stream of groups."""
+def _play(
+    stack: ExitStack,
+    args: Any,
+    source: str | Path,
+    model: Any,
+    tasks: Sequence[Task] | None,
+    create: Callable[..., Any],
+    begun: int,
+) -> tuple[Any, Any, GroupStream]:
+    """Return the method, the stream of its groups and what counts replies: a policy here, or processes of players."""
+    if tasks is None:
+        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+    network = getattr(model, "whole", model.network)
+    count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
+    players = None
+    if count > 1:
+        make_player = partial(_make_player, args, source, tasks, -(-args.num_envs // count))
+        players = Players(make_player, count, num_envs=args.num_envs, seed=args.seed)
+    # What is trained meanwhile is not to be sampled from in this process.
+    is_apart = args.overlap and not (players or args.vllm or args.cluster)
+    sampled = deepcopy(network) if is_apart else network
+    policy: Any
+    if isinstance(model, PointingNetwork):
+        policy = model.policy()
+    elif args.cluster and not args.vllm:
+        from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
 
-    def __init__(
-        self, stack: ExitStack, args: Any, source: str | Path, model: Any, tasks: Sequence[Task] | None,
-        create: Callable[..., Any], begun: int,
-    ) -> None:  # fmt: skip
-        tasks = _tasks(args, tasks)
-        network = getattr(model, "whole", model.network)
-        count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
-        players = None
-        if count > 1:
-            make_player = partial(_make_player, args, source, tasks, -(-args.num_envs // count))
-            players = Players(make_player, count, num_envs=args.num_envs, seed=args.seed)
-        # What is trained meanwhile is not to be sampled from in this process.
-        is_apart = args.overlap and not (players or args.vllm or args.cluster)
-        sampled = deepcopy(network) if is_apart else network
-        engine = None
-        if args.cluster and not args.vllm:
-            from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
+        policy = model.policy(RayEngine(partial(model.create_engine, encoder=model.encoder), network, gpus=int(args.gpus)))
+    else:
+        policy = model.policy(model.create_engine(sampled, model.encoder))
+    envs: Any
+    if args.cluster:
+        from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
 
-            engine = RayEngine(partial(model.create_engine, encoder=model.encoder), network, gpus=int(args.gpus))
-        policy: Any = (
-            model.policy()
-            if isinstance(model, PointingNetwork)
-            else model.policy(engine or model.create_engine(sampled, model.encoder))
-        )
-        envs = stack.enter_context(closing(_create_envs(args, tasks)))
-        stack.enter_context(closing(players or policy))
-        self.method = create(args, tasks, model, envs, policy)
-        self.counted: Any = players or policy
+        envs = create_cluster_envs(tasks, args.num_envs, args, **args.env_arguments())
+    else:
+        envs = create_envs(tasks, args.num_envs, workers=args.workers, **args.env_arguments())
+    stack.enter_context(closing(envs))
+    counted = stack.enter_context(closing(players or policy))
+    method = create(args, tasks, model, envs, policy)
 
-        def load_parameters(version: int) -> None:
-            if sampled is not network:
-                sampled.load_state_dict(network.state_dict())
-            (players or policy).load(sampled, version)
+    def load_parameters(version: int) -> None:
+        if sampled is not network:
+            sampled.load_state_dict(network.state_dict())
+        counted.load(sampled, version)
 
-        collector = players or Collector(envs, policy, seed=args.seed, env=args.env())
-        self.stream = stack.enter_context(closing(GroupStream(collector, self.method.draw, load_parameters, args, begun=begun)))
+    collector = players or Collector(envs, policy, seed=args.seed, env=args.env())
+    return (
+        method,
+        counted,
+        stack.enter_context(closing(GroupStream(collector, method.draw, load_parameters, args, begun=begun))),
+    )
 
 
 def _check(args: Any, ranks: Ranks, create: Any) -> None:
@@ -255,25 +265,6 @@ def _check(args: Any, ranks: Ranks, create: Any) -> None:
         for name in ("workers", "cluster"):
             if value := getattr(args, name):
                 raise ValueError(f"processes is {args.processes}; expected 1 with {name}={value!r}")
-
-
-def _load(source: str | Path, args: Any, ranks: Ranks) -> Model:
-    return ShardedLanguageModel.load(source, args, ranks) if ranks.count > 1 else kind_of(source).load(source, args)
-
-
-def _tasks(args: Any, tasks: Sequence[Task] | None) -> Sequence[Task]:
-    if tasks is not None:
-        return tasks
-    return draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
-
-
-def _create_envs(args: Any, tasks: Sequence[Task]) -> Envs:
-    """Return the envs: on a cluster, in worker processes, or in this one."""
-    if args.cluster:
-        from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
-
-        return create_cluster_envs(tasks, args.num_envs, args, **args.env_arguments())
-    return create_envs(tasks, args.num_envs, workers=args.workers, **args.env_arguments())
 
 
 def _make_player(args: Any, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from uuid import uuid4
 
 import gymnasium
@@ -27,15 +27,6 @@ from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
 
 LOOP = "webarena_gym"  # the loop's name in the rows, and in verl's file of loops
-
-
-class _Sampled(NamedTuple):
-    """One step: the prompt, the output of verl's server, and the times of the model and the env."""
-
-    prompt_ids: Ids
-    said: Any  # verl's TokenOutput
-    generate_s: float
-    env_s: float
 
 
 class WebAgentLoop:
@@ -73,13 +64,14 @@ class WebAgentLoop:
                 steps, reward = await self._play(thread, env, int(extra["seed"]), sampling_params)
             finally:
                 await _on(thread, env.close)
-        return [_output(step, len(steps), reward) for step in steps]
+        return [_output(*step, len(steps), reward) for step in steps]
 
     async def _play(
         self, thread: ThreadPoolExecutor, env: gymnasium.Env[str, str], seed: int, sampling_params: dict[str, Any]
-    ) -> tuple[list[_Sampled], float]:
+    ) -> tuple[list[tuple[Ids, Any, float, float]], float]:
+        """Return the prompt, verl's output and the seconds of model and env of each step, and the reward."""
         request_id = uuid4().hex  # one for the episode, so that all its steps go to the server whose prefix cache holds them
-        steps: list[_Sampled] = []
+        steps: list[tuple[Ids, Any, float, float]] = []
         _, info = await _on(thread, lambda: env.reset(seed=seed))
         while True:
             (prompt_ids,) = self._encoder.encode_all([info["messages"]])
@@ -97,7 +89,7 @@ class WebAgentLoop:
             _, reward, terminated, truncated, info = await _on(thread, env.step, self._encoder.decode(said.token_ids))
             if "failure" in info:
                 raise ServerError(f"the episode broke: {info['failure']}")
-            steps.append(_Sampled(prompt_ids, said, sampled - start, time.perf_counter() - sampled))
+            steps.append((prompt_ids, said, sampled - start, time.perf_counter() - sampled))
             if terminated or truncated:
                 return steps, float(reward)
 
@@ -110,19 +102,19 @@ async def _on(thread: ThreadPoolExecutor, call: Any, *arguments: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(thread, call, *arguments)
 
 
-def _output(step: _Sampled, steps: int, reward: float) -> Any:
+def _output(prompt_ids: Ids, said: Any, generate_s: float, env_s: float, steps: int, reward: float) -> Any:
     from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput  # noqa: PLC0415 - verl is there when it has called us, and only then
 
     return AgentLoopOutput(
-        prompt_ids=list(step.prompt_ids),
-        response_ids=list(step.said.token_ids),
-        response_mask=[1] * len(step.said.token_ids),
-        response_logprobs=None if step.said.log_probs is None else list(step.said.log_probs),
+        prompt_ids=list(prompt_ids),
+        response_ids=list(said.token_ids),
+        response_mask=[1] * len(said.token_ids),
+        response_logprobs=None if said.log_probs is None else list(said.log_probs),
         reward_score=reward,
         num_turns=2 * steps,
-        metrics=AgentLoopMetrics(generate_sequences=step.generate_s, tool_calls=step.env_s),
+        metrics=AgentLoopMetrics(generate_sequences=generate_s, tool_calls=env_s),
         # verl copies the reward's extras from the last step to the others, and expects the keys of its own loops.
-        extra_fields={**step.said.extra_fields, "turn_scores": [], "tool_rewards": [], "reward_extra_info": {"steps": steps}},
+        extra_fields={**said.extra_fields, "turn_scores": [], "tool_rewards": [], "reward_extra_info": {"steps": steps}},
     )
 
 

@@ -6,8 +6,8 @@ The process group of `torch.distributed` is made by `launch`, or outside: by Ray
 import pickle
 import socket
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing import get_context
@@ -146,17 +146,16 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
                 process.join()
 
 
-class _group:  # noqa: N801 - a context manager
-    def __init__(self, index: int, count: int, port: int) -> None:
-        self._arguments = {"init_method": f"tcp://127.0.0.1:{port}", "rank": index, "world_size": count}
-
-    def __enter__(self) -> None:
-        torch.set_num_threads(1)
-        distributed.init_process_group("gloo", timeout=_PATIENCE, **self._arguments)  # type: ignore[arg-type]
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        if kind is None:
-            distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
+@contextmanager
+def _group(index: int, count: int, port: int) -> Iterator[None]:
+    torch.set_num_threads(1)
+    distributed.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=index, world_size=count, timeout=_PATIENCE
+    )
+    try:
+        yield
+        distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
+    finally:
         distributed.destroy_process_group()
 
 

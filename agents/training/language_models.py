@@ -53,9 +53,9 @@ class LanguageModel:
             enable({"use_reentrant": False})
 
     @classmethod
-    def load(cls, source: str | Path, settings: Any, *more: Any) -> "LanguageModel":
+    def load(cls, source: str | Path, settings: Any, **more: Any) -> "LanguageModel":
         """Return the model in a folder or run, or of a name on the Hub."""
-        return cls(*load_model(source), settings, *more)
+        return cls(*load_model(source), settings, **more)
 
     @cached_property
     def encoder(self) -> PromptEncoder:

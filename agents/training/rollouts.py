@@ -1,7 +1,7 @@
 """Steps that an update trains on, and what of an update is kept: its groups for the report, its steps for other trainers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -56,13 +56,14 @@ def weighted(
 
     def weight(item: TrainedStep) -> float:
         steps, tokens = len(item.episode.steps), len(item.step.response_ids)
-        return {
-            "paper": lambda: 1.0 / (trajectories * steps * tokens),
-            "constant": lambda: 1.0 / (trajectories * CONSTANT_STEPS * tokens),
-            "dr_grpo": lambda: 1.0 / (trajectories * CONSTANT_TOKENS),
-            "token_mean": lambda: 1.0 / total,
-            "step_mean": lambda: 1.0 / (len(found) * tokens),
-        }[weighting]()
+        divisors = {
+            "paper": trajectories * steps * tokens,
+            "constant": trajectories * CONSTANT_STEPS * tokens,
+            "dr_grpo": trajectories * CONSTANT_TOKENS,
+            "token_mean": total,
+            "step_mean": len(found) * tokens,
+        }
+        return 1.0 / divisors[weighting]
 
     return [item._replace(weight=weight(item)) for item in found]
 
@@ -74,10 +75,10 @@ def credited(groups: "Iterable[Group]", steps: Iterable[TrainedStep]) -> list[Tr
         of_rollouts[item.episode.group, item.rollout][item.number] = item.advantage
     found = []
     for group in groups:
-        for place, item in enumerate(group.valid):
+        for place, episode in enumerate(group.valid):
             own = of_rollouts.get((group.number, place))
-            advantages = tuple(own.get(step, 0.0) for step in range(len(item.steps))) if own else ()
-            found.append(replace(item, advantages=advantages))
+            advantages = tuple(own.get(step, 0.0) for step in range(len(episode.steps))) if own else ()
+            found.append(replace(episode, advantages=advantages))
     return found
 
 
@@ -118,30 +119,20 @@ def write_samples(path: Path, steps: Iterable[TrainedStep]) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     ids, number = pa.list_(pa.int32()), pa.float64()
-    columns = {
-        "prompt_ids": ids,
-        "response_ids": ids,
-        "logprobs": pa.list_(number),
-        "advantage": number,
-        "token_weight": number,
+    columns: dict[str, tuple[Any, Callable[[TrainedStep], Any]]] = {
+        "prompt_ids": (ids, lambda item: item.step.prompt_ids),
+        "response_ids": (ids, lambda item: item.step.response_ids),
+        "logprobs": (pa.list_(number), lambda item: item.step.logprobs),
+        "advantage": (number, lambda item: item.advantage),
+        "token_weight": (number, lambda item: item.weight),
+        "group_id": (pa.int64(), lambda item: item.episode.group),
+        "trajectory_id": (pa.string(), lambda item: f"{item.episode.group}/{item.rollout}"),
+        "step": (pa.int32(), lambda item: item.number),
+        "is_last_step": (pa.bool_(), lambda item: item.number == len(item.episode.steps) - 1),
+        "reward": (number, lambda item: item.episode.reward),
+        "policy_version": (pa.int64(), lambda item: item.episode.policy_version),
     }
-    columns |= {"group_id": pa.int64(), "trajectory_id": pa.string(), "step": pa.int32(), "is_last_step": pa.bool_()}
-    columns |= {"reward": number, "policy_version": pa.int64()}
-    rows = [
-        {
-            "prompt_ids": item.step.prompt_ids,
-            "response_ids": item.step.response_ids,
-            "logprobs": item.step.logprobs,
-            "advantage": item.advantage,
-            "token_weight": item.weight,
-            "group_id": item.episode.group,
-            "trajectory_id": f"{item.episode.group}/{item.rollout}",
-            "step": item.number,
-            "is_last_step": item.number == len(item.episode.steps) - 1,
-            "reward": item.episode.reward,
-            "policy_version": item.episode.policy_version,
-        }
-        for item in steps
-    ]
+    rows = [{name: value(item) for name, (_, value) in columns.items()} for item in steps]
+    schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(columns)), path)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
