@@ -92,12 +92,13 @@ class _Scored:
     Its `features_extractor_class` must be a `CandidateScorer`; it adds only the value function's last layer.
     """
 
-    def _build(self: Any, lr_schedule: Any) -> None:
-        candidates = int(self.action_space.n)
-        self.mlp_extractor = Parts(candidates)
-        self.action_net = nn.Identity()
-        self.value_net = nn.Linear(self.features_dim - candidates, 1)
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+    def _build(self, lr_schedule: Any) -> None:
+        policy: Any = self
+        candidates = int(policy.action_space.n)
+        policy.mlp_extractor = Parts(candidates)
+        policy.action_net = nn.Identity()
+        policy.value_net = nn.Linear(policy.features_dim - candidates, 1)
+        policy.optimizer = policy.optimizer_class(policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs)
 
 
 class CandidatePolicy(_Scored, ActorCriticPolicy):

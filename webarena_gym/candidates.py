@@ -8,7 +8,7 @@ goal. The arrays are functions of page, goal and earlier actions, so equal episo
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 from zlib import crc32
@@ -89,10 +89,7 @@ def find_candidates(observation: Observation, goal: str, size: int) -> list[Cand
         for candidate in _uses(address, node.element, lines.get(node.line, ""), strings)
     ]
     wanted = words(goal)
-
-    def score(candidate: Candidate) -> float:
-        return relevance(candidate, wanted)
-
+    score = partial(relevance, wanted=wanted)
     answers = sorted(_answers(lines.values(), wanted), key=score, reverse=True)[:_ANSWERS]
     ends = [Candidate("leave", Action(Kind.EXIT, argument="")), Candidate("back", Action(Kind.GO_BACKWARD))]
     return [*ends, *sorted([*controls, *answers], key=score, reverse=True)][:size]
@@ -307,35 +304,32 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
         """Reset the env and return the first page as arrays."""
         _, info = self.env.reset(seed=seed, options=options)
         self._featurizer = Featurizer(self._size)
-        return self._read(info), self._masked(info)
+        return self._read(info)
 
     def step(self, action: numpy.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take the action of the candidate with this index. Raises ValueError for an index outside the action space."""
         if not self.action_space.contains(action):
             raise ValueError(f"the action is {action}; expected an index from 0 to {self._size - 1}")
-        reply = self._behind.dialect.format(self._featurizer.take(int(action)))
+        env: Any = self.env.unwrapped
+        reply = env.dialect.format(self._featurizer.take(int(action)))
         _, reward, terminated, truncated, info = self.env.step(reply)
         if "failure" in info:
             lost = {"candidates": numpy.zeros((self._size, ROW), numpy.float32), "page": numpy.zeros(PAGE, numpy.float32)}
             return self._told(lost), 0.0, False, True, {**info, "action_mask": numpy.zeros(self._size, numpy.int8)}
-        return self._read(info), float(reward), terminated or truncated, False, self._masked(info)
+        observation, info = self._read(info)
+        return observation, float(reward), terminated or truncated, False, info
 
     def action_masks(self) -> NDArray[numpy.bool_]:
         """Return the action mask: True for each index that holds a candidate."""
         return self._featurizer.mask()
 
-    @property
-    def _behind(self) -> Any:
-        return self.env.unwrapped
-
-    def _read(self, info: dict[str, Any]) -> Any:
-        return self._told(self._featurizer.read(self._behind.page, self._behind.observation, info))
+    def _read(self, info: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        env: Any = self.env.unwrapped
+        parts = self._featurizer.read(env.page, env.observation, info)
+        return self._told(parts), {**info, "action_mask": self.action_masks().astype(numpy.int8)}
 
     def _told(self, parts: dict[str, Floats]) -> Any:
         return numpy.concatenate([parts["candidates"].ravel(), parts["page"]]) if self._flat else parts
-
-    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
-        return {**info, "action_mask": self.action_masks().astype(numpy.int8)}
 
 
 def make(candidates: int = 48, flat: bool = False, **env_arguments: Any) -> CandidateActions:

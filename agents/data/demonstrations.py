@@ -19,7 +19,7 @@ from agents.data.expert import MOST_STEPS, Shown, named, play_with_mistakes
 from agents.data.prompts import Style
 from agents.data.readings import Reading, read
 from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thought
-from agents.settings import ENV_ID, EnvSettings
+from agents.settings import ENV_ID, TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.observation.history import Turn, compress
@@ -94,7 +94,7 @@ class Demonstration(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DemonstrationSettings(EnvSettings):
+class DemonstrationSettings(TaskSettings):
     """Let the expert play drawn tasks, and write its steps as chats for fine-tuning: JSON lines of "messages".
 
     One line is one step, and only its last message, the expert's reply, is to be trained on: earlier pages are replaced by
@@ -108,12 +108,6 @@ class DemonstrationSettings(EnvSettings):
 
     out: Path
     """file to write, such as demos.jsonl"""
-    worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds that tasks are drawn in"""
-    per_template: int = 3
-    """tasks of each template in each world"""
-    templates: tuple[str, ...] = ()
-    """only these templates; by default those of the training split"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
     system: Style = "none"
@@ -159,7 +153,7 @@ def episodes(
     second episode of the task follows, in which wrong steps are taken with that probability, as in `agents.data.expert`: later
     conversations hold them, no step replies with them. With `split`, conversations are those of an episode's pieces.
     """
-    max_steps = env_arguments.get("max_steps", EnvSettings.max_steps)
+    max_steps = env_arguments.get("max_steps", TaskSettings.max_steps)
     room = {"max_steps": MOST_STEPS * max_steps} if mistakes else {}
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **{**env_arguments, **room}).unwrapped
     own_mode = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}

@@ -25,7 +25,7 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import Any
 
-from agents.grpo import EPSILON, Model, clipped_loss, trajectory_advantages
+from agents.grpo import Model, clipped_loss, trajectory_advantages
 from agents.methods.replay import kept, split_by_trajectory, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
@@ -60,13 +60,12 @@ class StarPO:
             states = self.critics.steps(items)
             values = split_by_trajectory(self.critic.values(states), items)  # before the critic has seen how they ended
             metrics["critic_loss"] = self.critic.fit(states, step_rewards(items), rng)
-            advantages = whitened(
-                [
-                    value
-                    for item, own in zip(items, values, strict=True)
-                    for value in generalised_advantages(own, item.reward, discount=DISCOUNT, decay=DECAY)
-                ]
-            )
+            advantages = [
+                value
+                for item, own in zip(items, values, strict=True)
+                for value in generalised_advantages(own, item.reward, discount=DISCOUNT, decay=DECAY)
+            ]
+            advantages = trajectory_advantages(advantages) if advantages else []  # whitened
         # A mean over trajectories of means over their tokens.
         tokens = [sum(len(step.response_ids) for step in item.steps) for item in items]
         steps = weighted([(items, advantages)])
@@ -106,12 +105,3 @@ def generalised_advantages(values_T: Sequence[float], reward: float, *, discount
         advantages.append(carried)
         following, earned = value, 0.0
     return advantages[::-1]
-
-
-def whitened(advantages: Sequence[float]) -> list[float]:
-    """Return advantages less their mean, divided by their standard deviation; zeros where all are equal."""
-    spread = pstdev(advantages) if advantages else 0.0
-    if spread < EPSILON:
-        return [0.0] * len(advantages)
-    mean = fmean(advantages)
-    return [(value - mean) / spread for value in advantages]

@@ -104,18 +104,11 @@ class Structured(GRPO):
 def structured_rewards(trajectory: Trajectory, expected: Sequence[Shown], settings: StructuredSettings) -> list[float]:
     """Return the structured reward of each step of an episode, against the expert's on the same task."""
     judged, progress = align(trajectory, expected)
+    worth = (settings.kind_reward, settings.element_reward, settings.argument_reward)
     rewards = []
-    for number, each in enumerate(judged):
-        if not each.has_form:
-            reward = MALFORMED_REWARD
-        else:
-            parts = (
-                (each.kind, settings.kind_reward),
-                (each.element, settings.element_reward),
-                (each.argument, settings.argument_reward),
-            )
-            reward = settings.format_reward + sum(worth for is_right, worth in parts if is_right)
-        rewards.append(reward + settings.progress_weight * (progress[number + 1] - progress[number]))
+    for each, before, after in zip(judged, progress, progress[1:], strict=False):
+        right = settings.format_reward + sum(value for is_right, value in zip(each[1:], worth, strict=True) if is_right)
+        rewards.append((right if each.has_form else MALFORMED_REWARD) + settings.progress_weight * (after - before))
     return rewards
 
 
