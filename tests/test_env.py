@@ -231,10 +231,6 @@ def test_a_task_can_be_named_and_seeds_choose_one():
     env.close()
 
 
-def dump(env, site="shopping"):
-    return "\n".join(env.unwrapped.database(site).iterdump())
-
-
 def wander(env, choices):
     """Use whatever the page offers, chosen by numbers; return what was seen."""
     seen = []
@@ -252,27 +248,6 @@ def wander(env, choices):
 
 
 CHOICES = st.lists(st.integers(0, 10_000), min_size=1, max_size=8)
-
-
-@settings(max_examples=25)
-@given(first=CHOICES, second=CHOICES)
-def test_envs_never_see_each_other_and_a_reset_restores_every_byte(first, second):
-    one, other = (make(elements="label", max_steps=99) for _ in range(2))
-    for env in (one, other):
-        env.reset(seed=1)
-    clean = dump(one)
-    alone = wander(one, first)
-    one.reset(seed=1)
-    assert dump(one) == clean
-    mixed = []
-    for number in range(max(len(first), len(second))):
-        mixed += wander(one, first[number : number + 1])
-        wander(other, second[number : number + 1])
-    assert mixed == alone
-    for env in (one, other):
-        env.reset(seed=1)
-        assert dump(env) == clean
-        env.close()
 
 
 @settings(max_examples=25)

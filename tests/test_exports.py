@@ -34,9 +34,11 @@ def test_the_type_checker_is_told_of_the_same_names():
 
 
 def test_the_import_brings_nothing_of_the_package_but_its_errors():
-    code = "import sys, webarena_gym; print(sorted(name for name in sys.modules if name.startswith('webarena_gym')))"
+    code = "import sys, webarena_gym; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ast.literal_eval(done.stdout) == ["webarena_gym", "webarena_gym.errors"]
+    found = ast.literal_eval(done.stdout)
+    assert [name for name in found if name.startswith("webarena_gym")] == ["webarena_gym", "webarena_gym.errors"]
+    assert not {"torch", "lxml", "jinja2", "werkzeug", "playwright"} & set(found)
 
 
 def test_other_names_are_refused():

@@ -20,15 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.arena import (
-    BIOGRAPHY,
-    Client,
-    Sockets,
-    follow_solution,
-    read_biographies,
-    request,
-    write_biography,
-)
+from benchmarks.arena import BIOGRAPHY, Client, Sockets, follow_solution, read_biographies, request, write_biography
 from tests.needs import chromium, has_chromium
 from tests.serving import serving_episodes
 from webarena_gym.actions import DIALECTS
@@ -67,7 +59,7 @@ def is_problem(value):
 # Playing.
 
 
-@pytest.mark.parametrize("task", TASKS[::8], ids=lambda task: task.task_id)
+@pytest.mark.parametrize("task", TASKS[::16], ids=lambda task: task.task_id)
 def test_a_reference_solution_over_real_ports_is_rewarded(client, task):
     episode = client.begin(task=task.task_id)
     answer, url = follow_solution(episode, task)

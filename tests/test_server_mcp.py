@@ -11,11 +11,10 @@ from importlib.util import find_spec
 import pytest
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.env import WebArenaLite
 from webarena_gym.server.episodes import EpisodeStore
 from webarena_gym.server.mcp_tools import McpTools
 from webarena_gym.server.schema import Limits, NewEpisode
-from webarena_gym.tasks import Expert, load
+from webarena_gym.tasks import load
 
 TASKS = {task.task_id: task for task in load("test")}
 WISH = "shopping.wish_list_add/1000/0"
@@ -186,29 +185,3 @@ def test_lines_that_are_no_message_are_answered():
             server.stdin.write(f"{line}\n")
             assert json.loads(server.stdout.readline()).get("error", {}).get("code") == code, line
         server.stdin.close()
-
-
-def test_the_experts_of_tasks_play_by_calls():
-    """Every action that the expert takes is a call of a tool; so the tools can do what replies can."""
-    for task in list(TASKS.values())[1::30]:
-        env = WebArenaLite(tasks=[task], elements="label")
-        env.reset()
-        expert, played = Expert(task), toolbox(max_steps=100)
-        played.call("reset", {"task": task.task_id})
-        over = False
-        while not over:
-            choice = expert.choose(env.page, env.observation)
-            reply = DIALECTS["webrl"].format(choice.action)
-            _, _, over, _, _ = env.step(reply)
-            if over:
-                judged = played.call("submit", {"answer": choice.action.argument or ""})
-                assert judged.result["success"], judged
-            else:
-                played.call(*call_of(reply))
-
-
-def call_of(reply):
-    """The tool and the arguments of a reply in the dialect webrl."""
-    found = {key: json.loads(f'"{value}"') for key, value in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', reply)}
-    action = found.pop("action")
-    return next(form.name for form in DIALECTS["webrl"].forms if form.kind == action), found

@@ -553,7 +553,10 @@ def run_script(tmp_path, ending):
     return process, [int(pid) for pid in process.stdout.readline().split()]
 
 
-@pytest.mark.parametrize(("ending", "status"), [("", 0), ("1 / 0", 1), ("os.kill(os.getpid(), signal.SIGKILL)", -9)])
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [("", 0), pytest.param("1 / 0", 1, marks=pytest.mark.slow), ("os.kill(os.getpid(), signal.SIGKILL)", -9)],
+)
 def test_workers_end_with_the_script_which_needs_no_guard(tmp_path, ending, status):
     process, pids = run_script(tmp_path, ending)
     assert len(pids) == 2

@@ -533,11 +533,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         success = all(verdict.passed for verdict in verdicts)
         if self._backend.site_errors and not success:
             raise BrowserError(f"a site failed: {self._backend.site_errors[0]}")
-        return {
-            "success": success,
-            "verdicts": [verdict.record() for verdict in verdicts],
-            **more,
-        }
+        return {"success": success, "verdicts": [verdict.record() for verdict in verdicts], **more}
 
     def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> Stepped:
         """End an episode whose browser or site has failed: truncated, not judged, with the last page that was seen."""

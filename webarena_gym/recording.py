@@ -24,10 +24,7 @@ class PlayedStep(NamedTuple):
 
 
 def play(
-    env: gymnasium.Env[str, str],
-    agent: Callable[[str, Mapping[str, Any]], str | None],
-    observation: str,
-    info: dict[str, Any],
+    env: gymnasium.Env[str, str], agent: Callable[[str, Mapping[str, Any]], str | None], observation: str, info: dict[str, Any]
 ) -> Iterator[PlayedStep]:
     """Yield the steps of an episode from what `env.reset` returned, until it is over or the agent returns None for a reply."""
     while (reply := agent(observation, info)) is not None:

@@ -29,9 +29,7 @@ class Kind(StrEnum):
 
 
 NEEDS_ELEMENT = frozenset({Kind.CLICK, Kind.RIGHT_CLICK, Kind.HOVER, Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT})
-NEEDS_ARGUMENT = frozenset(
-    {Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT},
-)
+NEEDS_ARGUMENT = frozenset({Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT})
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,12 +114,5 @@ def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> O
             browser.switch_tab(final.page.active_tab)
 
     return Outcome(
-        answer,
-        final,
-        open_page,
-        backend.database,
-        backend.urls,
-        accounts,
-        browser.traffic,
-        pages_say_places=is_embedded,
+        answer, final, open_page, backend.database, backend.urls, accounts, browser.traffic, pages_say_places=is_embedded
     )

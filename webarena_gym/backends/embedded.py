@@ -87,12 +87,7 @@ class EmbeddedBackend(Backend):
         return task.intent
 
     def begin(
-        self,
-        world_seed: int,
-        start_url: str,
-        sites: Iterable[str],
-        planted: Sequence[Planted] = (),
-        scale: Scale | None = None,
+        self, world_seed: int, start_url: str, sites: Iterable[str], planted: Sequence[Planted] = (), scale: Scale | None = None
     ) -> None:
         """Bring a world to its beginning, with planted rows, and open pages on it, signed in to some sites."""
         world, databases = self._open(world_seed, self._variation, scale or self._scale)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qs, unquote
 
 from anyio.from_thread import start_blocking_portal
@@ -86,91 +86,60 @@ class Operation(NamedTuple):
     do: Callable[..., Awaitable[object]]
 
 
-OPERATIONS: list[Operation] = []
-
-
-def _operation(method: str, path: str, status: int = 200) -> Callable[[T], T]:
-    """Enter a function into the table: its docstring is the summary, its annotations say what is sent and returned."""
-
-    def enter(function: Any) -> Any:
-        hints = get_type_hints(function)
-        body, result = hints.get("sent", _NO_BODY), hints["return"]
-        OPERATIONS.append(Operation(method, path, status, function.__doc__, body, result, function))
-        return function
-
-    return enter
-
-
-@_operation("GET", "/health")
-async def _health(_: Call) -> dict[str, str]:
-    """Say that the arena works."""
-    return {"version": __version__}
-
-
-@_operation("GET", "/tasks")
 async def _tasks(_: Call, sent: TasksWanted) -> list[TaskLine]:
-    """List the tasks of a split."""
     settings = NewEpisode(split=sent.split, world_seed=sent.world_seed, variation=sent.variation, scale=sent.scale)
     return [TaskLine(task.task_id, task.intent, list(task.sites)) for task in await asyncio.to_thread(tasks_of, settings)]
 
 
-@_operation("GET", "/tools")
-async def _tools(_: Call, sent: ToolsWanted) -> list[dict[str, Any]]:
-    """Return the actions of step mode as OpenAI's tools."""
-    return tools(DIALECTS[sent.dialect].naming_by(sent.elements))
-
-
-@_operation("GET", "/episodes")
-async def _list(call: Call) -> ArenaState:
-    """List all episodes that are not closed."""
-    return await call.service.run(call.service.store.state)
-
-
-@_operation("POST", "/episodes", status=201)
-async def _begin(call: Call, sent: NewEpisode) -> EpisodeState:
-    """Begin an episode, in a world of its own."""
-    return await call.service.begin(sent, call.host)
-
-
-@_operation("GET", "/episodes/{id}")
-async def _look(call: Call) -> EpisodeState:
-    """Return the state of an episode, and its requests."""
-    return await call.service.state(call.id)
-
-
-@_operation("POST", "/episodes/{id}/step")
-async def _step(call: Call, sent: NewAction) -> StepResult:
-    """Take a step (step mode)."""
-    return await call.play("step", lambda episode: episode.step(sent.action))
-
-
-@_operation("POST", "/episodes/{id}/answer")
-async def _answer(call: Call, sent: NewAnswer) -> Result:
-    """End an episode and judge it."""
-    return await call.play("answer", lambda episode: episode.conclude(sent.answer, sent.url))
-
-
-@_operation("POST", "/episodes/{id}/snapshot")
-async def _snapshot(call: Call) -> Taken:
-    """Keep the state of an episode."""
-    return await call.play("snapshot", lambda episode: Taken(episode.snapshot()))
-
-
-@_operation("POST", "/episodes/{id}/restore")
 async def _restore(call: Call, sent: Restoration) -> EpisodeState:
-    """Return to a snapshot."""
     await call.play("restore", lambda episode: episode.restore(sent.snapshot))
     return await call.service.state(call.id)
 
 
-@_operation("DELETE", "/episodes/{id}")
 async def _delete(call: Call) -> Summary:
-    """Close an episode and free its world."""
     summary = await call.service.run(lambda: call.service.store.find(call.id).summary())
     await call.service.end(call.id, "it was deleted")
     return summary
 
 
+async def _at_once(value: T) -> T:
+    return value
+
+
+_ONE = "/episodes/{id}"
+OPERATIONS = (
+    Operation("GET", "/health", 200, "Say that the arena works.", _NO_BODY, dict[str, str], lambda _: _at_once({"version": __version__})),
+    Operation("GET", "/tasks", 200, "List the tasks of a split.", TasksWanted, list[TaskLine], _tasks),
+    Operation(
+        "GET", "/tools", 200, "Return the actions of step mode as OpenAI's tools.", ToolsWanted, list[dict[str, Any]],
+        lambda _, sent: _at_once(tools(DIALECTS[sent.dialect].naming_by(sent.elements))),
+    ),
+    Operation(
+        "GET", "/episodes", 200, "List all episodes that are not closed.", _NO_BODY, ArenaState,
+        lambda call: call.service.run(call.service.store.state),
+    ),
+    Operation(
+        "POST", "/episodes", 201, "Begin an episode, in a world of its own.", NewEpisode, EpisodeState,
+        lambda call, sent: call.service.begin(sent, call.host),
+    ),
+    Operation(
+        "GET", _ONE, 200, "Return the state of an episode, and its requests.", _NO_BODY, EpisodeState, lambda call: call.service.state(call.id)
+    ),
+    Operation(
+        "POST", f"{_ONE}/step", 200, "Take a step (step mode).", NewAction, StepResult,
+        lambda call, sent: call.play("step", lambda episode: episode.step(sent.action)),
+    ),
+    Operation(
+        "POST", f"{_ONE}/answer", 200, "End an episode and judge it.", NewAnswer, Result,
+        lambda call, sent: call.play("answer", lambda episode: episode.conclude(sent.answer, sent.url)),
+    ),
+    Operation(
+        "POST", f"{_ONE}/snapshot", 200, "Keep the state of an episode.", _NO_BODY, Taken,
+        lambda call: call.play("snapshot", lambda episode: Taken(episode.snapshot())),
+    ),
+    Operation("POST", f"{_ONE}/restore", 200, "Return to a snapshot.", Restoration, EpisodeState, _restore),
+    Operation("DELETE", _ONE, 200, "Close an episode and free its world.", _NO_BODY, Summary, _delete),
+)  # fmt: skip
 _TYPES = (Problem, *(kind for operation in OPERATIONS for kind in (operation.body, operation.result)))
 _ADAPTERS = {kind: TypeAdapter(kind) for kind in _TYPES}
 
@@ -277,10 +246,7 @@ def openapi() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "webarena-gym arena", "version": __version__, "description": _WELCOME},
         "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}, {}],
     }
 
