@@ -14,7 +14,6 @@ from urllib.parse import quote, urlencode, urlsplit
 import lxml.html
 from werkzeug.exceptions import HTTPException
 
-from tests.markup import problems
 from webarena_gym.browsers.http import CookieJar, is_web, resolve_url, without_fragment
 from webarena_gym.pages.page import HostUnknownError
 from webarena_gym.sites.catalogue import HOSTS, URLS
@@ -36,12 +35,8 @@ ODD = (
 """What people and programs type into fields that were meant for something else; surrogates stand for broken UTF-8."""
 
 PLAUSIBLE = {
-    "email": "someone@example.com",
-    "number": "2",
-    "date": "2023-05-05",
-    "url": "http://example.com/",
-    "tel": "555-0100",
-}
+    "email": "someone@example.com", "number": "2", "date": "2023-05-05", "url": "http://example.com/", "tel": "555-0100",
+}  # fmt: skip
 _LEAVES = re.compile(r"(log|sign)[-_]?out")
 _CHOICE = re.compile(r"<any\([^)]*\):(\w+)>")
 _REDIRECTS = 10
@@ -78,10 +73,6 @@ class Visitor:
     def __init__(self, databases, world, site, layout=PLAIN, *, signed_in=True):
         self._network = connect(databases, layout)
         self._cookies = CookieJar.of_hosts(world.cookies([site] if signed_in else []))
-
-    def fetch(self, url):
-        """Return the content of a file."""
-        return self.ask(url).body
 
     def ask(self, url):
         """Return the answer to a request without cookies."""
@@ -231,9 +222,8 @@ def _reads(page, sent):
 class Walk:
     """A random walk over one site: links, forms with odd input, and addresses that nobody links to."""
 
-    def __init__(self, site, world_seed=0, seed=0, layout=PLAIN, *, checks=()):
+    def __init__(self, site, world_seed=0, seed=0, layout=PLAIN):
         self.site = site
-        self._checks = checks  # of pages: functions of their HTML that return problems
         self.faults = []
         self.rules, self.forms = Counter(), Counter()
         self.rng = Random(f"{site}/{seed}")
@@ -335,32 +325,20 @@ class Walk:
         except HostUnknownError as error:
             self._page = None
             if not shown_on:
-                self._report(Fault("led elsewhere", str(error), sent))
+                self.faults.append(Fault("led elsewhere", str(error), sent))
             elif urlsplit(url).netloc in HOSTS.values():
-                self._report(Fault("redirected elsewhere", str(error), sent))
+                self.faults.append(Fault("redirected elsewhere", str(error), sent))
             return
         except Exception as error:  # noqa: BLE001 - whatever a site raises is a finding
             self._page = None
-            self._report(Fault(type(error).__name__, url, f"{error} after {sent}"))
+            self.faults.append(Fault(type(error).__name__, url, f"{error} after {sent}"))
             return
         if shown_on and page.status >= 400:
-            self._report(Fault(f"a link leads to {page.status}", page.url, sent))
-        for fault in _reads(page, sent):
-            self._report(fault)
-        for check in self._checks if page.root is not None else ():
-            for problem in check(page.html):
-                self._report(Fault(re.sub(r"line \d+", "line", problem), page.url, sent))
+            self.faults.append(Fault(f"a link leads to {page.status}", page.url, sent))
+        self.faults += _reads(page, sent)
         if page.host == HOSTS[self.site] and page.status == 200:
-            self._remember(page.url)
-
-    def _remember(self, url):
-        if len(self._places) < _KEPT:
-            self._places.append(url)
-        else:
-            self._places[self.rng.randrange(1, _KEPT)] = url
-
-    def _report(self, fault):
-        self.faults.append(fault)
+            place = len(self._places) if len(self._places) < _KEPT else self.rng.randrange(1, _KEPT)
+            self._places[place : place + 1] = [page.url]
 
 
 def main():
@@ -371,15 +349,12 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--world-seed", type=int, default=0)
     parser.add_argument("--variation", choices=("content", "layout"), default="content")
-    parser.add_argument("--markup", action="store_true", help="check the HTML of every page, too")
     options = parser.parse_args()
     found = False
     for site in options.site or HOSTS:
         layout = layout_of(options.world_seed, options.variation)
-        walk = Walk(site, options.world_seed, options.seed, layout, checks=[problems] if options.markup else [])
-        faults = walk.run(options.steps)
-        unlike = {}
-        for fault in faults:
+        walk, unlike = Walk(site, options.world_seed, options.seed, layout), {}
+        for fault in walk.run(options.steps):
             unlike.setdefault((fault.kind, rule(site, fault.url)), []).append(fault)
         reached = {view for method, view in load_site(site)._views if method == "GET"}
         missed = sorted(reached - set(walk.rules))

@@ -30,7 +30,6 @@ class Block:
     excuse: str
 
     def __str__(self) -> str:
-        """Return where it stands, for the names of tests."""
         return f"{name(self.document)}:{self.line}"
 
 
@@ -39,24 +38,13 @@ def name(document: Path) -> str:
     return document.relative_to(ROOT).as_posix()
 
 
-def blocks(document: Path, *languages: str) -> list[Block]:
-    """Return the fenced blocks of a document in any of some languages, from top to bottom."""
+def blocks(document: Path, *languages: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a document in any of some languages, from top to bottom."""
     text = document.read_text(encoding="utf-8")
-    return [
-        Block(document, text.count("\n", 0, found.start("code")), found["language"], _dedented(found), found["excuse"] or "")
-        for found in _FENCE.finditer(text)
-        if found["language"] in languages
-    ]
-
-
-def _dedented(found: re.Match[str]) -> str:
-    indent = found["indent"]
-    return "".join(line.removeprefix(indent) for line in found["code"].splitlines(keepends=True))
-
-
-def prose(document: Path) -> str:
-    """Return the text of a document without code blocks and generated tables."""
-    return _FENCE.sub("", _GENERATED.sub("", document.read_text(encoding="utf-8")))
+    for found in _FENCE.finditer(text):
+        if found["language"] in languages:
+            code = "".join(line.removeprefix(found["indent"]) for line in found["code"].splitlines(keepends=True))
+            yield Block(document, text.count("\n", 0, found.start("code")), found["language"], code, found["excuse"] or "")
 
 
 def links(document: Path) -> list[str]:
@@ -68,12 +56,8 @@ def links(document: Path) -> list[str]:
 
 def anchors(document: Path) -> set[str]:
     """Return the anchors of a document's headings."""
-    text = _FENCE.sub("", document.read_text(encoding="utf-8"))
-    slugs: set[str] = set()
-    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
-        plain = re.sub(r"[^\w\- ]", "", heading.strip().lower())
-        slugs.add(plain.replace(" ", "-"))
-    return slugs
+    headings = re.findall(r"^#+ (.*)$", _FENCE.sub("", document.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
 
 
 def sentences(document: Path) -> Iterator[str]:
@@ -87,7 +71,8 @@ def sentences(document: Path) -> Iterator[str]:
 
 def _paragraphs(document: Path) -> Iterator[str]:
     lines: list[str] = []
-    for line in [*prose(document).splitlines(), ""]:
+    prose = _FENCE.sub("", _GENERATED.sub("", document.read_text(encoding="utf-8")))
+    for line in [*prose.splitlines(), ""]:
         bare = line.strip().lstrip("> ")
         if bare.startswith("|"):
             yield from (cell.strip() for cell in re.split(r"(?<!\\)\|", bare) if cell.strip(" -:"))
@@ -109,13 +94,6 @@ def commands(document: Path) -> list[str]:
     lines = [line for block in blocks(document, "sh", "bash") for line in block.code.replace("\\\n", " ").splitlines()]
     lines += re.findall(r"^    ((?:webarena-gym|python -m|make|pip) .*)$", text, re.MULTILINE)
     lines += re.findall(r"`((?:webarena-gym|python -m|make|pip) [^`\n]*)`", text)
-    return [
-        command.strip()
-        for line in lines
-        for command in re.split(r"&&|;|(?<!\\)\|(?!\w)", _without_comment(line))
-        if command.strip()
-    ]
-
-
-def _without_comment(line: str) -> str:
-    return re.sub(r"(?:^|\s)#.*$", "", line)
+    bare = [re.sub(r"(?:^|\s)#.*$", "", line) for line in lines]
+    found = [command.strip() for line in bare for command in re.split(r"&&|;|(?<!\\)\|(?!\w)", line)]
+    return list(filter(None, found))

@@ -8,19 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 INSTEAD = {
-    "crew": "request pool",
-    "draft": "sequence",
-    "sight": "attention window",
-    "leader": "rank 0",
-    "follower": "worker",
-    "dismiss": "stop the workers",
-    "ticket": "request id",
-    "likeliest": "greedy",
-    "commonest": "most frequent",
-    "lesson": "training batch",
-    "teach": "train",
+    "crew": "request pool", "draft": "sequence", "sight": "attention window", "leader": "rank 0", "follower": "worker", "teach": "train",
+    "dismiss": "stop the workers", "ticket": "request id", "likeliest": "greedy", "commonest": "most frequent", "lesson": "training batch",
     "leads": "is main",
-}
+}  # fmt: skip
 """Words that are not used, each with the term to use."""
 FILES = [path for package in ("agents", "benchmarks") for path in sorted((ROOT / package).rglob("*.py"))]
 

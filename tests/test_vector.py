@@ -31,13 +31,8 @@ TASKS = [
     for number in range(6)
 ]
 SAMPLE = {"tasks": TASKS, "elements": "label", "max_steps": 3}
-CART, LIST, DONE, WRONG, BACK = (
-    'do(action="Click", element="Add to Cart [2]")',
-    'do(action="Click", element="My Wish List")',
-    'exit(message="done")',
-    'exit(message="no")',
-    "go_backward()",
-)
+CART, LIST = (f'do(action="Click", element="{label}")' for label in ("Add to Cart [2]", "My Wish List"))
+DONE, WRONG, BACK = 'exit(message="done")', 'exit(message="no")', "go_backward()"
 MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 
 
@@ -82,9 +77,8 @@ def plain(value):
 
 
 def replies(rng):
-    return rng.choice(
-        [CART, LIST, DONE, WRONG, BACK, 'do(action="Search", argument="lamp", element="Search entire store")', "?"]
-    )
+    search = 'do(action="Search", argument="lamp", element="Search entire store")'
+    return rng.choice([CART, LIST, DONE, WRONG, BACK, search, "?"])
 
 
 def children(pid):

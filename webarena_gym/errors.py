@@ -1,29 +1,4 @@
-"""Every exception that this package raises on purpose. Those that callers may meet are defined here.
-
-WebArenaGymError
-├── ActionError        the policy's text is no action, or the page does not allow it; the env turns it into an observation
-├── TaskError          a task or task file is unknown or malformed; also a ValueError
-├── WorldError         a world cannot be built, or its cache cannot be written
-├── EvaluationError    an evaluator cannot do its work; never a score of 0
-├── RenderModeError    a way of rendering needs another browser; also a ValueError, and a TypeError for Stable-Baselines3
-├── SnapshotError      a snapshot does not fit the env that should restore it; also a ValueError
-├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
-├── ArenaError         an arena cannot do what a client asks for, and tells it why
-├── ConformanceError   an env does not do what `webarena_gym.testing` checks; also an AssertionError
-├── HostUnknownError   a URL leads to a host that the network of an episode does not have
-├── ServerError        a real server does not answer, refuses a login, or is named wrongly
-│   ├── RefusedError   a real server answered with an error
-│   └── CutOffError    a chat model's reply was cut off before it said anything
-├── AgentError         an agent that is evaluated cannot be loaded, or broke down; never a score of 0
-├── ResultError        a file of episodes or results is malformed, or not of the run that it is given for; also a ValueError
-├── BrowserError       the browser failed (crashed, missing, timed out), or an embedded site did; not the policy's fault
-│   └── ScriptError    a script of ours threw in the page
-├── FormError          an embedded site does not do what a form asks; its page says why
-│   ├── sites.shopping.carts.RefusedError
-│   └── sites.shopping_admin.fulfilment.OrderError
-├── NothingToDraw      a world has nothing that a template could ask for; also a LookupError
-└── evaluation.runner.GivenUpError   an evaluation has ended early, as nothing could be judged
-"""
+"""The exceptions that callers may meet. All of them, and those that single modules define for themselves, are a WebArenaGymError."""
 
 from collections.abc import Mapping
 
