@@ -148,19 +148,18 @@ def test_the_package_has_types():
     assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
-CEILINGS = {"webarena_gym": (4.2, 7.2), "agents": (5.8, 13.8), "benchmarks": (5.9, 8.3)}
-"""Files and classes a thousand lines, at most. These numbers only ever fall; 5 and 7 are what is wanted."""
+CEILINGS = {"webarena_gym": (251, 433), "agents": (99, 232), "benchmarks": (33, 48)}
+"""Files and classes, at most. These numbers only ever fall; a ratio to the lines would rise with every line that goes."""
 _QUESTION = re.compile(r"(What|Which|Whether|Who|How|Where|When)\b")
 
 
 @pytest.mark.parametrize("package", CEILINGS)
 def test_files_and_classes_are_few(package):
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / package).rglob("*.py")]
-    thousands = sum(len(text.splitlines()) for text in texts) / 1000
     classes = sum(isinstance(node, ast.ClassDef) for text in texts for node in ast.walk(ast.parse(text)))
     files, most = CEILINGS[package]
-    assert len(texts) / thousands <= files
-    assert classes / thousands <= most
+    assert len(texts) <= files
+    assert classes <= most
 
 
 @pytest.mark.parametrize("package", CEILINGS)
