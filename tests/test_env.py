@@ -175,32 +175,18 @@ def test_actions_act(env):
 
 
 def test_tabs_and_urls_in_the_other_dialects():
-    env = make(dialect="webarena")
-    env.reset()
+    task = make_task(answer(exact_match="x"), start_url="__SHOPPING__/wishlist/ |AND| __SHOPPING_ADMIN__")
+    env = make(task, dialect="webarena")
+    _, info = env.reset()  # several start URLs open several tabs
+    assert (info["url"], "[1] " in info["page"].splitlines()[1]) == ("http://shop.test/wishlist/", True)
+    assert env.step("tab_focus [1]")[4]["url"].startswith("http://shop-admin.test/admin")
     assert env.step("new_tab")[4]["url"] == "about:blank"
-    info = env.step("goto [http://shop.test/wishlist/]")[4]
+    info = env.step("goto [http://example.com/]")[4]  # the network is closed
     assert "Tabs: [0]" in info["page"]
-    assert env.step("tab_focus [0]")[4]["url"] == "http://shop.test/"
-    assert env.step("close_tab")[4]["url"] == "http://shop.test/wishlist/"
-    env.close()
-
-
-def test_the_network_is_closed():
-    env = make(dialect="browsergym")
-    env.reset()
-    info = env.step("goto('http://example.com/')")[4]
     assert "example.com" in info["page"]
     assert "can't be reached" in info["page"] or "cannot be reached" in info["page"]
-    env.close()
-
-
-def test_several_start_urls_open_several_tabs():
-    env = make(make_task(answer(exact_match="x"), start_url="__SHOPPING__/wishlist/ |AND| __SHOPPING_ADMIN__"))
-    _, info = env.reset()
-    assert info["url"] == "http://shop.test/wishlist/"
-    assert "[1] " in info["page"].splitlines()[1]
-    info = env.step('do(action="Switch Tab", argument="1")')[4]
-    assert info["url"].startswith("http://shop-admin.test/admin")
+    assert env.step("tab_focus [0]")[4]["url"] == "http://shop.test/wishlist/"
+    assert env.step("close_tab")[4]["url"].startswith("http://shop-admin.test/admin")
     env.close()
 
 
@@ -285,23 +271,19 @@ def test_a_fork_has_the_step_limit_of_the_env_that_continues_it(task, options, l
     fork.close()
 
 
-def test_a_snapshot_is_small_and_says_when_it_is_none(env):
+def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leaves_no_episode(env):
     env.reset()
     env.step(click("Add to Cart [2]"))
-    assert len(pickle.dumps(env.unwrapped.snapshot())) < 100_000
+    snapshot = env.unwrapped.snapshot()
+    assert len(pickle.dumps(snapshot)) < 100_000
     with pytest.raises(SnapshotError, match="expected a Snapshot"):
         env.unwrapped.restore({"task": "t"})
-
-
-def test_a_snapshot_of_a_world_that_another_version_draws_is_refused_and_leaves_no_episode(env):
-    env.reset()
-    snapshot = env.unwrapped.snapshot()
     other = snapshot._replace(backend=snapshot.backend._replace(generators="0123-4567")).sealed()
     with pytest.raises(SnapshotError, match="a world 0 as another version of this package draws it"):
         env.unwrapped.restore(other)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.unwrapped.step("exit()")
-    assert env.unwrapped.restore(snapshot)[1]["step"] == 0
+    assert env.unwrapped.restore(snapshot)[1]["step"] == 1
 
 
 @pytest.mark.parametrize("tab", ["²", "9" * 5000, "-1", "1.0", "", "٣"])
