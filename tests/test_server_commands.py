@@ -109,10 +109,10 @@ def test_a_session_that_was_changed_is_told(command, tmp_path):
 
 @contextmanager
 def serving(*options):
-    """The command `serve` as a process; gives what it printed until there was nothing more to say."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "webarena_gym", "serve", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    """The command `serve` as a process."""
+    command = [sys.executable, "-m", "webarena_gym", "serve", *options]
+    environment = {key: value for key, value in os.environ.items() if key != "WEBARENA_GYM_TOKEN"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         yield process
     finally:
@@ -170,14 +170,10 @@ def test_the_ports_of_sites_are_those_of_the_range():
 
 
 def test_other_hosts_need_a_token_which_is_drawn():
-    environment = {key: value for key, value in os.environ.items() if key != "WEBARENA_GYM_TOKEN"}
     port = free_port()
-    command = [sys.executable, "-m", "webarena_gym", "serve", "--host", "0.0.0.0", "--name", "box.example", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with serving("--host", "0.0.0.0", "--name", "box.example", "--port", str(port)) as process:
         arena, token = (process.stdout.readline().split()[-1] for _ in range(2))
         assert arena == f"http://box.example:{port}/docs"
         url = f"http://127.0.0.1:{port}"
         assert Client(url).ask("GET", "/episodes")[0] == 401
         assert Client(url, token).ask("GET", "/episodes")[0] == 200
-        process.terminate()
-        process.communicate(timeout=60)

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
@@ -26,7 +26,8 @@ def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
         def deal(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
             with _held_back():
                 futures = [pool.submit(function, *arguments) for arguments in zip(*iterables, strict=False)]
-            return _results(futures)
+            # Unlike by the pool's own map, none is cancelled, which its thread cannot bear when processes end.
+            return (future.result() for future in futures)
 
         try:
             yield deal
@@ -34,13 +35,6 @@ def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
             for process in set(active_children()) - others:
                 process.terminate()
             raise
-
-
-def _results(futures: list[Future[Any]]) -> Iterator[Any]:
-    """Yield the results in order. Unlike those of the pool's own map, none is cancelled, which its thread cannot bear when processes end."""
-    futures.reverse()
-    while futures:
-        yield futures.pop().result()
 
 
 def work_for_parent(grace_s: float = 0.0) -> None:

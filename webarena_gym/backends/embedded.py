@@ -68,10 +68,8 @@ class EmbeddedBackend(Backend):
         self._variation: Variation = variation
         self._scale: Scale = scale
         self._built: Variation = variation  # how the sites of the world that is open are built
-        self._world: World | None = None
-        self._databases: Databases | None = None
+        self._opened: tuple[World, Databases, Network] | None = None
         self._planted: tuple[Planted, ...] = ()
-        self._network: Network | None = None
 
     def enter(self, task: Task) -> str:
         seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
@@ -99,40 +97,26 @@ class EmbeddedBackend(Backend):
     @property
     def world(self) -> Place:
         """The current world, and how its sites are built. Raises LookupError before the first task."""
-        if self._world is None:
-            raise LookupError("no task has been entered")
-        return Place(self._world.seed, self._built, self._world.scale)
+        world, *_ = self._entered()
+        return Place(world.seed, self._built, world.scale)
 
     @property
     def network(self) -> Network:
         """The sites of the current task, to be called beside the browser. Raises LookupError before the first task."""
-        if self._network is None:
-            raise LookupError("no task has been entered")
-        return self._network
+        return self._entered()[2]
 
     def changes(self) -> list[Change]:
         """Return what differs from the beginning of the current task by its meaning, row by row."""
-        if self._databases is None:
-            raise LookupError("no task has been entered")
-        return self._databases.changes()
+        return self._entered()[1].changes()
 
     def database(self, site: str) -> sqlite3.Connection:
-        if self._databases is None:
-            raise LookupError("no task has been entered")
-        return self._databases[site].connection
+        return self._entered()[1][site].connection
 
     def snapshot(self) -> EmbeddedSnapshot:
-        assert self._world is not None
-        assert self._databases is not None
+        world, databases, _ = self._entered()
+        saved = databases.snapshot(), self.browser.snapshot()
         return EmbeddedSnapshot(
-            self._world.seed,
-            generators(),
-            self._built,
-            self._databases.snapshot(),
-            self.browser.snapshot(),
-            self._world.scale,
-            self._planted,
-            tuple(self.site_errors),
+            world.seed, generators(), self._built, *saved, world.scale, self._planted, tuple(self.site_errors)
         )
 
     def restore(self, snapshot: Any) -> None:
@@ -148,26 +132,31 @@ class EmbeddedBackend(Backend):
 
     def close(self) -> None:
         self.abandon()
-        if self._databases is not None:
-            self._databases.close()
-        self._world, self._databases, self._network, self.site_errors = None, None, None, ()
+        if self._opened is not None:
+            self._opened[1].close()
+        self._opened, self.site_errors = None, ()
+
+    def _entered(self) -> tuple[World, Databases, Network]:
+        if self._opened is None:
+            raise LookupError("no task has been entered")
+        return self._opened
 
     def _open(self, seed: int, variation: Variation, scale: Scale) -> tuple[World, Databases]:
         """Open a world, good as new, its sites built as the variation says, and a browser on it."""
-        if self._world is None or self._databases is None or self.world != (seed, variation, scale):
+        if self._opened is None or self.world != (seed, variation, scale):
             self.close()
-            self._world = load_world(seed, scale)
-            self._databases = self._world.open()
+            world = load_world(seed, scale)
+            databases = world.open()
             self._built = variation
-            self._network = connect(self._databases, layout_of(seed, variation))
-            self.site_errors = self._network.errors
+            network = connect(databases, layout_of(seed, variation))
+            self._opened, self.site_errors = (world, databases, network), network.errors
         else:
-            self._databases.reset()
-        assert self._network is not None
-        self._network.errors.clear()
+            world, databases, network = self._opened
+            databases.reset()
+        network.errors.clear()
         if self._browser is None:
-            self._browser = self._make_browser(self._network)
-        return self._world, self._databases
+            self._browser = self._make_browser(network)
+        return world, databases
 
 
 def judge_side_effects(task: Task, backend: EmbeddedBackend, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:

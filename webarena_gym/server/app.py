@@ -281,10 +281,8 @@ async def opened(
     """
     address = address or Address()
     if is_any(address.host) and not address.names:
-        raise ArenaError(
-            f"an arena on all interfaces needs the names under which clients reach it: give --name with --host {address.host}",
-            400,
-        )
+        needed = f"give --name with --host {address.host}"
+        raise ArenaError(f"an arena on all interfaces needs the names under which clients reach it: {needed}", 400)
     if not is_loopback(address.host) and not address.token:
         raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", 400)
     _allow_many_files()

@@ -189,11 +189,8 @@ class Episode:
     def step(self, action: str) -> StepResult:
         """Do what a reply says. Raises ArenaError in browse mode, and when the episode is not open."""
         if self.gateway is not None:
-            raise ArenaError(
-                f"the episode {self.id} is played in browse mode, not in step mode",
-                409,
-                expected='an episode that was begun with {"mode": "step"}',
-            )
+            expected = 'an episode that was begun with {"mode": "step"}'
+            raise ArenaError(f"the episode {self.id} is played in browse mode, not in step mode", 409, expected=expected)
         self._expect_open()
         with self._working():
             text, reward, terminated, truncated, info = self.env.step(action)
@@ -236,13 +233,8 @@ class Episode:
                 try:
                     text, reward, _, _, info = self.env.conclude(inward(answer), own, self.gateway.cookies)
                 except ActionError as error:
-                    raise ArenaError(
-                        f"no browser can open the address: {error}",
-                        422,
-                        "body.url",
-                        url,
-                        "the address of the page where you have ended",
-                    ) from error
+                    expected = "the address of the page where you have ended"
+                    raise ArenaError(f"no browser can open the address: {error}", 422, "body.url", url, expected) from error
         self._shown = Shown(text, info)
         return self._end(reward, info)
 

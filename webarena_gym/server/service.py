@@ -160,15 +160,9 @@ class EpisodeService:
 
     def check_name(self, request: Request) -> None:
         """Raise ArenaError for a request to a host name that was given to nobody."""
-        host = request.headers.get("host", "")
-        if name_of(host) not in self._names:
-            raise ArenaError(
-                "the arena is not known by this host name; --name adds one",
-                421,
-                "header.host",
-                request.headers.get("host"),
-                " or ".join(sorted(self._names)),
-            )
+        host, known = request.headers.get("host"), " or ".join(sorted(self._names))
+        if name_of(host or "") not in self._names:
+            raise ArenaError("the arena is not known by this host name; --name adds one", 421, "header.host", host, known)
 
     def check_token(self, request: Request) -> None:
         """Raise ArenaError for a request without the token, where one is needed."""

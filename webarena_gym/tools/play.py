@@ -188,10 +188,8 @@ def play_session(options: argparse.Namespace) -> int:
     replies: list[str] = []
     page, result = "", None
     if command not in _MOST_WORDS or len(words) > _MOST_WORDS[command] or (command == "act" and not words):
-        raise ArenaError(
-            f"play --session got {' '.join(options.words)!r}; expected start [TASK], act ACTION, observe or submit [ANSWER]",
-            400,
-        )
+        expected = "start [TASK], act ACTION, observe or submit [ANSWER]"
+        raise ArenaError(f"play --session got {' '.join(options.words)!r}; expected {expected}", 400)
     if command == "start":
         if path.exists():
             raise ArenaError(f"{path} is there already; expected the name of a new file", 409)
@@ -211,10 +209,8 @@ def play_session(options: argparse.Namespace) -> int:
             if episode.status == "open":
                 episode.step(reply)
         if command != "start" and _digest(episode) != page:
-            raise ArenaError(
-                "the session shows other pages than when it was played: it is of another version of this package, or was changed",
-                409,
-            )
+            why = "it is of another version of this package, or was changed"
+            raise ArenaError(f"the session shows other pages than when it was played: {why}", 409)
         told = episode.page
         if command == "start":
             settings = replace(settings, task=episode.task.task_id, seed=None, world_seed=None)
