@@ -5,8 +5,8 @@ from contextlib import closing
 import pytest
 
 from tests.code_host import ANN, BO, CY, DI, NOW, Developer, small_host
-from webarena_gym.sites.gitlab.git import Change, diff_lines
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Filters, Named, Plan, changes, mentions
+from webarena_gym.sites.gitlab.queries import Change, diff_lines
 
 ODD = (
     "",

@@ -15,8 +15,7 @@ from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import Forbidden
 
 from webarena_gym.sites.country.texts import folded, long_date
-from webarena_gym.sites.gitlab.git import Change, conflict
-from webarena_gym.sites.gitlab.queries import VISIBLE
+from webarena_gym.sites.gitlab.queries import VISIBLE, Change, conflict
 from webarena_gym.sites.gitlab.site import Field, can, in_project, members_only, my_id, site
 from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import clean, complaints, read

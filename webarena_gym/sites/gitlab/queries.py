@@ -1,11 +1,19 @@
-"""Visibility, addresses, and the queries that several pages share. SQL names a project p, a group g."""
+"""Queries and changes that several pages share: visibility, names, and repositories with their branches, commits and merges.
 
+SQL names a project p, a group g. Callers have checked that the person may do what is done.
+"""
+
+import difflib
+import hashlib
 import re
 import sqlite3
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from webarena_gym.sites.gitlab.world_projects import rank
-from webarena_gym.sites.kit.database import first
+from werkzeug.exceptions import NotFound
+
+from webarena_gym.sites.gitlab.world_projects import licenses, rank
+from webarena_gym.sites.kit.database import first, insert, one, update
 
 VISIBILITIES = ("private", "internal", "public")
 
@@ -118,6 +126,297 @@ def members(db: sqlite3.Connection, project_id: int) -> list[sqlite3.Row]:
     ).fetchall()
 
 
+LONGEST_FILE = 100_000  # characters
+_BRANCH_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9_-])?")
+
+
+def find_branch(db: sqlite3.Connection, project_id: int, name: str) -> sqlite3.Row | None:
+    """Return a branch by its name."""
+    return first(db, "SELECT * FROM branch WHERE project_id = ? AND name = ?", (project_id, name))
+
+
+def branch_and_path(db: sqlite3.Connection, project: sqlite3.Row, address: str) -> tuple[sqlite3.Row, str]:
+    """Return the branch that an address such as `fix/dates/docs/start.md` begins with, and the rest. Raises NotFound."""
+    parts = address.strip("/").split("/")
+    for length in range(len(parts), 0, -1):
+        branch = find_branch(db, project["project_id"], "/".join(parts[:length]))
+        if branch is not None:
+            return branch, "/".join(parts[length:])
+    raise NotFound
+
+
+_FILES = "SELECT f.path, f.content, c.* FROM file f JOIN git_commit c USING (commit_id) WHERE branch_id = ?"
+
+
+def files(db: sqlite3.Connection, branch_id: int) -> list[sqlite3.Row]:
+    """Return the files of a branch with their last commits, by path."""
+    return db.execute(f"{_FILES} ORDER BY path", (branch_id,)).fetchall()
+
+
+def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
+    """Return a file of a branch with its last commit. Raises NotFound."""
+    return one(db, f"{_FILES} AND path = ?", (branch_id, path))
+
+
+def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[dict[str, Any]]:
+    """Return what is in a folder ("" is the top one), each with the last commit that changed something in it: folders first, by name."""
+    start = f"{folder}/" if folder else ""
+    found: dict[tuple[bool, str], dict[str, Any]] = {}
+    for row in files(db, branch_id):
+        if not row["path"].startswith(start):
+            continue
+        name, slash, _ = row["path"].removeprefix(start).partition("/")
+        known = found.get((not slash, name))
+        if known is None or known["created_at"] < row["created_at"]:
+            found[(not slash, name)] = dict(row) | {"name": name, "path": start + name, "is_folder": bool(slash)}
+    return [found[key] for key in sorted(found)]
+
+
+def branch_complaint(db: sqlite3.Connection, project_id: int, name: str) -> str:
+    """Return why a new branch cannot have that name, "" if it can."""
+    if not name:
+        return "Branch name can't be blank."
+    if not _BRANCH_NAME.fullmatch(name) or "//" in name or ".." in name or name.endswith(".lock"):
+        return f"The branch name {name[:100]} is not valid. Use letters, digits, dashes, dots and single slashes."
+    if find_branch(db, project_id, name):
+        return f"A branch called {name} already exists."
+    for (other,) in db.execute("SELECT name FROM branch WHERE project_id = ? ORDER BY name", (project_id,)):
+        if f"{other}/".startswith(f"{name}/") or name.startswith(f"{other}/"):
+            return f"The branch name {name} is in the way of the branch {other}."
+    return ""
+
+
+def path_complaint(db: sqlite3.Connection, branch_id: int | None, path: str) -> str:
+    """Return why there can be no new file at a path, "" if there can; a branch that is yet to come is None."""
+    if not path:
+        return "File name can't be blank."
+    parts = path.split("/")
+    if len(path) > 255 or "\n" in path or "\\" in path or any(part.strip() in ("", ".", "..") for part in parts):
+        return "The file name is not valid. Write folders and the file with single slashes between them, such as docs/notes.md."
+    for row in db.execute("SELECT path FROM file WHERE branch_id = ? ORDER BY path", (branch_id,)):
+        if row["path"] == path:
+            return f"A file called {path} already exists."
+        if row["path"].startswith(f"{path}/"):
+            return f"A folder called {path} already exists."
+        if path.startswith(f"{row['path']}/"):
+            return f"{row['path']} is a file, so there can be no folder of that name."
+    return ""
+
+
+def create_branch(db: sqlite3.Connection, project_id: int, name: str, source: sqlite3.Row | None) -> sqlite3.Row:
+    """Add a branch with everything that another one has, or an empty one, and return it."""
+    head_id = source["head_id"] if source else None
+    branch_id = insert(db, "branch", project_id=project_id, name=name, head_id=head_id)
+    if source:
+        values = (branch_id, source["branch_id"])
+        db.execute("INSERT INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?", values)
+        db.execute("INSERT INTO file SELECT ?, path, content, commit_id FROM file WHERE branch_id = ?", values)
+    return one(db, "SELECT * FROM branch WHERE branch_id = ?", (branch_id,))
+
+
+def delete_branch(db: sqlite3.Connection, branch_id: int) -> None:
+    """Remove a branch; commits that only it had stay known by their names."""
+    for table in ("commit_branch", "file", "branch"):
+        db.execute(f"DELETE FROM {table} WHERE branch_id = ?", (branch_id,))
+
+
+def commit(
+    db: sqlite3.Connection, branch: sqlite3.Row, author: Mapping[str, Any] | sqlite3.Row, message: str,
+    changes: Mapping[str, str | None], now: str,
+) -> str:  # fmt: skip
+    """Add a commit to a branch and return its name. `changes` has the new text of each file, None for one that goes."""
+    branch_id, project_id = branch["branch_id"], branch["project_id"]
+    (head,) = one(db, "SELECT head_id FROM branch WHERE branch_id = ?", (branch_id,))
+    (last,) = one(db, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'")
+    sha = hashlib.sha1(f"{project_id}/{head}/{last}/{now}/{message}".encode(), usedforsecurity=False).hexdigest()
+    title, _, text = message.partition("\n")
+    commit_id = insert(
+        db, "git_commit", project_id=project_id, sha=sha, parent_id=head, author_id=author["user_id"], author_name=author["name"],
+        author_email=author["email"], title=title[:255], message=text.strip(), created_at=now,
+    )  # fmt: skip
+    for path, after in sorted(changes.items()):
+        row = first(db, "SELECT content FROM file WHERE branch_id = ? AND path = ?", (branch_id, path))
+        kind = "deleted" if after is None else "modified" if row else "added"
+        values = (commit_id, path, kind, row["content"] if row else "", after or "")
+        db.execute("INSERT INTO file_change VALUES (?, ?, ?, ?, ?)", values)
+        if after is None:
+            db.execute("DELETE FROM file WHERE branch_id = ? AND path = ?", (branch_id, path))
+        else:
+            db.execute("INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?)", (branch_id, path, after, commit_id))
+    insert(db, "commit_branch", branch_id=branch_id, commit_id=commit_id)
+    update(db, "branch", "branch_id", branch_id, head_id=commit_id)
+    update(db, "project", "project_id", project_id, last_activity_at=now)
+    if "LICENSE" in changes:
+        query = "UPDATE project SET license = ? WHERE project_id = ? AND default_branch = ?"
+        db.execute(query, (license_of(changes["LICENSE"]), project_id, branch["name"]))
+    return sha
+
+
+def license_of(text: str | None) -> str:
+    """Return the name of the license that a LICENSE file states in its first line; "" without a file.
+
+    >>> license_of("MIT License"), license_of("All rights reserved"), license_of(None)
+    ('MIT License', 'Custom license', '')
+    """
+    if text is None:
+        return ""
+    first = text.strip().partition("\n")[0].strip()
+    return first if first in licenses() else "Custom license"
+
+
+def copy_repository(db: sqlite3.Connection, source: sqlite3.Row, project_id: int) -> None:
+    """Give a new project the default branch of another, commit by commit."""
+    trunk = find_branch(db, source["project_id"], source["default_branch"])
+    if trunk is None:
+        return
+    new_id: dict[int | None, int | None] = {None: None}
+    query = "SELECT c.* FROM git_commit c JOIN commit_branch USING (commit_id) WHERE branch_id = ? ORDER BY commit_id"
+    rows = db.execute(query, (trunk["branch_id"],)).fetchall()
+    for row in rows:
+        copied = dict(row) | {"project_id": project_id, "parent_id": new_id.get(row["parent_id"])}
+        old = copied.pop("commit_id")
+        new_id[old] = insert(db, "git_commit", **copied)
+        query = "INSERT INTO file_change SELECT ?, path, kind, before, after FROM file_change WHERE commit_id = ?"
+        db.execute(query, (new_id[old], old))
+    head_id = new_id[trunk["head_id"]]
+    branch_id = insert(db, "branch", project_id=project_id, name=trunk["name"], head_id=head_id, is_protected=1)
+    db.executemany("INSERT INTO commit_branch VALUES (?, ?)", [(branch_id, new_id[row["commit_id"]]) for row in rows])
+    for row in db.execute("SELECT path, content, commit_id FROM file WHERE branch_id = ?", (trunk["branch_id"],)).fetchall():
+        db.execute("INSERT INTO file VALUES (?, ?, ?, ?)", (branch_id, row["path"], row["content"], new_id[row["commit_id"]]))
+
+
+CONTEXT = 3  # unchanged lines around a change
+MAX_LINES = 400  # of one file's diff
+
+
+class Change(NamedTuple):
+    """Change of one file: its whole text before and after; added and deleted files are empty on one side."""
+
+    path: str
+    kind: str  # added, modified, deleted
+    before: str
+    after: str
+
+
+def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Row], list[Change]]:
+    """Return the commits of a merge request, the newest first, and what they do to files all together, by path.
+
+    Those of one that was merged are the commit that merged it, or none when there is no record of it.
+    """
+    if item["state"] != "merged":
+        commits = commits_between(db, item["project_id"], item["source_branch"], item["target_branch"])
+    else:
+        commits = db.execute(
+            f"{_COMMITS} WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1",
+            (item["project_id"], merge_title(item), item["merged_at"]),
+        ).fetchall()
+    earliest: dict[str, sqlite3.Row] = {}
+    last: dict[str, sqlite3.Row] = {}
+    for commit in reversed(commits):
+        for row in db.execute("SELECT * FROM file_change WHERE commit_id = ? ORDER BY path", (commit["commit_id"],)):
+            earliest.setdefault(row["path"], row)
+            last[row["path"]] = row
+    changes = []
+    for path in sorted(earliest):
+        before, after = earliest[path], last[path]
+        existed, exists = before["kind"] != "added", after["kind"] != "deleted"
+        if (existed or exists) and (before["before"], existed) != (after["after"], exists):
+            kind = "deleted" if not exists else "modified" if existed else "added"
+            changes.append(Change(path, kind, before["before"], after["after"]))
+    return commits, changes
+
+
+_COMMITS = "SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id"
+
+
+def commits_between(db: sqlite3.Connection, project_id: int, source: str, target: str) -> list[sqlite3.Row]:
+    """Return the commits of the source branch that the target branch has not, the newest first."""
+    of_branch = "SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name ="
+    query = f"{_COMMITS} WHERE c.commit_id IN ({of_branch} :source) AND c.commit_id NOT IN ({of_branch} :target)"
+    bound = {"id": project_id, "source": source, "target": target}
+    return db.execute(f"{query} ORDER BY c.created_at DESC, c.commit_id DESC", bound).fetchall()
+
+
+def merge_title(item: sqlite3.Row) -> str:
+    """Return the title of the commit that merges a request."""
+    return f"Merge branch '{item['source_branch']}' into '{item['target_branch']}'"
+
+
+def conflict(db: sqlite3.Connection, item: sqlite3.Row, changes: list[Change]) -> str:
+    """Return why a request cannot be merged, or nothing."""
+    for role in ("source", "target"):
+        if find_branch(db, item["project_id"], item[f"{role}_branch"]) is None:
+            return f"The {role} branch {item[f'{role}_branch']} does not exist any more."
+    if not changes:
+        return "The source branch has no changes that the target branch has not."
+    query = "SELECT path, content FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ?"
+    present: dict[str, str] = dict(db.execute(query, (item["project_id"], item["target_branch"])).fetchall())
+    clash = next((c.path for c in changes if present.get(c.path) != (None if c.kind == "added" else c.before)), "")
+    return f"Both branches changed {clash}. Resolve the conflict before you merge." if clash else ""
+
+
+def merge(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str) -> None:
+    """Bring the commits of the source and the files that they changed into the target branch, which must not conflict.
+
+    That is one commit of the user's.
+    """
+    source, target = (find_branch(db, item["project_id"], item[f"{role}_branch"]) for role in ("source", "target"))
+    assert source is not None
+    assert target is not None
+    of_branch = "SELECT commit_id FROM commit_branch WHERE branch_id = ?"
+    changed = db.execute(
+        f"SELECT DISTINCT path FROM file_change WHERE commit_id IN ({of_branch}) AND commit_id NOT IN ({of_branch}) ORDER BY path",
+        (source["branch_id"], target["branch_id"]),
+    ).fetchall()
+    there, present = ({row["path"]: row["content"] for row in files(db, branch["branch_id"])} for branch in (source, target))
+    changes = {path: there.get(path) for (path,) in changed if there.get(path) != present.get(path)}
+    db.execute(
+        "INSERT OR IGNORE INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?",
+        (target["branch_id"], source["branch_id"]),
+    )
+    commit(db, target, user, f"{merge_title(item)}\n\n{item['title']}\n\nSee merge request !{item['iid']}", changes, now)
+
+
+def diff_lines(change: Change) -> list[tuple[str, str]]:
+    """Return a file's unified diff as pairs of what a line is (added, removed, hunk or same) and its text, cut when it is long.
+
+    >>> diff_lines(Change("a", "modified", "x", "y"))
+    [('hunk', '@@ -1 +1 @@'), ('removed', '-x'), ('added', '+y')]
+    """
+    lines = list(
+        difflib.unified_diff(change.before.split("\n"), change.after.split("\n"), lineterm="", n=CONTEXT)
+    )[2:]  # fmt: skip
+    kinds = {"+": "added", "-": "removed", "@": "hunk"}
+    shown = [(kinds.get(line[:1], "same"), line) for line in lines[:MAX_LINES]]
+    return shown if len(lines) <= MAX_LINES else [*shown, ("hunk", f"{len(lines) - MAX_LINES} more lines")]
+
+
+_ISSUES = "SELECT issue_id FROM issue WHERE project_id = :id"
+_REQUESTS = "SELECT merge_request_id FROM merge_request WHERE project_id = :id"
+_STATEMENTS = (
+    f"DELETE FROM todo WHERE issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})",
+    f"DELETE FROM note WHERE issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})",
+    *(f"DELETE FROM issue_{part} WHERE issue_id IN ({_ISSUES})" for part in ("label", "assignee")),
+    *(
+        f"DELETE FROM merge_request_{part} WHERE merge_request_id IN ({_REQUESTS})"
+        for part in ("label", "assignee", "reviewer")
+    ),
+    *(f"DELETE FROM {table} WHERE project_id = :id" for table in ("issue", "merge_request", "milestone", "label", "star")),
+    "DELETE FROM commit_branch WHERE branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)",
+    "DELETE FROM file WHERE branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)",
+    "DELETE FROM file_change WHERE commit_id IN (SELECT commit_id FROM git_commit WHERE project_id = :id)",
+    *(f"DELETE FROM {table} WHERE project_id = :id" for table in ("branch", "git_commit", "project_member")),
+    "UPDATE project SET forked_from_id = NULL WHERE forked_from_id = :id",
+    "DELETE FROM project WHERE project_id = :id",
+)
+
+
 def open_count(db: sqlite3.Connection, kind: str, project_id: int) -> int:
     """Return how many issues or merge requests (`kind`, a key of OPEN_WORK) of a project are open."""
     return int(db.execute(OPEN_WORK[kind], (project_id,)).fetchone()[0])
+
+
+def delete_project(db: sqlite3.Connection, project_id: int) -> None:
+    """Delete a project; its forks stay, on their own."""
+    for statement in _STATEMENTS:
+        db.execute(statement, {"id": project_id})

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webarena_gym.errors import FormError
-from webarena_gym.sites.kit.database import first, insert
+from webarena_gym.sites.kit.database import first, insert, update
 from webarena_gym.sites.kit.forms import Field
 from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.shopping import queries
@@ -33,7 +33,7 @@ def cents(value: str | None) -> int | None:
 
 
 class Variant(NamedTuple):
-    """One choice of a product's options."""
+    """One choice of a product's options. Its fields are those of the table product_variant."""
 
     variant_id: int
     product_id: int
@@ -50,20 +50,11 @@ class Variant(NamedTuple):
 
 def variants_of(db: sqlite3.Connection, product_ids: Sequence[int]) -> dict[tuple[int, str], Variant]:
     """Return the variants of products, by product and by the choice as carts hold it; none where choices share one stock."""
-    if db.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'product_variant'").fetchone() is None:
+    if first(db, "SELECT 1 FROM main.sqlite_schema WHERE name = 'product_variant'") is None:
         return {}
-    query = f"SELECT * FROM product_variant WHERE product_id IN ({queries.marks(product_ids)}) ORDER BY variant_id"
-    return {
-        (row["product_id"], row["options"]): Variant(
-            row["variant_id"],
-            row["product_id"],
-            row["sku"],
-            json.loads(row["options"]),
-            row["quantity"],
-            bool(row["is_in_stock"]),
-        )
-        for row in db.execute(query, product_ids)
-    }
+    query = f"SELECT * FROM product_variant WHERE product_id IN ({marks(product_ids)}) ORDER BY variant_id"
+    rows = [dict(row) for row in db.execute(query, product_ids)]
+    return {(row["product_id"], row["options"]): Variant(**row | {"options": json.loads(row["options"])}) for row in rows}
 
 
 def restock_variant(db: sqlite3.Connection, product_id: int, choice: str, pieces: int) -> None:
@@ -76,8 +67,7 @@ def restock_variant(db: sqlite3.Connection, product_id: int, choice: str, pieces
 
 def set_stock(db: sqlite3.Connection, variant: Variant, quantity: int, *, is_in_stock: bool) -> None:
     """Write how many there are of a variant."""
-    query = "UPDATE product_variant SET quantity = ?, is_in_stock = ? WHERE variant_id = ?"
-    db.execute(query, (quantity, is_in_stock, variant.variant_id))
+    update(db, "product_variant", "variant_id", variant.variant_id, quantity=quantity, is_in_stock=is_in_stock)
 
 
 def remove_variants(db: sqlite3.Connection, product_ids: Sequence[int]) -> None:
@@ -172,11 +162,10 @@ class Line:
 def find(request: Request) -> sqlite3.Row | None:
     """Return the visitor's cart, if there is one."""
     customer_id = request.session.get("customer_id")
-    if customer_id is None:
-        query, value = "SELECT * FROM cart WHERE cart_id = ? AND customer_id IS NULL", request.session.get("cart_id")
-    else:
-        query, value = "SELECT * FROM cart WHERE customer_id = ?", customer_id
-    return first(request.db, query, (value,))
+    if customer_id is not None:
+        return first(request.db, "SELECT * FROM cart WHERE customer_id = ?", (customer_id,))
+    query = "SELECT * FROM cart WHERE cart_id = ? AND customer_id IS NULL"
+    return first(request.db, query, (request.session.get("cart_id"),))
 
 
 def obtain(request: Request) -> int:
@@ -185,8 +174,7 @@ def obtain(request: Request) -> int:
     if cart is not None:
         return int(cart["cart_id"])
     customer_id = request.session.get("customer_id")
-    cart_id = request.db.execute("INSERT INTO cart (customer_id) VALUES (?)", (customer_id,)).lastrowid
-    assert cart_id is not None
+    cart_id = insert(request.db, "cart", customer_id=customer_id)
     if customer_id is None:
         request.session["cart_id"] = cart_id
     return cart_id
@@ -195,14 +183,9 @@ def obtain(request: Request) -> int:
 def item_count(request: Request) -> int:
     """Return how many pieces the visitor's cart holds."""
     cart = find(request)
-    if cart is None:
-        return 0
-    query = """
-        SELECT coalesce(sum(i.quantity), 0) FROM cart_item i JOIN product p USING (product_id)
-        WHERE i.cart_id = ? AND p.is_enabled
-    """
-    (count,) = request.db.execute(query, (cart["cart_id"],)).fetchone()
-    return int(count)
+    query = """SELECT coalesce(sum(i.quantity), 0) FROM cart_item i JOIN product p USING (product_id)
+        WHERE i.cart_id = ? AND p.is_enabled"""
+    return int(request.db.execute(query, (cart["cart_id"],)).fetchone()[0]) if cart else 0
 
 
 def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
@@ -215,26 +198,20 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
         """,
         (cart_id,),
     ).fetchall()
-    choices = queries.options(db, sorted({row["product_id"] for row in rows})) if rows else []
-    kinds = variants_of(db, sorted({row["product_id"] for row in rows}))
+    product_ids = sorted({row["product_id"] for row in rows})
+    choices = queries.options(db, product_ids) if rows else []
+    kinds = variants_of(db, product_ids)
     deltas = {(row["product_id"], row["title"], row["label"]): row["price_delta_cents"] for row in choices}
     found = []
     for row in rows:
-        options = json.loads(row["options"])
-        kind = kinds.get((row["product_id"], row["options"]))
-        extra = sum(deltas.get((row["product_id"], title, label), 0) for title, label in options.items())
+        options, product_id = json.loads(row["options"]), row["product_id"]
+        kind = kinds.get((product_id, row["options"]))
+        price = row["final_cents"] + sum(deltas.get((product_id, *option), 0) for option in options.items())
+        sku, stock = (kind.sku, row["options"]) if kind else (row["sku"], "")
+        available = min(row["available"], kind.available) if kind else row["available"]
         found.append(
             Line(
-                item_id=row["item_id"],
-                product_id=row["product_id"],
-                name=row["name"],
-                sku=kind.sku if kind else row["sku"],
-                url_key=row["url_key"],
-                options=options,
-                price_cents=row["final_cents"] + extra,
-                quantity=row["quantity"],
-                available=min(row["available"], kind.available) if kind else row["available"],
-                stock=row["options"] if kind else "",
+                row["item_id"], product_id, row["name"], sku, row["url_key"], options, price, row["quantity"], available, stock
             )
         )
     return found
@@ -245,12 +222,8 @@ def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_me
     rules = rules_in_force(request.db, request.now, cart["coupon_code"])
     subtotal = sum(line.total_cents for line in content)
     discount = rule_discount(rules, subtotal)
-    return Totals(
-        subtotal_cents=subtotal,
-        discount_cents=discount,
-        coupon_code=next((rule["coupon_code"] for rule in rules if rule["coupon_code"]), None),
-        shipping_cents=rates(request, content, subtotal - discount).get(shipping_method or ""),
-    )
+    code = next((rule["coupon_code"] for rule in rules if rule["coupon_code"]), None)
+    return Totals(subtotal, discount, code, rates(request, content, subtotal - discount).get(shipping_method or ""))
 
 
 def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[str, int]:
@@ -263,16 +236,14 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
     if not product["is_salable"]:
         raise RefusedError(f"{product['name']} is out of stock.")
     choice = json.dumps(dict(options))
-    held = db.execute(
-        "SELECT coalesce(sum(quantity), 0) FROM cart_item WHERE cart_id = ? AND product_id = ?",
-        (cart_id, product["product_id"]),
-    ).fetchone()[0]
+    key = (cart_id, product["product_id"])
+    query = "SELECT coalesce(sum(quantity), 0) FROM cart_item WHERE cart_id = ? AND product_id = ?"
+    (held,) = db.execute(query, key).fetchone()
     if held + quantity > min(product["quantity"], MOST):
         raise RefusedError(f"The requested quantity of {product['name']} is not available.")
     kind = variants_of(db, [product["product_id"]]).get((product["product_id"], choice))
     if kind is not None:
-        query = "SELECT coalesce(sum(quantity), 0) FROM cart_item WHERE cart_id = ? AND product_id = ? AND options = ?"
-        (held,) = db.execute(query, (cart_id, product["product_id"], choice)).fetchone()
+        (held,) = db.execute(f"{query} AND options = ?", (*key, choice)).fetchone()
         if held + quantity > kind.available:
             wanted = ", ".join(f"{title}: {label}" for title, label in options.items())
             how = "is out of stock" if not kind.available else "is not available in the requested quantity"
@@ -335,29 +306,22 @@ ADDRESS = {
 
 
 def save_address(
-    db: sqlite3.Connection,
-    customer_id: int,
-    values: Mapping[str, str],
-    defaults: Mapping[str, bool],
-    address_id: int | None = None,
+    db: sqlite3.Connection, customer_id: int, values: Mapping[str, str], defaults: Mapping[str, bool], address_id: int = 0
 ) -> None:
     """Write an address into a customer's book, in place of `address_id` if given.
 
     There is one default of each kind at most: a new one takes over, and the first address of a book is both.
     """
-    is_first = db.execute("SELECT 1 FROM customer_address WHERE customer_id = ?", (customer_id,)).fetchone() is None
-    texts = [values[name] for name in ADDRESS]
-    if address_id is None:
-        query = f"INSERT INTO customer_address (customer_id, {', '.join(ADDRESS)}) VALUES (?, {marks(ADDRESS)})"
-        address_id = db.execute(query, (customer_id, *texts)).lastrowid
+    is_first = first(db, "SELECT 1 FROM customer_address WHERE customer_id = ?", (customer_id,)) is None
+    texts = {name: values[name] for name in ADDRESS}
+    if address_id:
+        update(db, "customer_address", "address_id", address_id, **texts)
     else:
-        changes = ", ".join(f"{name} = ?" for name in ADDRESS)
-        db.execute(f"UPDATE customer_address SET {changes} WHERE address_id = ?", (*texts, address_id))
+        address_id = insert(db, "customer_address", customer_id=customer_id, **texts)
     for name, is_default in defaults.items():
         if is_default or is_first:
-            db.execute(
-                f"UPDATE customer_address SET {name} = (address_id = ?) WHERE customer_id = ?", (address_id, customer_id)
-            )
+            query = f"UPDATE customer_address SET {name} = (address_id = ?) WHERE customer_id = ?"
+            db.execute(query, (address_id, customer_id))
 
 
 PAYMENT_METHODS = ("Check / Money order", "Cash On Delivery")
@@ -374,15 +338,9 @@ def check_stock(lines: Sequence[Line]) -> None:
 
 
 def place(
-    request: Request,
-    lines: Sequence[Line],
-    totals: Totals,
-    *,
-    email: str,
-    addresses: Mapping[str, Mapping[str, str]],
-    shipping_method: str,
-    payment_method: str,
-) -> str:
+    request: Request, lines: Sequence[Line], totals: Totals, *, email: str, addresses: Mapping[str, Mapping[str, str]],
+    shipping_method: str, payment_method: str,
+) -> str:  # fmt: skip
     """Write the order of the visitor's cart, take the goods from stock, drop the cart; return the order's number.
 
     `addresses` maps billing and shipping to the fields of an address.
@@ -393,45 +351,24 @@ def place(
     increment_id = queries.next_increment_id(db, "sales_order")
     buyer = queries.customer(db, request.session["customer_id"]) if "customer_id" in request.session else None
     named = buyer or addresses["billing"]
-    order_id = db.execute(
-        """
-        INSERT INTO sales_order (increment_id, customer_id, customer_email, customer_name, status, created_at, subtotal_cents,
-            discount_cents, coupon_code, shipping_cents, grand_total_cents, shipping_method, payment_method)
-        VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            increment_id,
-            buyer["customer_id"] if buyer else None,
-            email,
-            f"{named['firstname']} {named['lastname']}",
-            request.stamp,
-            totals.subtotal_cents,
-            totals.discount_cents,
-            totals.coupon_code,
-            totals.shipping_cents,
-            totals.grand_total_cents,
-            shipping_method,
-            payment_method,
-        ),
-    ).lastrowid
+    order_id = insert(
+        db, "sales_order", increment_id=increment_id, customer_id=buyer["customer_id"] if buyer else None, customer_email=email,
+        customer_name=f"{named['firstname']} {named['lastname']}", status="pending", created_at=request.stamp,
+        subtotal_cents=totals.subtotal_cents, discount_cents=totals.discount_cents, coupon_code=totals.coupon_code,
+        shipping_cents=totals.shipping_cents, grand_total_cents=totals.grand_total_cents, shipping_method=shipping_method,
+        payment_method=payment_method,
+    )  # fmt: skip
     for kind, address in addresses.items():
-        db.execute(
-            f"INSERT INTO order_address (order_id, kind, {', '.join(ADDRESS)}) VALUES (?, ?, {queries.marks(ADDRESS)})",
-            (order_id, kind, *(address[name] for name in ADDRESS)),
-        )
+        insert(db, "order_address", order_id=order_id, kind=kind, **{name: address[name] for name in ADDRESS})
     for line in lines:
-        db.execute(
-            """
-            INSERT INTO order_item (order_id, product_id, sku, name, options, price_cents, qty_ordered)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """,
-            (order_id, line.product_id, line.sku, line.name, json.dumps(line.options), line.price_cents, line.quantity),
-        )
-        db.execute(
-            "UPDATE product SET quantity = quantity - :taken, is_in_stock = quantity > :taken WHERE product_id = :product_id",
-            {"taken": line.quantity, "product_id": line.product_id},
-        )
-        restock_variant(db, line.product_id, json.dumps(line.options), -line.quantity)
+        choice = json.dumps(line.options)
+        insert(
+            db, "order_item", order_id=order_id, product_id=line.product_id, sku=line.sku, name=line.name, options=choice,
+            price_cents=line.price_cents, qty_ordered=line.quantity,
+        )  # fmt: skip
+        query = "UPDATE product SET quantity = quantity - ?1, is_in_stock = quantity > ?1 WHERE product_id = ?2"
+        db.execute(query, (line.quantity, line.product_id))
+        restock_variant(db, line.product_id, choice, -line.quantity)
     for rule in rules_in_force(db, request.now, cart["coupon_code"]):
         db.execute("UPDATE cart_rule SET times_used = times_used + 1 WHERE rule_id = ?", (rule["rule_id"],))
     remove(db, cart["cart_id"])

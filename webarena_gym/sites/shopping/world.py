@@ -8,11 +8,10 @@ from webarena_gym.sites.country.dice import Dice, Scale, is_held_out, moment, se
 from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
 from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.prose.things import names
-from webarena_gym.sites.shopping.world_orders import Order, Review, composer, draw_orders, draw_reviews
+from webarena_gym.sites.shopping.world_orders import Order, Review, combiner, composer, draw_orders, draw_reviews
 from webarena_gym.sites.shopping.world_products import SIZES, Catalogue, draw_products
 from webarena_gym.sites.shopping.world_store import (
     PASSWORD,
-    Address,
     Customer,
     Store,
     config,
@@ -34,7 +33,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     catalogue = draw_products(seed, now, scale)
     customers, guests = draw_people(seed, now, scale)
     sold = draw_orders(seed, now, catalogue.products, customers, guests, shop, SIZES[scale])
-    write = composer(is_held_out=is_held_out(seed)) if scale == "large" else None
+    write = composer(is_held_out=is_held_out(seed)) if scale == "large" else combiner()
     said = draw_reviews(seed, now, catalogue.products, sold, guests, SIZES[scale], write)
 
     insert(db, "world", [("seed", str(seed)), ("now", str(now)), *settings(scale)])
@@ -96,7 +95,7 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
             options.append((option_id, product.product_id, title, position))
             for place, choice in enumerate(choices, 1):
                 value_id += 1
-                values.append((value_id, option_id, choice.label, choice.price_delta_cents, place))
+                values.append((value_id, option_id, *choice, place))
     insert(
         db,
         "product",
@@ -116,17 +115,11 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
     insert(db, "product_option", options)
     insert(db, "product_option_value", values)
     variants = [
-        (product.product_id, variant.sku, choice, variant.quantity, int(variant.quantity > 0))
+        (product.product_id, sku, choice, quantity, int(quantity > 0))
         for product in catalogue.products
-        for choice, variant in product.variants.items()
+        for choice, (sku, quantity) in product.variants.items()
     ]
     insert(db, "product_variant", [(i, *variant) for i, variant in enumerate(variants, 1)])
-
-
-def _address(address: Address) -> tuple[str, ...]:
-    """The columns that an address has in every table."""
-    a = address
-    return (a.firstname, a.lastname, a.company, a.street, a.city, a.region, a.postcode, a.country, a.telephone)
 
 
 def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None:
@@ -137,7 +130,7 @@ def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None
         [(c.customer_id, c.email, c.firstname, c.lastname, PASSWORD, c.group_name, c.created_at) for c in customers],
     )
     rows = [
-        (c.customer_id, *_address(address), *[int(c.has_default and i == 0)] * 2)
+        (c.customer_id, *address, *[int(c.has_default and i == 0)] * 2)
         for c in customers
         for i, address in enumerate(c.addresses)
     ]
@@ -182,7 +175,7 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
         db,
         "order_address",
         [
-            (i, kind, *_address(address))
+            (i, kind, *address)
             for i, order in enumerate(sold, 1)
             for kind, address in (("billing", order.billing), ("shipping", order.shipping))
         ],

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose.reviews import SPANS, ReviewFacts, compose_review, draw_review
 from webarena_gym.sites.prose.things import Thing
-from webarena_gym.sites.shopping.world_products import SIZES, Product, Sizes
+from webarena_gym.sites.shopping.world_products import Product, Sizes
 from webarena_gym.sites.shopping.world_store import Address, Customer, Guest, Rule, Store
 
 DAYS = 425
@@ -116,7 +116,7 @@ def draw_orders(
     customers: list[Customer],
     guests: list[Guest],
     store: Store,
-    sizes: Sizes = SIZES["standard"],
+    sizes: Sizes,
 ) -> list[Order]:
     """Draw all orders, the oldest first."""
     dice = Dice(f"shopping/{seed}/orders")
@@ -175,25 +175,15 @@ def _statuses(dice: Dice, now: datetime, moments: list[datetime], buyers: list[C
         weights = (60, 35, 0, 0, 0, 5) if days < 5 else (20, 40, 28, 8, 0, 4) if days < 20 else (2, 8, 74, 10, 5, 1)
         statuses.append(dice.weigh(STATUSES, weights if days < 60 else (0, 0, 83, 10, 7, 0)))
     mine = [index for index, buyer in enumerate(buyers) if isinstance(buyer, Customer) and buyer.customer_id == 1]
-    wanted = {
-        mine[-1]: "pending",
-        mine[-2]: "processing",
-        mine[-4]: "holded",
-        mine[-7]: "canceled",
-        mine[-11]: "closed",
-        mine[-5]: "complete",
-    }
+    places = {"pending": 1, "processing": 2, "holded": 4, "canceled": 7, "closed": 11, "complete": 5}
+    wanted = {mine[-place]: status for status, place in places.items()}
     return [wanted.get(index, status) for index, status in enumerate(statuses)]
 
 
 def _sales(
-    dice: Dice,
-    moments: list[datetime],
-    buyers: list[Customer | Guest],
-    statuses: list[str],
-    products: list[Product],
+    dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], statuses: list[str], products: list[Product],
     sizes: Sizes,
-) -> list[Sale]:
+) -> list[Sale]:  # fmt: skip
     """Draw what each buyer bought: mostly what is popular or in season, sometimes what was bought before."""
     ranked = dice.some([product for product in products if product.is_enabled], len(products))
     ranked = ranked[: len(ranked) * 9 // 10]
@@ -219,8 +209,8 @@ def _sales(
 def _line(dice: Dice, product: Product, moment: datetime) -> Line:
     """Choose the options and the quantity of one product."""
     chosen = {title: dice.pick(values) for title, values in product.options}
-    price = product.price_at(moment) + sum(value.price_delta_cents for value in chosen.values())
-    return Line(product, {title: value.label for title, value in chosen.items()}, price, dice.weigh((1, 2, 3), (84, 12, 4)))
+    price = product.price_at(moment) + sum(delta for _, delta in chosen.values())
+    return Line(product, {title: label for title, (label, _) in chosen.items()}, price, dice.weigh((1, 2, 3), (84, 12, 4)))
 
 
 def _windows(sales: list[Sale], now: datetime) -> list[list[int]]:
@@ -397,37 +387,17 @@ class Visit:
     since: datetime
 
 
-class Occasion(NamedTuple):
-    """Subject of a review: its writer, product and date, the aspects of the product with its strong ones first, and the stars."""
-
-    visit: Visit
-    aspects: list[str]
-    rating: int
-
-
-class Written(NamedTuple):
-    """Text of a review: title, text, and its facts where they are known."""
-
-    title: str
-    detail: str
-    facts: ReviewFacts | None = None
-
-
-Writer = Callable[[Dice, Occasion], Written]
-"""Writes a review."""
+Written = tuple[str, str, ReviewFacts | None]
+"""Text of a review: title, text, and its facts where they are known."""
+Writer = Callable[[Dice, Visit, list[str], int], Written]
+"""Writes a review of a visitor, of the aspects of the product with its strong ones first, and of the stars."""
 
 
 def draw_reviews(
-    seed: int,
-    now: datetime,
-    products: list[Product],
-    orders: list[Order],
-    guests: list[Guest],
-    sizes: Sizes = SIZES["standard"],
-    write: Writer | None = None,
-) -> list[Review]:
-    """Draw all reviews, the oldest first. `write` writes the texts, by default from `opinions.json`."""
-    dice, write = Dice(f"shopping/{seed}/reviews"), write or _usual_writer()
+    seed: int, now: datetime, products: list[Product], orders: list[Order], guests: list[Guest], sizes: Sizes, write: Writer,
+) -> list[Review]:  # fmt: skip
+    """Draw all reviews, the oldest first. `write` writes the texts."""
+    dice = Dice(f"shopping/{seed}/reviews")
     qualities = {product.product_id: dice.weigh(QUALITIES, (35, 38, 17, 10)) for product in products}
     aspects = {product.product_id: dice.some(product.aspects, 4) for product in products}
     visits = {
@@ -437,7 +407,7 @@ def draw_reviews(
     for _, visit in sorted(visits.items()):
         key = visit.product.product_id
         rating = dice.weigh(STARS, qualities[key])
-        title, detail, facts = write(dice, Occasion(visit, aspects[key], rating))
+        title, detail, facts = write(dice, visit, aspects[key], rating)
         is_new = now - visit.moment < timedelta(days=45)
         status = "Pending" if is_new and dice.chance(40) else "Not Approved" if dice.chance(4) else "Approved"
         reviews.append(
@@ -481,10 +451,10 @@ def _guests(
 def composer(*, is_held_out: bool) -> Writer:
     """Return a writer that draws the facts of a review and composes it of them."""
 
-    def write(dice: Dice, occasion: Occasion) -> Written:
-        visit, product = occasion.visit, occasion.visit.product
+    def write(dice: Dice, visit: Visit, _: list[str], rating: int) -> Written:
+        product = visit.product
         thing = Thing(product.noun, brand=product.brand, attributes=tuple(product.attributes))
-        drawn = draw_review(dice, thing, occasion.rating)
+        drawn = draw_review(dice, thing, rating)
         days = (visit.moment - visit.since).days
         facts = replace(
             drawn,
@@ -492,7 +462,7 @@ def composer(*, is_held_out: bool) -> Writer:
             used_for=_within(dice, drawn.used_for, days),
             edited_after=_within(dice, drawn.edited_after, days),
         )
-        return Written(*compose_review(facts, dice, is_held_out=is_held_out), facts)
+        return *compose_review(facts, dice, is_held_out=is_held_out), facts
 
     return write
 
@@ -505,11 +475,11 @@ def _within(dice: Dice, span: tuple[int, str] | None, days: int) -> tuple[int, s
     return dice.pick(shorter) if shorter else None
 
 
-def _usual_writer() -> Writer:
+def combiner() -> Writer:
     """Return a writer that combines the sentences of `opinions.json`, no text twice if possible."""
     pool: dict[str, Any] = json.loads((Path(__file__).parent / "opinions.json").read_text())
     seen: dict[str, None] = {}
-    return lambda dice, occasion: _text(dice, pool, occasion.aspects, occasion.rating, seen)
+    return lambda dice, _, aspects, rating: _text(dice, pool, aspects, rating, seen)
 
 
 def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, seen: dict[str, None]) -> Written:
@@ -530,7 +500,7 @@ def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, see
         if detail not in seen:
             break
     seen[detail] = None
-    return Written(title, detail)
+    return title, detail, None
 
 
 def _mentions(dice: Dice, aspects: list[str], rating: int) -> tuple[list[str], list[str]]:

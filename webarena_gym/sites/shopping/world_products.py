@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import product as combinations_of
 from pathlib import Path
@@ -92,20 +92,8 @@ class Category:
     url_path: str
 
 
-@dataclass(frozen=True)
-class OptionValue:
-    """One value of an option, with what it adds to the price."""
-
-    label: str
-    price_delta_cents: int
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A configurable product as one choice of its options: what the warehouse counts."""
-
-    sku: str
-    quantity: int
+Option = tuple[str, list[tuple[str, int]]]
+"""An option of a product, with its values: labels, and what each adds to the price."""
 
 
 @dataclass(frozen=True)
@@ -130,14 +118,16 @@ class Product:
     description: str
     created_at: datetime
     attributes: list[tuple[str, str]]
-    options: list[tuple[str, list[OptionValue]]]
+    options: list[Option]
     aspects: list[str]
-    variants: dict[str, Variant] = field(default_factory=dict)  # by the choice as JSON; none where choices share one stock
+    variants: dict[
+        str, tuple[str, int]
+    ]  # SKU and stock of each choice, by the choice as JSON; none where choices share one stock
 
     def sku_of(self, choice: dict[str, str]) -> str:
         """Return the SKU of what is sold as that choice of options."""
-        variant = self.variants.get(json.dumps(choice))
-        return variant.sku if variant else self.sku
+        sku, _ = self.variants.get(json.dumps(choice), (self.sku, 0))
+        return sku
 
     def price_at(self, moment: datetime) -> int:
         """Return what one cost at that time, in cents, without options."""
@@ -204,17 +194,8 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
     hidden = dict.fromkeys(dice.some(range(len(drafts)), sizes.hidden))
     numbers = dice.some(range(1000, 10000), len(drafts))
     products = [
-        _product(
-            dice,
-            draft,
-            product_id=index + 1,
-            number=numbers[index],
-            now=now,
-            created_at=moments[index],
-            is_enabled=index not in hidden,
-            sizes=sizes,
-        )
-        for index, draft in enumerate(drafts)
+        _product(dice, draft, place + 1, numbers[place], now, sizes, created_at=moments[place], is_enabled=place not in hidden)
+        for place, draft in enumerate(drafts)
     ]
     return Catalogue(categories, products, brands)
 
@@ -304,22 +285,16 @@ def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, i
         step = 0 if kind.variant[0] == "Color" else 3  # tenths of the price that each variant adds
         facts = dice.some(kind.facts, dice.between(1, 3))
         for variant in sorted(variants)[: count - len(shelf)]:
-            shelf.append(
-                {
-                    "kind": kind,
-                    "brand": name,
-                    "style": style,
-                    "variant": kind.variant[1][variant],
-                    "cents": round(base * (10 + step * variant) / 10),
-                    "facts": [(fact, dice.pick(values)) for fact, values in facts],
-                }
-            )
+            cents = round(base * (10 + step * variant) / 10)
+            drawn = [(fact, dice.pick(values)) for fact, values in facts]
+            more = {"variant": kind.variant[1][variant], "cents": cents, "facts": drawn}
+            shelf.append({"kind": kind, "brand": name, "style": style} | more)
     return shelf
 
 
-def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[tuple[str, list[OptionValue]]]:
+def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[Option]:
     """Draw what a buyer must choose. What is worn always has its size; other things rarely have a choice."""
-    chosen: list[tuple[str, list[OptionValue]]] = []
+    chosen: list[Option] = []
     for title, values in kind.options:
         if title not in WORN and not dice.chance(percent):
             continue
@@ -328,7 +303,7 @@ def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[tup
         else:
             start = dice.below(2) if title in WORN else 0
             labels = values[start : start + dice.between(3, 5)]
-        chosen.append((title, [OptionValue(label, _delta(dice, title, label, price_cents)) for label in labels]))
+        chosen.append((title, [(label, _delta(dice, title, label, price_cents)) for label in labels]))
     return chosen
 
 
@@ -342,15 +317,7 @@ def _delta(dice: Dice, title: str, label: str, price_cents: int) -> int:
 
 
 def _product(
-    dice: Dice,
-    draft: dict[str, Any],
-    *,
-    product_id: int,
-    number: int,
-    now: datetime,
-    created_at: datetime,
-    is_enabled: bool,
-    sizes: Sizes,
+    dice: Dice, draft: dict[str, Any], product_id: int, number: int, now: datetime, sizes: Sizes, **more: Any
 ) -> Product:
     """Turn a draft into a product."""
     kind: Kind = draft["kind"]
@@ -383,32 +350,31 @@ def _product(
         sale_since=sale_since,
         old_price_cents=min(earlier, price),
         repriced_at=repriced_at,
-        quantity=sum(variant.quantity for variant in variants.values()) if variants else stock,
-        is_enabled=is_enabled,
+        quantity=sum(quantity for _, quantity in variants.values()) if variants else stock,
         short_description=f"{title} {draft['purpose']}.",
         description=description,
-        created_at=created_at,
         attributes=attributes,
         options=options,
         aspects=kind.aspects,
         variants=variants,
+        **more,
     )
 
 
-def _variants(dice: Dice, sku: str, options: list[tuple[str, list[OptionValue]]], stock: int) -> dict[str, Variant]:
+def _variants(dice: Dice, sku: str, options: list[Option], stock: int) -> dict[str, tuple[str, int]]:
     """Return a variant for each choice of the options, by the choice as JSON; one in six is sold out."""
-    variants: dict[str, Variant] = {}
+    variants: dict[str, tuple[str, int]] = {}
     used: dict[str, None] = {}
     if not options:
         return variants
-    for labels in combinations_of(*([value.label for value in values] for _, values in options)):
+    for labels in combinations_of(*([label for label, _ in values] for _, values in options)):
         choice = {title: label for (title, _), label in zip(options, labels, strict=True)}
         code = base = "-".join([sku, *map(_abbreviated, labels)])
         while code in used:
             code = f"{base}{len(used)}"
         used[code] = None
         quantity = 0 if not stock or dice.chance(16) else dice.between(1, 4) if dice.chance(15) else dice.between(5, 80)
-        variants[json.dumps(choice)] = Variant(code, quantity)
+        variants[json.dumps(choice)] = (code, quantity)
     return variants
 
 
@@ -424,15 +390,11 @@ def _abbreviated(label: str) -> str:
 
 def _description(dice: Dice, draft: dict[str, Any], attributes: list[tuple[str, str]]) -> str:
     """Write a short description that states the product's facts."""
-    opening = dice.pick(
-        (
-            "Made {purpose}.",
-            "Designed with care {purpose}.",
-            "A dependable choice {purpose}.",
-            "{brand} makes this {purpose}.",
-            "From {brand}, {purpose}.",
-        )
-    )
+    openings = (
+        "Made {purpose}.", "Designed with care {purpose}.", "A dependable choice {purpose}.", "{brand} makes this {purpose}.",
+        "From {brand}, {purpose}.",
+    )  # fmt: skip
+    opening = dice.pick(openings)
     facts = [FACT_SENTENCES.get(name, f"{name}: {{}}.").format(value) for name, value in attributes[1:]]
     closing = dice.pick(("Ships in plain packaging.", "Tested in our own store.", "A customer favorite.", "Small batches.", ""))
     return " ".join([opening.format(purpose=draft["purpose"], brand=draft["brand"]), *facts, closing]).strip()

@@ -1,8 +1,9 @@
 """The customers of a world's shop with their address books, and the store itself: settings, texts, rules, search terms."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale
 from webarena_gym.sites.country.geography import Country, country
@@ -14,9 +15,8 @@ COMPANIES = ("Northgate Dental", "Bluebird Studio", "Harper and Sons", "Granite 
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up customer
 
 
-@dataclass(frozen=True)
-class Address:
-    """A postal address with its telephone number."""
+class Address(NamedTuple):
+    """A postal address with its telephone number: the columns that an address has in every table."""
 
     firstname: str
     lastname: str
@@ -88,18 +88,13 @@ def draw_people(seed: int, now: datetime, scale: Scale = "standard") -> tuple[li
                 other_address=_address(dice, land, first, last, next(phones)),
             )
         )
-    customers = _in_order(customers)
+    moments = sorted(customer.created_at for customer in customers)  # so that they rise with the ids
+    customers = [replace(customer, created_at=born) for customer, born in zip(customers, moments, strict=True)]
     guests = [
         Guest(first, last, _email(first, last, dice.below(4)), nickname, _address(dice, land, first, last, next(phones)))
         for (first, last), nickname in zip(everyone[sizes.customers :], nicknames[sizes.customers :], strict=True)
     ]
     return customers, guests
-
-
-def _in_order(customers: list[Customer]) -> list[Customer]:
-    """Swap the times of joining so that they rise with the ids."""
-    moments = sorted(customer.created_at for customer in customers)
-    return [Customer(**{**vars(customer), "created_at": moment}) for customer, moment in zip(customers, moments, strict=True)]
 
 
 def _email(first: str, last: str, style: int) -> str:
@@ -126,24 +121,17 @@ def _nicknames(dice: Dice, names: Sequence[Person]) -> list[str]:
 
 
 def _line_numbers(dice: Dice, count: int) -> Iterator[str]:
-    """Yield the last seven digits of telephone numbers, all different."""
+    """Yield the last seven digits of telephone numbers, all different; they are drawn with the first one."""
     yield from (f"555-{number:04d}" for number in dice.some(range(100, 10000), count))
 
 
 def _address(dice: Dice, land: Country, first: str, last: str, line: str) -> Address:
     town = dice.pick(land.towns)
-    return Address(
-        firstname=first,
-        lastname=last,
-        company=dice.pick(COMPANIES) if dice.chance(8) else "",
-        street=f"{dice.between(11, 2400)} {dice.pick(town.streets)}"
-        + (f", Apt {dice.between(1, 40)}" if dice.chance(20) else ""),
-        city=town.name,
-        region=town.state,
-        postcode=town.postcode + dice.digits(2),
-        country=land.name,
-        telephone=f"{town.area_code}-{line}",
-    )
+    company = dice.pick(COMPANIES) if dice.chance(8) else ""
+    street = f"{dice.between(11, 2400)} {dice.pick(town.streets)}"
+    street += f", Apt {dice.between(1, 40)}" if dice.chance(20) else ""
+    postcode, telephone = town.postcode + dice.digits(2), f"{town.area_code}-{line}"
+    return Address(first, last, company, street, town.name, town.state, postcode, land.name, telephone)
 
 
 STORE_FIRST = ("Juniper", "Lantern", "Copper", "Willow", "Harbor", "Meadow", "Saffron", "Granite", "Robin", "Tidewater")
@@ -244,16 +232,12 @@ def draw_store(seed: int, now: datetime, scale: Scale = "standard") -> Store:
 
 def config(store: Store) -> list[tuple[str, str, str]]:
     """Return the settings: path, label, value."""
-    information = "general/store_information"
+    information = {
+        "name": "Store Name", "phone": "Store Phone Number", "hours": "Store Hours of Operation", "street": "Street Address",
+        "city": "City", "region": "Region/State", "postcode": "ZIP/Postal Code", "country": "Country",
+    }  # fmt: skip
     return [
-        (f"{information}/name", "Store Name", store.name),
-        (f"{information}/phone", "Store Phone Number", store.phone),
-        (f"{information}/hours", "Store Hours of Operation", store.hours),
-        (f"{information}/street", "Street Address", store.street),
-        (f"{information}/city", "City", store.city),
-        (f"{information}/region", "Region/State", store.region),
-        (f"{information}/postcode", "ZIP/Postal Code", store.postcode),
-        (f"{information}/country", "Country", store.country),
+        *((f"general/store_information/{name}", label, getattr(store, name)) for name, label in information.items()),
         ("general/email", "Store Email", store.email),
         ("currency/default", "Default Display Currency", "USD"),
         ("carriers/flatrate/price", "Flat Rate Price per Item", _dollars(store.flat_cents)),
@@ -263,65 +247,40 @@ def config(store: Store) -> list[tuple[str, str, str]]:
     ]
 
 
-def texts(store: Store) -> list[tuple[str, str, str, str]]:
-    """Return the pages of text: title, address, heading, content in paragraphs parted by empty lines."""
-    threshold = _dollars(store.free_threshold_cents).removesuffix(".00")
-    reach = f"Call us at {store.phone} or write to {store.email}."
-    return [
-        (
-            "Home page",
-            "home",
-            f"Welcome to {store.name}",
-            f"Good things for every day. Free shipping for orders from ${threshold}.",
-        ),
-        (
-            "About Us",
-            "about-us",
-            f"About {store.name}",
-            f"{store.name} opened in {store.founded} in {store.city}, {store.region}. We are still a small team and pack every order "
-            f"ourselves.\n\nVisit us at {store.street}, {store.city}, {store.region} {store.postcode}.",
-        ),
-        (
-            "Customer Service",
-            "customer-service",
-            "Customer Service",
-            f"{reach}\n\nOur hours: {store.hours}.\n\nWe answer within one working day.",
-        ),
-        (
-            "Privacy Policy",
-            "privacy-policy-cookie-restriction-mode",
-            "Privacy Policy",
-            "We keep your name, address and orders for as long as the law asks, and sell nothing to anybody.\n\n"
-            f"To have your data deleted, write to {store.email}.",
-        ),
-        (
-            "Shipping and Delivery",
-            "shipping",
-            "Shipping and Delivery",
-            f"Orders leave our store within {store.dispatch_days} working day{'s' if store.dispatch_days > 1 else ''}.\n\n"
-            f"Flat rate: ${_dollars(store.flat_cents)} per item. Table rate: ${_dollars(store.table_cents)} per order. "
-            f"Shipping is free from ${threshold}.",
-        ),
-        (
-            "Returns",
-            "returns",
-            "Returns",
-            f"You may return anything unused within {store.returns_days} days of delivery.\n\n"
-            f"{reach} Refunds are paid within {store.dispatch_days + 4} working days.",
-        ),
-        (
-            "404 Not Found",
-            "no-route",
-            "Whoops, our bad...",
-            "The page you asked for was not found, and we have a fine guess why.",
-        ),
-        (
-            "Enable Cookies",
-            "enable-cookies",
-            "What are Cookies?",
-            "Cookies are short notes that a browser keeps for us. Please allow them.",
-        ),
-    ]
+_PAGES = (
+    ("Home page", "home", "Welcome to {name}", "Good things for every day. Free shipping for orders from ${threshold}."),
+    ("About Us", "about-us", "About {name}",
+     "{name} opened in {founded} in {city}, {region}. We are still a small team and pack every order ourselves.\n\n"
+     "Visit us at {street}, {city}, {region} {postcode}."),
+    ("Customer Service", "customer-service", "Customer Service",
+     "{reach}\n\nOur hours: {hours}.\n\nWe answer within one working day."),
+    ("Privacy Policy", "privacy-policy-cookie-restriction-mode", "Privacy Policy",
+     "We keep your name, address and orders for as long as the law asks, and sell nothing to anybody.\n\n"
+     "To have your data deleted, write to {email}."),
+    ("Shipping and Delivery", "shipping", "Shipping and Delivery",
+     "Orders leave our store within {dispatch_days} working day{s}.\n\n"
+     "Flat rate: ${flat} per item. Table rate: ${table} per order. Shipping is free from ${threshold}."),
+    ("Returns", "returns", "Returns",
+     "You may return anything unused within {returns_days} days of delivery.\n\n"
+     "{reach} Refunds are paid within {refund_days} working days."),
+    ("404 Not Found", "no-route", "Whoops, our bad...", "The page you asked for was not found, and we have a fine guess why."),
+    ("Enable Cookies", "enable-cookies", "What are Cookies?",
+     "Cookies are short notes that a browser keeps for us. Please allow them."),
+)  # fmt: skip
+"""The pages of text: title, address, heading, content in paragraphs parted by empty lines."""
+
+
+def texts(store: Store) -> list[tuple[str, ...]]:
+    """Return the pages of text of a store."""
+    facts = vars(store) | {
+        "threshold": _dollars(store.free_threshold_cents).removesuffix(".00"),
+        "reach": f"Call us at {store.phone} or write to {store.email}.",
+        "flat": _dollars(store.flat_cents),
+        "table": _dollars(store.table_cents),
+        "s": "s" if store.dispatch_days > 1 else "",
+        "refund_days": store.dispatch_days + 4,
+    }
+    return [tuple(text.format(**facts) for text in page) for page in _PAGES]
 
 
 def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[str, int, int, datetime]]:
@@ -350,14 +309,8 @@ def contact_messages(seed: int, now: datetime, customers: list[Customer]) -> lis
     writers, comments = dice.some(customers[1:], 5), dice.some(MESSAGES, 5)
     moments = sorted(now - timedelta(minutes=dice.between(3000, 200000)) for _ in writers)
     return [
-        (
-            f"{writer.firstname} {writer.lastname}",
-            writer.email,
-            writer.home.telephone if dice.chance(60) else "",
-            comment,
-            moment,
-        )
-        for writer, comment, moment in zip(writers, comments, moments, strict=True)
+        (f"{who.firstname} {who.lastname}", who.email, who.home.telephone if dice.chance(60) else "", comment, moment)
+        for who, comment, moment in zip(writers, comments, moments, strict=True)
     ]
 
 
@@ -387,14 +340,5 @@ def _rules(dice: Dice, now: datetime) -> list[Rule]:
                 to_date=None if index == 0 else end,
             )
         )
-    staff = Rule(
-        "Staff discount",
-        "For the yearly staff sale",
-        None,
-        "by_percent",
-        30,
-        False,
-        now - timedelta(days=380),
-        now - timedelta(days=373),
-    )
-    return [*rules, staff]
+    ended = now - timedelta(days=380), now - timedelta(days=373)
+    return [*rules, Rule("Staff discount", "For the yearly staff sale", None, "by_percent", 30, False, *ended)]

@@ -52,13 +52,6 @@ def parse_date(text: str) -> str:
     raise ValueError("please enter a date as MM/DD/YYYY.")
 
 
-def parse_email(text: str) -> str:
-    """Return an e-mail address in lower case. Raises ValueError with a message for people."""
-    if not forms.is_email(text):
-        raise ValueError("please enter an e-mail address such as name@example.com.")
-    return text.lower()
-
-
 def written_cents(cents: int | None) -> str:
     """Return an amount as a field of a form holds it; nothing for None.
 
@@ -103,28 +96,35 @@ class Form:
         return value
 
     def email(self, name: str, label: str) -> str:
-        """Return an e-mail address."""
-        return self._parsed(name, label, parse_email) or ""
+        """Return an e-mail address in lower case."""
+        value = self.text(name, label)
+        if value and not forms.is_email(value):
+            self.errors.append(f"{label}: please enter an e-mail address such as name@example.com.")
+            return ""
+        return value.lower()
 
-    def cents(self, name: str, label: str, *, low: int = 0) -> int:
-        """Return a required amount in cents, not below `low`."""
-        return self._at_least(low, self._parsed(name, label, parse_cents), label) or 0
+    def cents(self, name: str, label: str) -> int:
+        """Return a required amount in cents, 0 or more."""
+        return self.optional_cents(name, label, required=True) or 0
 
-    def optional_cents(self, name: str, label: str) -> int | None:
+    def optional_cents(self, name: str, label: str, *, required: bool = False) -> int | None:
         """Return an amount in cents, 0 or more, or None when the field is empty."""
-        return self._at_least(0, self._parsed(name, label, parse_cents, required=False), label)
+        cents = self._parsed(name, label, parse_cents, required=required)
+        if cents is not None and cents < 0:
+            self.errors.append(f"{label}: please enter an amount of at least 0.00.")
+        return cents
 
     def count(self, name: str, label: str) -> int:
         """Return a required whole number, 0 or more."""
-        return self._parsed(name, label, parse_count) or 0
+        return self._parsed(name, label, parse_count, required=True) or 0
 
     def optional_count(self, name: str, label: str) -> int | None:
         """Return a whole number, or None when the field is empty."""
-        return self._parsed(name, label, parse_count, required=False)
+        return self._parsed(name, label, parse_count)
 
     def optional_date(self, name: str, label: str) -> str | None:
         """Return a date as YYYY-MM-DD, or None when the field is empty."""
-        return self._parsed(name, label, parse_date, required=False)
+        return self._parsed(name, label, parse_date)
 
     def choice(self, name: str, label: str, options: Collection[str]) -> str:
         """Return one of the options."""
@@ -137,7 +137,7 @@ class Form:
         """Return whether a checkbox is ticked."""
         return name in self.data
 
-    def _parsed(self, name: str, label: str, parse: Callable[[str], _Value], *, required: bool = True) -> _Value | None:
+    def _parsed(self, name: str, label: str, parse: Callable[[str], _Value], *, required: bool = False) -> _Value | None:
         """The parsed value, or None when the field is empty or wrong."""
         value = self.text(name, label, required=required)
         if not value:
@@ -147,11 +147,6 @@ class Form:
         except ValueError as error:
             self.errors.append(f"{label}: {error}")
             return None
-
-    def _at_least(self, low: int, cents: int | None, label: str) -> int | None:
-        if cents is not None and cents < low:
-            self.errors.append(f"{label}: please enter an amount of at least {written_cents(low)}.")
-        return cents
 
 
 Kind = Literal["text", "id", "number", "money", "date", "choice"]
@@ -215,13 +210,6 @@ class Column:
         return typed if self.kind == "choice" else folded(typed)
 
 
-class Row(NamedTuple):
-    """One line of a list: its key, for links and checkboxes, and its cells' texts."""
-
-    key: Any
-    cells: list[str]
-
-
 class Link(NamedTuple):
     """A label and where it leads."""
 
@@ -234,7 +222,7 @@ class Listing:
     """One page of a grid, as the query string asked for it. `typed` holds the filter fields that are filled in."""
 
     grid: "Grid"
-    rows: list[Row]
+    rows: list[tuple[Any, list[str]]]  # the key of each, for links and checkboxes, and its cells' texts
     total: int
     page: int
     pages: int
@@ -349,7 +337,7 @@ class Grid:
         return Listing(
             grid=self,
             rows=[
-                Row(row[0], [column.written(value) for column, value in zip(self.shown, row[1:], strict=True)]) for row in rows
+                (key, [column.written(value) for column, value in zip(self.shown, cells, strict=True)]) for key, *cells in rows
             ],
             total=total,
             page=page,

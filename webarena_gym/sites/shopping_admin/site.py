@@ -31,3 +31,11 @@ def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None,
     """Return whether another row of a table has the value that must be unique."""
     row = db.execute(f"SELECT rowid FROM {table} WHERE {column} = ? AND rowid IS NOT ?", (value, own_id)).fetchone()
     return row is not None
+
+
+def store(db: sqlite3.Connection, table: str, key: str, row_id: int | None, **values: Any) -> int:
+    """Insert a row, or change the one whose `key` is `row_id` if given, and return its id."""
+    if row_id is None:
+        return database.insert(db, table, **values)
+    database.update(db, table, key, row_id, **values)
+    return row_id

@@ -4,7 +4,7 @@ from calendar import monthrange
 from datetime import date
 from typing import Any, NamedTuple
 
-from webarena_gym.sites.shopping_admin.fulfilment import STATUSES as STATUSES
+from webarena_gym.sites.shopping_admin.views.orders import STATUSES as STATUSES
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts

@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 from werkzeug.exceptions import Conflict, Forbidden, NotFound
 
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.git import contents
 from webarena_gym.sites.gitlab.planning import (
     ISSUE,
     MERGE_REQUEST,
@@ -33,7 +32,7 @@ from webarena_gym.sites.gitlab.planning import (
     plan_of,
     require_edit,
 )
-from webarena_gym.sites.gitlab.queries import VISIBLE
+from webarena_gym.sites.gitlab.queries import VISIBLE, contents
 from webarena_gym.sites.gitlab.site import Field, can, in_project, members_only, my_id, site
 from webarena_gym.sites.kit.forms import Pager, checked, complaints, day, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect

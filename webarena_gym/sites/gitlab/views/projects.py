@@ -10,9 +10,8 @@ from typing import Any
 from werkzeug.exceptions import Forbidden
 
 from webarena_gym.sites.country.texts import folded
-from webarena_gym.sites.gitlab import git, queries
-from webarena_gym.sites.gitlab.git import delete_project
-from webarena_gym.sites.gitlab.queries import VISIBILITIES, is_slug, slug
+from webarena_gym.sites.gitlab import queries
+from webarena_gym.sites.gitlab.queries import VISIBILITIES, delete_project, is_slug, slug
 from webarena_gym.sites.gitlab.site import Field, in_project, members_only, my_id, role_in, site
 from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit.accounts import return_url
@@ -142,16 +141,16 @@ def _create(request: Request, user: sqlite3.Row, values: Mapping[str, str], *, r
     elif readme:
         files = {"README.md": f"# {values['name']}\n" + (f"\n{values['description']}\n" if values["description"] else "")}
     if files:
-        branch = git.create_branch(request.db, project_id, "main", None)
+        branch = queries.create_branch(request.db, project_id, "main", None)
         update(request.db, "branch", "branch_id", branch["branch_id"], is_protected=1)
-        git.commit(request.db, branch, user, "Initial commit", files, request.stamp)
+        queries.commit(request.db, branch, user, "Initial commit", files, request.stamp)
 
 
 @site.get("/<namespace>/<path>", in_project())
 def overview(request: Request, project: sqlite3.Row) -> str:
     """Show a project: what it is, what of that may be seen it was forked from, its files and its README."""
     db, project_id, me = request.db, project["project_id"], my_id(request)
-    branch = git.find_branch(db, project_id, project["default_branch"])
+    branch = queries.find_branch(db, project_id, project["default_branch"])
     sources = queries.find_projects(db, me, where="p.project_id = :source", source=project["forked_from_id"])
     host = request.host.partition(":")[0]
     commits = "SELECT count(*) FROM commit_branch WHERE branch_id = ?"
@@ -173,7 +172,7 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
     """Return what a page needs to show a folder: its entries, the last commit, its README."""
     if branch is None:
         return {"entries": [], "last": None, "readme": None, "branches": []}
-    entries = git.entries(db, branch["branch_id"], folder)
+    entries = queries.entries(db, branch["branch_id"], folder)
     readme = next((entry for entry in entries if not entry["is_folder"] and entry["name"].lower() == "readme.md"), None)
     last = db.execute(
         """
@@ -185,7 +184,7 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
     return {
         "entries": entries,
         "last": last,
-        "readme": git.find_file(db, branch["branch_id"], readme["path"]) if readme else None,
+        "readme": queries.find_file(db, branch["branch_id"], readme["path"]) if readme else None,
         "branches": queries.branches(db, project["project_id"]),
     }
 
@@ -241,7 +240,7 @@ def fork(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Res
         if not errors:
             shared = {key: project[key] for key in ("path", "name", "description", "topics", "default_branch", "license")}
             project_id = add_project(request, user, values | shared | {"forked_from_id": project["project_id"]})
-            git.copy_repository(request.db, project, project_id)
+            queries.copy_repository(request.db, project, project_id)
             return request.redirect(f"/{values['namespace']}/{project['path']}", "The project was forked.")
     return request.render("fork.html", project=project, namespaces=spaces, values=values, errors=errors)
 
@@ -291,11 +290,11 @@ def settings(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str | Re
 def set_default_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
     """Make another branch the default one, which is protected, and whose license the project has."""
     db, project_id = request.db, project["project_id"]
-    branch = git.find_branch(db, project_id, request.form.get("branch", ""))
+    branch = queries.find_branch(db, project_id, request.form.get("branch", ""))
     if branch is None:
         return request.redirect(f"/{project['full_path']}/-/edit", "There is no such branch.", "error")
     text = first(db, "SELECT content FROM file WHERE branch_id = ? AND path = 'LICENSE'", (branch["branch_id"],))
-    named = git.license_of(text["content"] if text else None)
+    named = queries.license_of(text["content"] if text else None)
     update(db, "project", "project_id", project_id, default_branch=branch["name"], license=named)
     db.execute("UPDATE branch SET is_protected = branch_id = ? WHERE project_id = ?", (branch["branch_id"], project_id))
     return request.redirect(f"/{project['full_path']}/-/edit", f"The default branch is now {branch['name']}.")

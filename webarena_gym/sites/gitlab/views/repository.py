@@ -8,9 +8,9 @@ from urllib.parse import quote
 from werkzeug.exceptions import Conflict, Forbidden, NotFound
 
 from webarena_gym.sites.country.texts import folded
-from webarena_gym.sites.gitlab import git, queries
-from webarena_gym.sites.gitlab.git import Change, commits_between, contents, diff_lines
+from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, Kind, Ledger, Plan, address, merge_obstacle
+from webarena_gym.sites.gitlab.queries import Change, commits_between, contents, diff_lines
 from webarena_gym.sites.gitlab.site import in_project, members_only, site
 from webarena_gym.sites.gitlab.views.items import Choices, of_item, read_plan, show_form
 from webarena_gym.sites.gitlab.views.projects import folder_view
@@ -29,7 +29,7 @@ def branches(request: Request, project: sqlite3.Row) -> str:
     rows = [row for row in queries.branches(request.db, project["project_id"]) if search.lower() in row["name"].lower()]
     rows.sort(key=lambda row: (row["name"] != project["default_branch"], row["name"]))
     pager = Pager.of(request, len(rows), 20, "page")
-    trunk = git.find_branch(request.db, project["project_id"], project["default_branch"])
+    trunk = queries.find_branch(request.db, project["project_id"], project["default_branch"])
     shown = [(row, _only_in(request.db, row, trunk), _only_in(request.db, trunk, row)) for row in pager.cut(rows)]
     return request.render("branches.html", project=project, shown=shown, pager=pager, search=search)
 
@@ -49,11 +49,11 @@ def make_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str |
     values, errors = {"name": "", "source": project["default_branch"]}, []
     if request.method == "POST":
         values = {name: clean(request.form.get(name, "")) for name in values}
-        source = git.find_branch(request.db, project["project_id"], values["source"])
-        complaint = git.branch_complaint(request.db, project["project_id"], values["name"])
+        source = queries.find_branch(request.db, project["project_id"], values["source"])
+        complaint = queries.branch_complaint(request.db, project["project_id"], values["name"])
         errors = ([complaint] if complaint else []) + ([] if source else ["Select the branch to create from."])
         if not errors:
-            git.create_branch(request.db, project["project_id"], values["name"], source)
+            queries.create_branch(request.db, project["project_id"], values["name"], source)
             return request.redirect(f"/{project['full_path']}/-/branches", f"The branch {values['name']} was created.")
     names = [row["name"] for row in queries.branches(request.db, project["project_id"])]
     return request.render("new_branch.html", project=project, values=values, names=names, errors=errors)
@@ -62,12 +62,12 @@ def make_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str |
 @site.post("/<namespace>/<path>/-/branches/delete", members_only, in_project("Developer"))
 def remove_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Response:
     """Remove a branch that is not the default one. Raises NotFound, Forbidden."""
-    branch = git.find_branch(request.db, project["project_id"], request.form.get("name", ""))
+    branch = queries.find_branch(request.db, project["project_id"], request.form.get("name", ""))
     if branch is None:
         raise NotFound
     if branch["is_protected"] or branch["name"] == project["default_branch"]:
         raise Forbidden("The default branch and protected branches cannot be deleted.")
-    git.delete_branch(request.db, branch["branch_id"])
+    queries.delete_branch(request.db, branch["branch_id"])
     return request.redirect(f"/{project['full_path']}/-/branches", f"The branch {branch['name']} was deleted.")
 
 
@@ -78,7 +78,7 @@ def on_branch(view: View) -> View:
     def guarded(request: Request, project: sqlite3.Row, address: str) -> str | Response:
         if not queries.branches(request.db, project["project_id"]):
             return redirect(f"/{project['full_path']}")
-        return view(request, project, *git.branch_and_path(request.db, project, address))
+        return view(request, project, *queries.branch_and_path(request.db, project, address))
 
     return guarded
 
@@ -202,11 +202,11 @@ SHOWN = 40_000  # characters of a file that its page shows
 @site.get("/<namespace>/<path>/-/refs/switch", in_project())
 def switch(request: Request, project: sqlite3.Row) -> Response:
     """Lead to the same kind of page on another branch."""
-    branch = git.find_branch(request.db, project["project_id"], request.args.get("branch", ""))
+    branch = queries.find_branch(request.db, project["project_id"], request.args.get("branch", ""))
     kind, wanted = request.args.get("kind", ""), clean(request.args.get("path", ""))
     if branch is None or kind not in ("tree", "blob", "commits", "graphs"):
         raise NotFound
-    names = [row["path"] for row in git.files(request.db, branch["branch_id"])]
+    names = [row["path"] for row in queries.files(request.db, branch["branch_id"])]
     is_there = any(name == wanted or name.startswith(f"{wanted}/") for name in names)
     if kind == "blob" and wanted not in names:
         kind = "tree"
@@ -226,8 +226,8 @@ def folder(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: s
 @site.get("/<namespace>/<path>/-/blob/<path:address>", in_project())
 def file(request: Request, project: sqlite3.Row, address: str) -> str:
     """Show a file of a branch."""
-    branch, place = git.branch_and_path(request.db, project, address)
-    row = git.find_file(request.db, branch["branch_id"], place)
+    branch, place = queries.branch_and_path(request.db, project, address)
+    row = queries.find_file(request.db, branch["branch_id"], place)
     author = queries.user(request.db, row["author_id"]) if row["author_id"] else None
     return request.render(
         "blob.html",
@@ -243,8 +243,8 @@ def file(request: Request, project: sqlite3.Row, address: str) -> str:
 @site.get("/<namespace>/<path>/-/raw/<path:address>", in_project())
 def raw(request: Request, project: sqlite3.Row, address: str) -> Response:
     """Return a file as it is."""
-    branch, place = git.branch_and_path(request.db, project, address)
-    content = git.find_file(request.db, branch["branch_id"], place)["content"]
+    branch, place = queries.branch_and_path(request.db, project, address)
+    content = queries.find_file(request.db, branch["branch_id"], place)["content"]
     return Response(content, content_type="text/plain; charset=utf-8")
 
 
@@ -254,11 +254,11 @@ def write_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, mode: 
     db, project_id, is_new = request.db, project["project_id"], mode == "new"
     branch, place, before, errors = None, "", "", []
     if not is_new or queries.branches(db, project_id):
-        branch, place = git.branch_and_path(db, project, address)
+        branch, place = queries.branch_and_path(db, project, address)
     elif address.strip("/") != project["default_branch"]:
         raise NotFound
     if branch and not is_new:
-        before = git.find_file(db, branch["branch_id"], place)["content"]
+        before = queries.find_file(db, branch["branch_id"], place)["content"]
     source = branch["name"] if branch else project["default_branch"]
     if request.method != "POST":
         text = licenses().get(request.args.get("license", ""), "")
@@ -270,18 +270,18 @@ def write_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, mode: 
         values = {name: clean(request.form.get(name, "")) for name in ("message", "branch", "file_name")}
         values["content"] = tidy(request.form.get("content", ""))
         name, full = values["branch"] or source, place
-        target = git.find_branch(db, project_id, name)
-        errors = _complaints(values) + ([] if target else [git.branch_complaint(db, project_id, name)])
+        target = queries.find_branch(db, project_id, name)
+        errors = _complaints(values) + ([] if target else [queries.branch_complaint(db, project_id, name)])
         if is_new:
             full = f"{place}/{values['file_name']}" if place and values["file_name"] else values["file_name"]
             base = target or branch
-            errors.append(git.path_complaint(db, base["branch_id"] if base else None, full))
+            errors.append(queries.path_complaint(db, base["branch_id"] if base else None, full))
         elif not any(errors) and before == values["content"]:
             errors = ["There is nothing to commit: the text has not changed."]
         errors = [*filter(None, errors)]
         if not errors:
-            target = target or git.create_branch(db, project_id, name, branch)
-            git.commit(db, target, user, values["message"], {full: values["content"]}, request.stamp)
+            target = target or queries.create_branch(db, project_id, name, branch)
+            queries.commit(db, target, user, values["message"], {full: values["content"]}, request.stamp)
             done = "Your changes have been successfully committed."
             return request.redirect(f"/{project['full_path']}/-/blob/{quote(name)}/{quote(full)}", done)
     page = {"branch": source, "path": place, "values": values, "errors": errors, "is_new": is_new, "licenses": list(licenses())}
@@ -293,18 +293,18 @@ def _complaints(values: dict[str, str]) -> list[str]:
     errors = [] if values["message"] else ["Commit message can't be blank."]
     if len(values["message"]) > 2000:
         errors.append("Commit message is too long: 2000 characters at most.")
-    if len(values["content"]) > git.LONGEST_FILE:
-        errors.append(f"The file is too long: {git.LONGEST_FILE:,} characters at most.")
+    if len(values["content"]) > queries.LONGEST_FILE:
+        errors.append(f"The file is too long: {queries.LONGEST_FILE:,} characters at most.")
     return errors
 
 
 @site.post("/<namespace>/<path>/-/delete/<path:address>", members_only, in_project("Developer"))
 def delete_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, address: str) -> Response:
     """Delete a file by a commit."""
-    branch, place = git.branch_and_path(request.db, project, address)
-    git.find_file(request.db, branch["branch_id"], place)
+    branch, place = queries.branch_and_path(request.db, project, address)
+    queries.find_file(request.db, branch["branch_id"], place)
     message = clean(request.form.get("message", ""))[:2000] or f"Delete {place.rpartition('/')[2]}"
-    git.commit(request.db, branch, user, message, {place: None}, request.stamp)
+    queries.commit(request.db, branch, user, message, {place: None}, request.stamp)
     return request.redirect(
         f"/{project['full_path']}/-/tree/{quote(branch['name'])}", "The file has been successfully deleted."
     )
@@ -328,7 +328,7 @@ def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind,
     obstacle = merge_obstacle(request, project, item, changes)
     if obstacle:
         raise Conflict(obstacle)
-    git.merge(request.db, item, user, request.stamp)
+    queries.merge(request.db, item, user, request.stamp)
     Ledger(request.db, user, request.now).move(kind, item, "merged")
     return request.redirect(address(kind, project, item["iid"]), "The changes were merged.")
 

@@ -1,11 +1,11 @@
-"""Accounts: signing in and out, the dashboard, the customer's own data, address book and newsletter."""
+"""Accounts with their data, address book, newsletter and orders, the orders of guests, and the shop's own texts."""
 
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
 from webarena_gym.sites.kit.accounts import guests_only, return_url
-from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import (
     EMAIL,
     PASSWORD,
@@ -15,10 +15,8 @@ from webarena_gym.sites.kit.forms import (
     Pager,
     checked,
     clean,
-    complaints,
     is_email,
     password_complaints,
-    read,
     whole_number,
 )
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -30,21 +28,14 @@ from webarena_gym.sites.shopping.site import ID, current_customer, members_only,
 def is_subscribed(db: sqlite3.Connection, email: str) -> bool:
     """Tell whether the newsletter goes to that address."""
     query = "SELECT 1 FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE AND status = 'Subscribed'"
-    return db.execute(query, (email,)).fetchone() is not None
+    return first(db, query, (email,)) is not None
 
 
 def subscribe(request: Request, email: str, customer_id: int | None) -> None:
     """Send the newsletter to that address from now on."""
     request.db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
-    request.db.execute(
-        "INSERT INTO newsletter_subscriber (email, customer_id, status, created_at) VALUES (?, ?, 'Subscribed', ?)",
-        (email, customer_id, request.stamp),
-    )
-
-
-def unsubscribe(db: sqlite3.Connection, email: str) -> None:
-    """Send it no more; the address is remembered as unsubscribed."""
-    db.execute("UPDATE newsletter_subscriber SET status = 'Unsubscribed' WHERE email = ? COLLATE NOCASE", (email,))
+    row = {"email": email, "customer_id": customer_id, "status": "Subscribed", "created_at": request.stamp}
+    insert(request.db, "newsletter_subscriber", **row)
 
 
 @site.post("/newsletter/subscriber/new/")
@@ -65,15 +56,17 @@ def new_subscriber(request: Request) -> Response:
 
 @site.form("/newsletter/manage/", members_only)
 def manage(request: Request, customer: sqlite3.Row) -> str | Response:
-    """Subscribe or unsubscribe the customer."""
+    """Subscribe or unsubscribe the customer, whose address is remembered as unsubscribed."""
+    email, present = customer["email"], is_subscribed(request.db, customer["email"])
     if request.method != "POST":
-        return request.render("newsletter.html", is_subscribed=is_subscribed(request.db, customer["email"]))
-    wanted, present = request.form.get("is_subscribed") == "1", is_subscribed(request.db, customer["email"])
+        return request.render("newsletter.html", is_subscribed=present)
+    wanted = request.form.get("is_subscribed") == "1"
     if wanted and not present:
-        subscribe(request, customer["email"], customer["customer_id"])
+        subscribe(request, email, customer["customer_id"])
         request.flash("We have saved your subscription.")
     elif present and not wanted:
-        unsubscribe(request.db, customer["email"])
+        query = "UPDATE newsletter_subscriber SET status = 'Unsubscribed' WHERE email = ? COLLATE NOCASE"
+        request.db.execute(query, (email,))
         request.flash("We have removed your newsletter subscription.")
     return redirect("/customer/account/")
 
@@ -96,9 +89,8 @@ site.get("/customer/account/login/")(guests_only(LOGIN.show, current_customer, "
 def login(request: Request) -> str | Response:
     """Sign a customer in, and lead to the page that was asked for."""
     values, errors = LOGIN.read(request)
-    customer = request.db.execute(
-        "SELECT * FROM customer WHERE email = ? COLLATE NOCASE AND password = ?", (values["email"], values["password"])
-    ).fetchone()
+    query = "SELECT * FROM customer WHERE email = :email COLLATE NOCASE AND password = :password"
+    customer = first(request.db, query, values)
     if customer is None:
         return LOGIN.show(request, values, errors or ["The email or the password is not correct. Please try again."])
     return _welcome(request, customer["customer_id"])
@@ -122,79 +114,66 @@ def logout(request: Request) -> Response:
 @site.form("/customer/account/create/")
 def create(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
-    if request.method != "POST":
-        return request.render("create_account.html", values=dict.fromkeys(NAMES, ""), errors=[])
-    fields = NAMES | NEW_PASSWORD
-    values, errors = checked(request, fields)
-    errors = errors or password_complaints(values)
-    if not errors and _is_taken(request.db, values["email"], None):
-        errors = ["There is already an account with this email address."]
-    if errors:
-        return request.render("create_account.html", values=values, errors=errors)
-    customer_id = request.db.execute(
-        "INSERT INTO customer (email, firstname, lastname, password, created_at) VALUES (?, ?, ?, ?, ?)",
-        (values["email"], values["firstname"], values["lastname"], values["password"], request.stamp),
-    ).lastrowid
-    assert customer_id is not None
-    if request.form.get("is_subscribed") == "1":
-        subscribe(request, values["email"], customer_id)
-    request.flash(f"Thank you for registering with {queries.config(request.db, 'general/store_information/name', 'our shop')}.")
-    return _welcome(request, customer_id)
+    values, errors = dict.fromkeys(NAMES, ""), list[str]()
+    if request.method == "POST":
+        values, errors = checked(request, NAMES | NEW_PASSWORD)
+        errors = errors or password_complaints(values)
+        if not errors and _is_taken(request.db, values["email"], None):
+            errors = ["There is already an account with this email address."]
+        if not errors:
+            row = {name: values[name] for name in (*NAMES, "password")}
+            customer_id = insert(request.db, "customer", created_at=request.stamp, **row)
+            if request.form.get("is_subscribed") == "1":
+                subscribe(request, values["email"], customer_id)
+            name = queries.config(request.db, "general/store_information/name", "our shop")
+            request.flash(f"Thank you for registering with {name}.")
+            return _welcome(request, customer_id)
+    return request.render("create_account.html", values=values, errors=errors)
 
 
 def _is_taken(db: sqlite3.Connection, email: str, customer_id: int | None) -> bool:
     query = "SELECT 1 FROM customer WHERE email = ? COLLATE NOCASE AND customer_id IS NOT ?"
-    return db.execute(query, (email, customer_id)).fetchone() is not None
+    return first(db, query, (email, customer_id)) is not None
+
+
+_ORDERS = """SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to
+    FROM sales_order o LEFT JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping' WHERE o.customer_id = ?"""
 
 
 @site.get("/customer/account/", members_only)
 def dashboard(request: Request, customer: sqlite3.Row) -> str:
     """Show the account at a glance."""
-    orders = request.db.execute(
-        """
-        SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to
-        FROM sales_order o LEFT JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping'
-        WHERE o.customer_id = ? ORDER BY o.order_id DESC LIMIT 5
-        """,
-        (customer["customer_id"],),
-    ).fetchall()
+    orders = request.db.execute(f"{_ORDERS} ORDER BY o.order_id DESC LIMIT 5", (customer["customer_id"],)).fetchall()
     book = queries.addresses(request.db, customer["customer_id"])
-    return request.render(
-        "account.html",
-        customer=customer,
-        orders=orders,
-        is_subscribed=is_subscribed(request.db, customer["email"]),
-        billing=next((address for address in book if address["is_default_billing"]), None),
-        shipping=next((address for address in book if address["is_default_shipping"]), None),
-    )
+    defaults = {
+        kind: next((address for address in book if address[f"is_default_{kind}"]), None) for kind in ("billing", "shipping")
+    }
+    present = is_subscribed(request.db, customer["email"])
+    return request.render("account.html", customer=customer, orders=orders, is_subscribed=present, **defaults)
 
 
 @site.form("/customer/account/edit/", members_only)
 def edit(request: Request, customer: sqlite3.Row) -> str | Response:
     """Change name, email or password; the latter two need the current password."""
-    if request.method != "POST":
-        return request.render("account_edit.html", values=customer, errors=[])
-    optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
-    fields = NAMES | optional | {"current_password": Field("Current Password", required=False)}
-    values, errors = checked(request, fields)
-    is_new_password = bool(values["password"] or values["password_confirmation"])
-    if is_new_password:
-        errors += password_complaints(values)
-    if (is_new_password or values["email"] != customer["email"]) and values["current_password"] != customer["password"]:
-        errors.append("The current password is not correct. It is needed to change the email or the password.")
-    if not errors and _is_taken(request.db, values["email"], customer["customer_id"]):
-        errors = ["There is already an account with this email address."]
-    if errors:
-        return request.render("account_edit.html", values=values, errors=errors)
-    password = values["password"] if is_new_password else customer["password"]
-    request.db.execute(
-        "UPDATE customer SET firstname = ?, lastname = ?, email = ?, password = ? WHERE customer_id = ?",
-        (values["firstname"], values["lastname"], values["email"], password, customer["customer_id"]),
-    )
-    request.db.execute(
-        "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE email = ?", (values["email"], customer["email"])
-    )
-    return request.redirect("/customer/account/", "You saved the account information.")
+    values, errors = dict(customer), list[str]()
+    if request.method == "POST":
+        optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
+        values, errors = checked(request, NAMES | optional | {"current_password": Field("Current Password", required=False)})
+        is_new_password = bool(values["password"] or values["password_confirmation"])
+        if is_new_password:
+            errors += password_complaints(values)
+        is_guarded = is_new_password or values["email"] != customer["email"]
+        if is_guarded and values["current_password"] != customer["password"]:
+            errors.append("The current password is not correct. It is needed to change the email or the password.")
+        if not errors and _is_taken(request.db, values["email"], customer["customer_id"]):
+            errors = ["There is already an account with this email address."]
+        if not errors:
+            row = {name: values[name] for name in (*NAMES, *(["password"] if is_new_password else []))}
+            update(request.db, "customer", "customer_id", customer["customer_id"], **row)
+            query = "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE email = ?"
+            request.db.execute(query, (values["email"], customer["email"]))
+            return request.redirect("/customer/account/", "You saved the account information.")
+    return request.render("account_edit.html", values=values, errors=errors)
 
 
 DEFAULTS = ("is_default_billing", "is_default_shipping")
@@ -207,29 +186,26 @@ def book(request: Request, customer: sqlite3.Row) -> str:
 
 
 @site.form("/customer/address/new/", members_only)
-def new(request: Request, customer: sqlite3.Row) -> str | Response:
-    """Add an address to the book."""
-    if request.method != "POST":
-        values = dict.fromkeys(ADDRESS, "") | {"firstname": customer["firstname"], "lastname": customer["lastname"]}
-        return _form(request, values | {"country": queries.country(request.db)}, dict.fromkeys(DEFAULTS, False), [])
-    return _save(request, customer["customer_id"], None)
-
-
 @site.form(f"/customer/address/edit/id/<{ID}:address_id>/", members_only)
-def edit_address(request: Request, customer: sqlite3.Row, address_id: int) -> str | Response:
-    """Change an address of the book."""
-    if request.method != "POST":
-        address = _own(request, customer["customer_id"], address_id)
-        return _form(request, dict(address), {name: bool(address[name]) for name in DEFAULTS}, [])
-    _own(request, customer["customer_id"], address_id)
-    return _save(request, customer["customer_id"], address_id)
+def save_own_address(request: Request, customer: sqlite3.Row, address_id: int = 0) -> str | Response:
+    """Add an address to the book, or change one."""
+    names = {"firstname": customer["firstname"], "lastname": customer["lastname"], "country": queries.country(request.db)}
+    values: Mapping[str, str] = dict(_own(request, customer, address_id)) if address_id else dict.fromkeys(ADDRESS, "") | names
+    defaults, errors = {name: bool(values.get(name)) for name in DEFAULTS}, list[str]()
+    if request.method == "POST":
+        values, errors = checked(request, ADDRESS)
+        defaults = {name: request.form.get(name) == "1" for name in DEFAULTS}
+        if not errors:
+            save_address(request.db, customer["customer_id"], values, defaults, address_id)
+            return request.redirect("/customer/address/", "You saved the address.")
+    return request.render("address_form.html", fields=ADDRESS, values=values, defaults=defaults, errors=errors)
 
 
 @site.post("/customer/address/delete/", members_only)
 def delete(request: Request, customer: sqlite3.Row) -> Response:
     """Take an address out of the book; a default one stays."""
     address_id = whole_number(request.form.get("id"), 1, 10**9 - 1) or 0
-    address = _own(request, customer["customer_id"], address_id)
+    address = _own(request, customer, address_id)
     if any(address[name] for name in DEFAULTS):
         request.flash("A default address cannot be deleted.", "error")
     else:
@@ -238,22 +214,9 @@ def delete(request: Request, customer: sqlite3.Row) -> Response:
     return redirect("/customer/address/")
 
 
-def _own(request: Request, customer_id: int, address_id: int) -> sqlite3.Row:
-    return one(request.db, "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?", (address_id, customer_id))
-
-
-def _save(request: Request, customer_id: int, address_id: int | None) -> str | Response:
-    values = read(request, ADDRESS)
-    defaults = {name: request.form.get(name) == "1" for name in DEFAULTS}
-    errors = complaints(values, ADDRESS)
-    if errors:
-        return _form(request, values, defaults, errors)
-    save_address(request.db, customer_id, values, defaults, address_id)
-    return request.redirect("/customer/address/", "You saved the address.")
-
-
-def _form(request: Request, values: Mapping[str, str], defaults: Mapping[str, bool], errors: list[str]) -> str:
-    return request.render("address_form.html", fields=ADDRESS, values=values, defaults=defaults, errors=errors)
+def _own(request: Request, customer: sqlite3.Row, address_id: int) -> sqlite3.Row:
+    query = "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?"
+    return one(request.db, query, (address_id, customer["customer_id"]))
 
 
 PER_PAGE = 10
@@ -268,18 +231,10 @@ LOOKUP = FormPage(
 @site.get("/sales/order/history/", members_only)
 def history(request: Request, customer: sqlite3.Row) -> str:
     """Show the customer's orders, the newest first."""
-    (total,) = request.db.execute(
-        "SELECT count(*) FROM sales_order WHERE customer_id = ?", (customer["customer_id"],)
-    ).fetchone()
+    (total,) = one(request.db, "SELECT count(*) FROM sales_order WHERE customer_id = ?", (customer["customer_id"],))
     pager = Pager.of(request, total, PER_PAGE)
-    orders = request.db.execute(
-        """
-        SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to
-        FROM sales_order o LEFT JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping'
-        WHERE o.customer_id = ? ORDER BY o.created_at DESC, o.order_id DESC LIMIT ? OFFSET ?
-        """,
-        (customer["customer_id"], pager.limit, pager.first),
-    ).fetchall()
+    query = f"{_ORDERS} ORDER BY o.created_at DESC, o.order_id DESC LIMIT ? OFFSET ?"
+    orders = request.db.execute(query, (customer["customer_id"], pager.limit, pager.first)).fetchall()
     return request.render("orders.html", orders=orders, pager=pager)
 
 
@@ -290,40 +245,28 @@ def order(request: Request, customer: sqlite3.Row, tab: str, order_id: int) -> s
 
 
 def _own_order(request: Request, customer: sqlite3.Row, order_id: int | None) -> sqlite3.Row:
-    return one(
-        request.db, "SELECT * FROM sales_order WHERE order_id = ? AND customer_id = ?", (order_id, customer["customer_id"])
-    )
+    query = "SELECT * FROM sales_order WHERE order_id = ? AND customer_id = ?"
+    return one(request.db, query, (order_id, customer["customer_id"]))
 
 
 def _page(request: Request, found: sqlite3.Row, tab: str, address: str) -> str:
     """Render one tab of an order; `address` is the pattern of the tabs' URLs."""
-    order_id = found["order_id"]
-    tabs: dict[str, tuple[str, list[dict[str, Any]]]] = {
-        "invoice": ("Invoices", _documents(request.db, "invoice", order_id)),
-        "shipment": ("Order Shipments", _documents(request.db, "shipment", order_id)),
-        "creditmemo": ("Refunds", _documents(request.db, "creditmemo", order_id)),
-    }
-    tracks = request.db.execute(
-        "SELECT t.* FROM shipment_track t JOIN shipment USING (shipment_id) WHERE order_id = ? ORDER BY track_id", (order_id,)
-    ).fetchall()
-    comments = request.db.execute(
-        "SELECT * FROM order_comment WHERE order_id = ? AND is_visible_on_front ORDER BY comment_id", (order_id,)
-    ).fetchall()
+    db, order_id = request.db, found["order_id"]
+    labels = {"invoice": "Invoices", "shipment": "Order Shipments", "creditmemo": "Refunds"}
+    documents = "SELECT * FROM {} WHERE order_id = ? ORDER BY increment_id"
+    tracks = "SELECT t.* FROM shipment_track t JOIN shipment USING (shipment_id) WHERE order_id = ? ORDER BY track_id"
+    comments = "SELECT * FROM order_comment WHERE order_id = ? AND is_visible_on_front ORDER BY comment_id"
     return request.render(
         "order.html",
         order=found,
         tab=tab,
         address=address,
-        tabs=tabs,
-        tracks=tracks,
-        comments=comments,
-        items=queries.order_items(request.db, order_id),
-        addresses=queries.order_addresses(request.db, order_id),
+        tabs={name: (label, db.execute(documents.format(name), (order_id,)).fetchall()) for name, label in labels.items()},
+        tracks=db.execute(tracks, (order_id,)).fetchall(),
+        comments=db.execute(comments, (order_id,)).fetchall(),
+        items=queries.order_items(db, order_id),
+        addresses=queries.order_addresses(db, order_id),
     )
-
-
-def _documents(db: sqlite3.Connection, table: str, order_id: int) -> list[dict[str, Any]]:
-    return [dict(row) for row in db.execute(f"SELECT * FROM {table} WHERE order_id = ? ORDER BY increment_id", (order_id,))]
 
 
 @site.post("/sales/order/reorder/", members_only)
@@ -358,13 +301,10 @@ site.get("/sales/guest/form/")(LOOKUP.show)
 def lookup(request: Request) -> str | Response:
     """Find an order by number, name and email, and show it from now on in this session."""
     values, errors = LOOKUP.read(request)
-    row = request.db.execute(
-        """
-        SELECT o.order_id FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'
-        WHERE o.increment_id = ? AND a.lastname = ? COLLATE NOCASE AND o.customer_email = ? COLLATE NOCASE
-        """,
-        (values["order_number"].lstrip("#").strip().zfill(9), values["lastname"], values["email"]),
-    ).fetchone()
+    query = """SELECT o.order_id FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'
+        WHERE o.increment_id = ? AND a.lastname = ? COLLATE NOCASE AND o.customer_email = ? COLLATE NOCASE"""
+    number = values["order_number"].lstrip("#").strip().zfill(9)
+    row = first(request.db, query, (number, values["lastname"], values["email"]))
     if row is None:
         return LOOKUP.show(request, values, errors or ["You entered incorrect data. Please try again."])
     request.session["guest_order"] = row["order_id"]
@@ -374,7 +314,7 @@ def lookup(request: Request) -> str | Response:
 @site.get("/sales/guest/<any(view, invoice, shipment, creditmemo):tab>/")
 def guest_order(request: Request, tab: str) -> str | Response:
     """Show the order that was found by `lookup`."""
-    row = request.db.execute("SELECT * FROM sales_order WHERE order_id = ?", (request.session.get("guest_order"),)).fetchone()
+    row = first(request.db, "SELECT * FROM sales_order WHERE order_id = ?", (request.session.get("guest_order"),))
     return redirect("/sales/guest/form/") if row is None else _page(request, row, tab, "/sales/guest/{}/")
 
 
@@ -396,16 +336,12 @@ def contact(request: Request) -> str | Response:
     """Keep the message for the shop's people."""
     if request.method != "POST":
         customer = current_customer(request)
-        if customer is None:
-            return CONTACT.show(request)
-        return CONTACT.show(request, {"name": f"{customer['firstname']} {customer['lastname']}", "email": customer["email"]})
+        known = {"name": f"{customer['firstname']} {customer['lastname']}", "email": customer["email"]} if customer else {}
+        return CONTACT.show(request, known)
     values, errors = CONTACT.read(request)
     if errors:
         return CONTACT.show(request, values, errors)
-    request.db.execute(
-        "INSERT INTO contact_message (name, email, telephone, comment, created_at) VALUES (?, ?, ?, ?, ?)",
-        (*values.values(), request.stamp),
-    )
+    insert(request.db, "contact_message", created_at=request.stamp, **values)
     return request.redirect("/contact/", "Thanks for contacting us with your comments and questions. We will answer very soon.")
 
 
@@ -413,8 +349,5 @@ def contact(request: Request) -> str | Response:
 def text_page(request: Request, url_key: str) -> str:
     """Show one of the shop's pages of text."""
     page = one(request.db, "SELECT * FROM cms_page WHERE url_key = ? AND is_enabled", (url_key,))
-    others = request.db.execute(
-        "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id",
-        (url_key,),
-    ).fetchall()
-    return request.render("text_page.html", page=page, others=others)
+    query = "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id"
+    return request.render("text_page.html", page=page, others=request.db.execute(query, (url_key,)).fetchall())

@@ -1,11 +1,12 @@
-"""The cart, its coupons and shipping estimate, and the checkout of customers and guests."""
+"""The cart and the checkout of customers and guests, and a customer's reviews, wish list and comparison of products."""
 
 import sqlite3
-from collections.abc import Mapping
-from typing import Any
+
+from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.kit.accounts import return_url
-from webarena_gym.sites.kit.forms import clean, complaints, is_email, read, whole_number
+from webarena_gym.sites.kit.database import first, insert, one, update
+from webarena_gym.sites.kit.forms import Field, Pager, checked, clean, complaints, is_email, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.carts import (
@@ -19,13 +20,13 @@ from webarena_gym.sites.shopping.carts import (
     save_address,
     valid_coupon,
 )
-from webarena_gym.sites.shopping.site import current_customer, site
+from webarena_gym.sites.shopping.site import ID, current_customer, members_only, site
 
 NO_QUANTITY = f"Please enter a whole number from 1 to {carts.MOST} as the quantity."
 
 
 @site.get("/checkout/cart/")
-def show(request: Request) -> str:
+def show_cart(request: Request) -> str:
     """Show what lies in the cart, and what it comes to."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
@@ -38,7 +39,7 @@ def show(request: Request) -> str:
 
 
 @site.post("/checkout/cart/add/")
-def add(request: Request) -> Response:
+def add_to_cart(request: Request) -> Response:
     """Put a product into the cart; who has to choose options first is sent to the product."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
@@ -58,7 +59,7 @@ def add(request: Request) -> Response:
 
 
 @site.post("/checkout/cart/updatePost/")
-def update(request: Request) -> Response:
+def update_cart(request: Request) -> Response:
     """Change the quantities; a quantity of 0 takes the row out."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
@@ -78,7 +79,7 @@ def update(request: Request) -> Response:
 
 
 @site.post("/checkout/cart/delete/")
-def delete(request: Request) -> Response:
+def delete_from_cart(request: Request) -> Response:
     """Take one row out of the cart."""
     cart = carts.find(request)
     if cart is not None:
@@ -123,71 +124,51 @@ def _content(request: Request, method: str | None) -> tuple[list[Line], Totals]:
     return lines, carts.totals(request, cart, lines, method)
 
 
-def _back_to_cart(request: Request, refusal: RefusedError) -> Response:
-    return request.redirect("/checkout/cart/", str(refusal), "error")
-
-
 @site.form("/checkout/")
 def shipping(request: Request) -> str | Response:
     """Keep where to ship, and how, for the next step."""
-    if request.method != "POST":
-        kept = request.session.get("checkout", {})
-        values = dict.fromkeys(ADDRESS, "") | {"country": queries.country(request.db)} | kept.get("address", {})
-        return _shipping_page(request, values, kept.get("email", ""), [])
-    customer = current_customer(request)
-    email = customer["email"] if customer else clean(request.form.get("email", ""))
-    method = clean(request.form.get("shipping_method", ""))
+    customer, method = current_customer(request), clean(request.form.get("shipping_method", ""))
     try:
         lines, totals = _content(request, method)
     except RefusedError as refusal:
-        return _back_to_cart(request, refusal)
-    book = _book(request, customer)
+        return request.redirect("/checkout/cart/", str(refusal), "error")
+    rates = carts.rates(request, lines, totals.subtotal_cents - totals.discount_cents)
+    book = queries.addresses(request.db, customer["customer_id"]) if customer else []
     chosen = whole_number(request.form.get("address_id"), 1, 10**9 - 1)
-    address = next((row for row in book if row["address_id"] == chosen), None)
-    values = {name: address[name] for name in ADDRESS} if address else read(request, ADDRESS)
-    errors = [] if is_email(email) else ["Please enter a valid email address, for example name@domain.com."]
-    if address is None and book and "firstname" not in request.form:
-        errors.append("Please select a shipping address.")
-    elif address is None:
-        errors += complaints(values, ADDRESS)
-    if method not in carts.rates(request, lines, totals.subtotal_cents - totals.discount_cents):
-        errors.append("Please select a shipping method.")
-    if errors:
-        return _shipping_page(request, values, email, errors)
-    request.session["shipping_method"] = method
-    request.session["checkout"] = {
-        "email": email,
-        "address": values,
-        "is_to_be_saved": customer is not None and address is None and request.form.get("save_in_address_book") == "1",
-    }
-    return redirect("/checkout/payment/")
-
-
-def _book(request: Request, customer: sqlite3.Row | None) -> list[sqlite3.Row]:
-    return queries.addresses(request.db, customer["customer_id"]) if customer else []
-
-
-def _shipping_page(request: Request, values: Mapping[str, str], email: str, errors: list[str]) -> str | Response:
-    method = request.form.get("shipping_method") or request.session.get("shipping_method")
-    try:
-        lines, totals = _content(request, method)
-    except RefusedError as refusal:
-        return _back_to_cart(request, refusal)
-    customer = current_customer(request)
+    kept, errors = request.session.get("checkout", {}), list[str]()
+    values = dict.fromkeys(ADDRESS, "") | {"country": queries.country(request.db)} | kept.get("address", {})
+    email = kept.get("email", "")
+    if request.method == "POST":
+        email = customer["email"] if customer else clean(request.form.get("email", ""))
+        address = next((row for row in book if row["address_id"] == chosen), None)
+        values = {name: address[name] for name in ADDRESS} if address else read(request, ADDRESS)
+        errors = [] if is_email(email) else ["Please enter a valid email address, for example name@domain.com."]
+        if address is None and book and "firstname" not in request.form:
+            errors.append("Please select a shipping address.")
+        elif address is None:
+            errors += complaints(values, ADDRESS)
+        if method not in rates:
+            errors.append("Please select a shipping method.")
+        if not errors:
+            is_new = customer is not None and address is None
+            is_to_be_saved = is_new and request.form.get("save_in_address_book") == "1"
+            request.session["shipping_method"] = method
+            request.session["checkout"] = {"email": email, "address": values, "is_to_be_saved": is_to_be_saved}
+            return redirect("/checkout/payment/")
     wants_new = request.args.get("address") == "new"
     request.shows({"address": "new" if wants_new else None})
-    book = [] if wants_new else _book(request, customer)
+    book = [] if wants_new else book
     usual = next((row for row in book if row["is_default_shipping"]), book[0] if book else None)
     return request.render(
         "checkout.html",
         customer=customer,
         email=email,
         book=book,
-        chosen=whole_number(request.form.get("address_id"), 1, 10**9 - 1) or (usual and usual["address_id"]),
+        chosen=chosen or (usual and usual["address_id"]),
         fields=ADDRESS,
         values=values,
-        rates=carts.rates(request, lines, totals.subtotal_cents - totals.discount_cents),
-        method=method,
+        rates=rates,
+        method=request.form.get("shipping_method") or request.session.get("shipping_method"),
         errors=errors,
     )
 
@@ -195,55 +176,31 @@ def _shipping_page(request: Request, values: Mapping[str, str], email: str, erro
 @site.form("/checkout/payment/")
 def payment(request: Request) -> str | Response:
     """Place the order."""
-    if request.method != "POST":
-        return _payment_page(request, None, [])
-    kept: dict[str, Any] | None = request.session.get("checkout")
-    method = request.session.get("shipping_method")
-    try:
-        lines, totals = _content(request, method)
-    except RefusedError as refusal:
-        return _back_to_cart(request, refusal)
-    if kept is None or totals.shipping_cents is None or method is None:
-        return redirect("/checkout/")
-    payment_method = clean(request.form.get("payment_method", ""))
-    errors = [] if payment_method in PAYMENT_METHODS else ["Please select a payment method."]
-    billing = None if request.form.get("billing_same_as_shipping") == "1" else read(request, ADDRESS)
-    if billing is not None:
-        is_asked = "firstname" in request.form
-        errors += complaints(billing, ADDRESS) if is_asked else ["Please enter the billing address."]
-        billing["country"] = billing["country"] if is_asked else queries.country(request.db)
-    if errors:
-        return _payment_page(request, billing, errors)
-    if kept["is_to_be_saved"]:
-        save_address(
-            request.db,
-            request.session["customer_id"],
-            kept["address"],
-            {"is_default_billing": False, "is_default_shipping": False},
-        )
-    number = place(
-        request,
-        lines,
-        totals,
-        email=kept["email"],
-        addresses={"billing": billing or kept["address"], "shipping": kept["address"]},
-        shipping_method=method,
-        payment_method=payment_method,
-    )
-    for name in ("checkout", "shipping_method"):
-        request.session.pop(name)
-    request.session["last_order"] = number
-    return redirect("/checkout/onepage/success/")
-
-
-def _payment_page(request: Request, billing: Mapping[str, str] | None, errors: list[str]) -> str | Response:
     kept, method = request.session.get("checkout"), request.session.get("shipping_method")
     try:
         lines, totals = _content(request, method)
     except RefusedError as refusal:
-        return _back_to_cart(request, refusal)
-    if kept is None or totals.shipping_cents is None:
+        return request.redirect("/checkout/cart/", str(refusal), "error")
+    if kept is None or totals.shipping_cents is None or method is None:
         return redirect("/checkout/")
+    billing, errors, chosen = None, list[str](), clean(request.form.get("payment_method", ""))
+    if request.method == "POST":
+        errors = [] if chosen in PAYMENT_METHODS else ["Please select a payment method."]
+        if request.form.get("billing_same_as_shipping") != "1":
+            billing, is_asked = read(request, ADDRESS), "firstname" in request.form
+            errors += complaints(billing, ADDRESS) if is_asked else ["Please enter the billing address."]
+            billing["country"] = billing["country"] if is_asked else queries.country(request.db)
+        if not errors:
+            address = kept["address"]
+            if kept["is_to_be_saved"]:
+                defaults = {"is_default_billing": False, "is_default_shipping": False}
+                save_address(request.db, request.session["customer_id"], address, defaults)
+            addresses = {"billing": billing or address, "shipping": address}
+            how = {"shipping_method": method, "payment_method": chosen}
+            request.session["last_order"] = place(request, lines, totals, email=kept["email"], addresses=addresses, **how)
+            for name in ("checkout", "shipping_method"):
+                request.session.pop(name)
+            return redirect("/checkout/onepage/success/")
     return request.render(
         "payment.html",
         address=kept["address"],
@@ -264,7 +221,202 @@ def success(request: Request) -> str | Response:
     number = request.session.get("last_order")
     if number is None:
         return redirect("/checkout/cart/")
-    row = request.db.execute(
-        "SELECT order_id, customer_id, customer_email FROM sales_order WHERE increment_id = ?", (number,)
-    ).fetchone()
-    return request.render("success.html", number=number, order=row)
+    query = "SELECT order_id, customer_id, customer_email FROM sales_order WHERE increment_id = ?"
+    return request.render("success.html", number=number, order=first(request.db, query, (number,)))
+
+
+PER_PAGE = 10
+FIELDS = {"nickname": Field("Nickname", limit=128), "title": Field("Summary"), "detail": Field("Review", limit=20_000)}
+
+
+@site.form(f"/review/product/list/id/<{ID}:product_id>/")
+def write_review(request: Request, product_id: int) -> str | Response:
+    """Take a review; it waits for approval."""
+    product, customer = queries.product(request.db, product_id), current_customer(request)
+    if product is None:
+        raise NotFound
+    values, errors, rating = dict.fromkeys(FIELDS, ""), list[str](), None
+    values["nickname"] = customer["firstname"] if customer else ""
+    if request.method == "POST":
+        rating = whole_number(request.form.get("rating"), 1, 5)
+        values, errors = checked(request, FIELDS)
+        if rating is None:
+            errors.insert(0, "Please select a rating of 1 to 5 stars.")
+        if not errors:
+            row = {**values, "rating": rating, "status": "Pending", "created_at": request.stamp}
+            insert(request.db, "review", product_id=product_id, customer_id=customer and customer["customer_id"], **row)
+            return request.redirect(f"/{product['url_key']}.html", "You submitted your review for moderation.")
+    pager = Pager.of(request, product["review_count"], PER_PAGE)
+    query = """SELECT * FROM review WHERE product_id = ? AND status = 'Approved'
+        ORDER BY created_at DESC, review_id DESC LIMIT ? OFFSET ?"""
+    page = {"reviews": request.db.execute(query, (product_id, pager.limit, pager.first)).fetchall(), "pager": pager}
+    return request.render("reviews.html", product=product, values=values, rating=rating, errors=errors, **page)
+
+
+_REVIEWS = "SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (product_id) WHERE r.customer_id = ?"
+
+
+@site.get("/review/customer/", members_only)
+def own_reviews(request: Request, customer: sqlite3.Row) -> str:
+    """Show what the customer has reviewed."""
+    (total,) = one(request.db, "SELECT count(*) FROM review WHERE customer_id = ?", (customer["customer_id"],))
+    pager = Pager.of(request, total, PER_PAGE)
+    query = f"{_REVIEWS} ORDER BY r.created_at DESC, r.review_id DESC LIMIT ? OFFSET ?"
+    reviews = request.db.execute(query, (customer["customer_id"], pager.limit, pager.first)).fetchall()
+    return request.render("own_reviews.html", reviews=reviews, pager=pager)
+
+
+@site.get(f"/review/customer/view/id/<{ID}:review_id>/", members_only)
+def own_review(request: Request, customer: sqlite3.Row, review_id: int) -> str:
+    """Show one review of the customer's own."""
+    review = one(request.db, f"{_REVIEWS} AND r.review_id = ?", (customer["customer_id"], review_id))
+    return request.render("own_review.html", review=review)
+
+
+LONGEST = 1000  # characters of a comment
+
+
+@site.get("/wishlist/", members_only)
+def wish_list(request: Request, customer: sqlite3.Row) -> str:
+    """Show the wish list."""
+    return request.render("wishlist.html", items=_items(request.db, customer["customer_id"]))
+
+
+def _items(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
+    return db.execute(
+        f"""
+        SELECT w.*, p.name, p.url_key, {queries.FINAL_PRICE} AS final_cents, p.is_in_stock AND p.quantity > 0 AS is_salable
+        FROM wishlist_item w JOIN product p USING (product_id)
+        WHERE w.customer_id = ? AND p.is_enabled ORDER BY w.item_id
+        """,
+        (customer_id,),
+    ).fetchall()
+
+
+def _chosen(request: Request, customer: sqlite3.Row) -> sqlite3.Row | None:
+    """Return the item of the customer's that the posted form names."""
+    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
+    return next((item for item in _items(request.db, customer["customer_id"]) if item["item_id"] == wanted), None)
+
+
+@site.post("/wishlist/index/add/")
+def add_to_wish_list(request: Request) -> Response:
+    """Put a product on the wish list; who is not signed in has to do so first."""
+    product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
+    if product is None:
+        return request.redirect("/wishlist/", "We can't find that product.", "error")
+    customer = current_customer(request)
+    if customer is None:
+        request.session["after_login"] = f"/{product['url_key']}.html"
+        return request.redirect(
+            "/customer/account/login/", "You must sign in or create an account to add items to your wish list.", "error"
+        )
+    request.db.execute(
+        """
+        INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (?, ?, 1, ?)
+        ON CONFLICT (customer_id, product_id) DO UPDATE SET quantity = quantity + 1
+        """,
+        (customer["customer_id"], product["product_id"], request.stamp),
+    )
+    return request.redirect(return_url(request, "/wishlist/"), f"{product['name']} has been added to your Wish List.")
+
+
+@site.post("/wishlist/index/update/", members_only)
+def update_wish_list(request: Request, customer: sqlite3.Row) -> Response:
+    """Change quantities and comments."""
+    complaint = f"the quantity must be 1 to {carts.MOST}, the comment {LONGEST} characters at most"
+    refused = False
+    for item in _items(request.db, customer["customer_id"]):
+        quantity = whole_number(request.form.get(f"qty[{item['item_id']}]"), 1, carts.MOST)
+        comment = clean(request.form.get(f"description[{item['item_id']}]", ""))
+        if quantity is None or len(comment) > LONGEST:
+            refused = True
+            request.flash(f"{item['name']}: {complaint}.", "error")
+        else:
+            update(request.db, "wishlist_item", "item_id", item["item_id"], quantity=quantity, comment=comment)
+    if not refused:
+        request.flash("Your Wish List has been updated.")
+    return redirect("/wishlist/")
+
+
+@site.post("/wishlist/index/remove/", members_only)
+def remove_from_wish_list(request: Request, customer: sqlite3.Row) -> Response:
+    """Take an item off the wish list."""
+    item = _chosen(request, customer)
+    if item is None:
+        return redirect("/wishlist/")
+    request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (item["item_id"],))
+    return request.redirect("/wishlist/", f"{item['name']} has been removed from your Wish List.")
+
+
+@site.post("/wishlist/index/cart/", members_only)
+def to_cart(request: Request, customer: sqlite3.Row) -> Response:
+    """Move one item into the cart; who has to choose options first is sent to the product."""
+    item = _chosen(request, customer)
+    return redirect("/wishlist/" if item is None or _move(request, item) else f"/{item['url_key']}.html")
+
+
+@site.post("/wishlist/index/allcart/", members_only)
+def all_to_cart(request: Request, customer: sqlite3.Row) -> Response:
+    """Move every item into the cart that can be bought as it is."""
+    moved = [_move(request, item) for item in _items(request.db, customer["customer_id"])]
+    return redirect("/checkout/cart/" if any(moved) else "/wishlist/")
+
+
+def _move(request: Request, item: sqlite3.Row) -> bool:
+    """Move an item from the wish list into the cart; tell whether that was possible."""
+    product = queries.product(request.db, item["product_id"])
+    assert product is not None
+    try:
+        options = carts.chosen_options(request.db, item["product_id"], {})
+        carts.add(request.db, carts.obtain(request), product, item["quantity"], options)
+    except RefusedError as refusal:
+        request.flash(str(refusal), "error")
+        return False
+    request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (item["item_id"],))
+    request.flash(f"You added {item['name']} to your shopping cart.")
+    return True
+
+
+@site.get("/catalog/product_compare/")
+@site.get("/catalog/product_compare/index/")
+def compare(request: Request) -> str:
+    """Show the products to compare as columns of one table."""
+    db = request.db
+    chosen = db.execute("SELECT product_id FROM compare_item WHERE session_id = ? ORDER BY item_id", (request.session_id,))
+    products = [product for (product_id,) in chosen.fetchall() if (product := queries.product(db, product_id)) is not None]
+    ids = [product["product_id"] for product in products]
+    query = f"SELECT * FROM product_attribute WHERE product_id IN ({queries.marks(ids)}) ORDER BY position, name"
+    values: dict[str, dict[int, str]] = {}
+    for row in db.execute(query, ids):
+        values.setdefault(row["name"], {})[row["product_id"]] = row["value"]
+    return request.render("compare.html", products=products, values=values)
+
+
+@site.post("/catalog/product_compare/add/")
+def add_to_compare(request: Request) -> Response:
+    """Add a product to the comparison."""
+    product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
+    if product is None:
+        return request.redirect("/catalog/product_compare/", "We can't find that product.", "error")
+    request.db.execute(
+        "INSERT OR IGNORE INTO compare_item (session_id, product_id) VALUES (?, ?)", (request.session_id, product["product_id"])
+    )
+    return request.redirect(
+        return_url(request, "/catalog/product_compare/"), f"You added product {product['name']} to the comparison list."
+    )
+
+
+@site.post("/catalog/product_compare/remove/")
+def remove_from_compare(request: Request) -> Response:
+    """Take a product out of the comparison."""
+    product_id = whole_number(request.form.get("product"), 1, 10**9 - 1)
+    request.db.execute("DELETE FROM compare_item WHERE session_id = ? AND product_id = ?", (request.session_id, product_id))
+    return request.redirect("/catalog/product_compare/", "You removed a product from the comparison list.")
+
+
+@site.post("/catalog/product_compare/clear/")
+def clear(request: Request) -> Response:
+    """Empty the comparison."""
+    request.db.execute("DELETE FROM compare_item WHERE session_id = ?", (request.session_id,))
+    return request.redirect("/catalog/product_compare/", "You cleared the comparison list.")

@@ -6,17 +6,17 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded, like, money
 from webarena_gym.sites.kit import ranking
+from webarena_gym.sites.kit.database import first
 from webarena_gym.sites.kit.forms import Pager, clean, whole_number
 from webarena_gym.sites.kit.requests import Request, Response
-from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.carts import cents
 from webarena_gym.sites.shopping.site import site
@@ -90,27 +90,17 @@ SORT_KEYS: dict[str, Callable[[sqlite3.Row], Any]] = {
 }
 
 
-class Choice(NamedTuple):
-    """A link of the filter column: what it says, where it leads, how many products are behind it."""
-
-    label: str
-    url: str
-    found: int
+Choice = tuple[str, str, int]
+"""A link of the filter column: what it says, where it leads, how many products are behind it."""
 
 
 class Listing:
     """One page of products. `rows` come in the page's own order: a category's position, a search's relevance."""
 
     def __init__(
-        self,
-        path: str,
-        args: Mapping[str, str],
-        rows: Sequence[sqlite3.Row],
-        *,
-        by: str = "Position",
-        keep: Sequence[str] = (),
-        layout: Layout = PLAIN,
+        self, request: Request, rows: Sequence[sqlite3.Row], *, by: str = "Position", keep: Sequence[str] = ()
     ) -> None:
+        path, args, layout = request.path, request.args, request.layout
         self.limits = [layout.page_size(limit) for limit in LIMITS]
         self.path = path
         self.own_order = by
@@ -129,12 +119,15 @@ class Listing:
         limit = limit if limit in self.limits else self.limits[0]
         self.pager = Pager(args.get("p"), len(rows), limit, lambda page: self.url(p=page if page > 1 else None))
         self.rows = self.pager.cut(rows)
-        self.arrangement = {
-            "product_list_order": self.order if key else None,
-            "product_list_dir": "desc" if self.is_descending else "asc",
-            "product_list_limit": limit,
-            "p": self.pager.page,
-        }
+        request.shows(self.filters)
+        request.arranges(
+            {
+                "product_list_order": self.order if key else None,
+                "product_list_dir": "desc" if self.is_descending else "asc",
+                "product_list_limit": limit,
+                "p": self.pager.page,
+            }
+        )
 
     def url(self, **changes: object) -> str:
         """Return the URL of this list with some arguments changed, or dropped when None; it starts at page 1 again."""
@@ -172,25 +165,25 @@ class Listing:
 
     def _activate(self, label: str, key: str, value: object, count: int) -> None:
         self.filters[key] = value
-        self.active.append(Choice(label, self.url(**{key: None}), count))
+        self.active.append((label, self.url(**{key: None}), count))
 
     def _facets(self, rows: Sequence[sqlite3.Row]) -> dict[str, list[Choice]]:
         """Return the filters that can still be set, each with the choices that leave some products out."""
         facets: dict[str, list[Choice]] = {}
         if "price" not in self.filters:
             facets["Price"] = [
-                Choice(range_label(low, high), self.url(price=f"{low // 100}-{high // 100}"), count)
+                (range_label(low, high), self.url(price=f"{low // 100}-{high // 100}"), count)
                 for low, high, count in price_ranges([row["final_cents"] for row in rows])
             ]
         if "brand" not in self.filters:
             brands = Counter(row["brand"] for row in rows)
-            facets["Brand"] = [Choice(brand, self.url(brand=brand), brands[brand]) for brand in sorted(brands)]
+            facets["Brand"] = [(brand, self.url(brand=brand), brands[brand]) for brand in sorted(brands)]
         if "rating" not in self.filters:
             at_least = {stars: sum((row["rating"] or 0) >= stars for row in rows) for stars in (4, 3)}
-            facets["Rating"] = [Choice(stars_label(stars), self.url(rating=stars), count) for stars, count in at_least.items()]
+            facets["Rating"] = [(stars_label(stars), self.url(rating=stars), count) for stars, count in at_least.items()]
         if "in_stock" not in self.filters:
-            facets["Availability"] = [Choice("In Stock", self.url(in_stock=1), sum(row["is_salable"] for row in rows))]
-        narrowing = {title: [choice for choice in choices if 0 < choice.found < len(rows)] for title, choices in facets.items()}
+            facets["Availability"] = [("In Stock", self.url(in_stock=1), sum(row["is_salable"] for row in rows))]
+        narrowing = {title: [choice for choice in choices if 0 < choice[2] < len(rows)] for title, choices in facets.items()}
         return {title: choices for title, choices in narrowing.items() if choices}
 
 
@@ -238,32 +231,20 @@ ON_HOME = 4  # products in each row of the home page
 @site.get("/")
 def home(request: Request) -> str:
     """Show what is new and what sells best."""
-    newest = _ids(request, "SELECT product_id FROM product WHERE is_enabled ORDER BY created_at DESC, product_id DESC LIMIT ?")
-    best = _ids(
-        request,
-        "SELECT product_id FROM order_item GROUP BY product_id ORDER BY sum(qty_ordered) DESC, product_id LIMIT ?",
-        ON_HOME * 4,
-    )
-    best = [product_id for product_id in best if product_id not in newest]
-    welcome = request.db.execute("SELECT content_heading, content FROM cms_page WHERE url_key = 'home'").fetchone()
-    return request.render(
-        "home.html",
-        welcome=welcome,
-        rows={
-            "Best Sellers": queries.cards_by_id(request.db, best)[:ON_HOME],
-            "New Arrivals": queries.cards_by_id(request.db, newest),
-        },
-    )
-
-
-def _ids(request: Request, query: str, limit: int = ON_HOME) -> list[int]:
-    return [row["product_id"] for row in request.db.execute(query, (limit,))]
+    db = request.db
+    newest = "SELECT product_id FROM product WHERE is_enabled ORDER BY created_at DESC, product_id DESC LIMIT ?"
+    best = "SELECT product_id FROM order_item GROUP BY product_id ORDER BY sum(qty_ordered) DESC, product_id LIMIT ?"
+    arrivals = [product_id for (product_id,) in db.execute(newest, (ON_HOME,))]
+    sellers = [product_id for (product_id,) in db.execute(best, (ON_HOME * 4,)) if product_id not in arrivals]
+    rows = {"Best Sellers": queries.cards_by_id(db, sellers)[:ON_HOME], "New Arrivals": queries.cards_by_id(db, arrivals)}
+    welcome = first(db, "SELECT content_heading, content FROM cms_page WHERE url_key = 'home'")
+    return request.render("home.html", welcome=welcome, rows=rows)
 
 
 @site.get("/<path:url_path>.html")
 def catalogue_page(request: Request, url_path: str) -> str:
     """Show the category or the product at that address."""
-    category = request.db.execute("SELECT * FROM category WHERE url_path = ?", (url_path,)).fetchone()
+    category = first(request.db, "SELECT * FROM category WHERE url_path = ?", (url_path,))
     if category is not None:
         return category_page(request, category)
     product = queries.product_by_url_key(request.db, url_path)
@@ -274,11 +255,7 @@ def catalogue_page(request: Request, url_path: str) -> str:
 
 def category_page(request: Request, category: sqlite3.Row) -> str:
     """Show a category: the ones below it, and its products."""
-    listing = Listing(
-        request.path, request.args, queries.category_cards(request.db, category["category_id"]), layout=request.layout
-    )
-    request.shows(listing.filters)
-    request.arranges(listing.arrangement)
+    listing = Listing(request, queries.category_cards(request.db, category["category_id"]))
     return request.render(
         "category.html",
         category=category,
@@ -308,7 +285,7 @@ def product_page(request: Request, product: sqlite3.Row) -> str:
 @site.get("/media/catalog/<url_key>.svg")
 def picture(request: Request, url_key: str) -> Response:
     """Draw a product. A picture that does not exist is an empty 404, so that it shows nobody's pending messages."""
-    row = request.db.execute("SELECT name FROM product WHERE url_key = ?", (url_key,)).fetchone()
+    row = first(request.db, "SELECT name FROM product WHERE url_key = ?", (url_key,))
     if row is None:
         return Response(status=404)
     response = Response(draw_image(row["name"]), content_type="image/svg+xml")
@@ -332,9 +309,8 @@ def results(request: Request) -> str | Response:
     rows = find(request.db, phrase)
     if set(request.args) == {"q"}:
         _record(request, phrase, len(rows))
-    listing = Listing(request.path, request.args, rows, by="Relevance", keep=["q"], layout=request.layout)
-    request.shows({"q": folded(phrase), **listing.filters})
-    request.arranges(listing.arrangement)
+    listing = Listing(request, rows, by="Relevance", keep=["q"])
+    request.shows({"q": folded(phrase)})
     return request.render(
         "search.html", phrase=phrase, listing=listing, suggestions=[] if rows else suggestions(request.db, phrase)
     )
@@ -439,8 +415,5 @@ def advanced_results(request: Request) -> str:
     if errors:
         return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=errors)
     rows = queries.cards(request.db, " AND ".join(conditions), parameters)
-    keep = [*ADVANCED, "price[from]", "price[to]"]
-    listing = Listing(request.path, request.args, rows, keep=keep, layout=request.layout)
-    request.shows(listing.filters)
-    request.arranges(listing.arrangement)
+    listing = Listing(request, rows, keep=[*ADVANCED, "price[from]", "price[to]"])
     return request.render("advanced_result.html", criteria=criteria, listing=listing)

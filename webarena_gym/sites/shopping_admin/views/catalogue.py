@@ -1,10 +1,12 @@
 """The catalogue: products, categories, and changes to many products at once."""
 
 import sqlite3
+from functools import partial
+from itertools import count
 from typing import Any
 
 from webarena_gym.sites.country.texts import slug
-from webarena_gym.sites.kit.database import insert, update
+from webarena_gym.sites.kit.database import first, insert, update
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.carts import remove_variants, set_stock, variants_of
 from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, back_to, selected, show, written_cents
@@ -13,10 +15,6 @@ from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, 
 PRODUCTS_URL = "/admin/catalog/product/"
 EDIT_URL = "/admin/catalog/product/edit/id/{}/"
 STOCK = {"1": "In Stock", "0": "Out of Stock"}
-_BLANK = {
-    "is_enabled": "1", "name": "", "sku": "", "price": "", "special_price": "", "quantity": "0", "is_in_stock": "1",
-    "category_id": "", "brand": "", "short_description": "", "description": "",
-}  # fmt: skip
 
 
 def _leaves(db: sqlite3.Connection) -> dict[str, str]:
@@ -42,30 +40,11 @@ def _page(request: Request, product_id: int | None, title: str, typed: dict[str,
         """SELECT v.value_id, o.title, v.label, v.price_delta_cents FROM product_option o
            JOIN product_option_value v USING (option_id) WHERE o.product_id = ? ORDER BY o.position, v.position, v.value_id""",
         (product_id,),
-    )
-    return request.render(
-        "product.html",
-        title=title,
-        section="Catalog",
-        product_id=product_id,
-        typed=typed,
-        stock=STOCK,
-        categories=_leaves(db),
-        options=options.fetchall(),
-        details=_details(db, product_id),
-        variants=list(variants_of(db, [] if product_id is None else [product_id]).values()),
-    )
-
-
-@site.get("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
-def product(request: Request, product_id: int) -> str:
-    """The form of one product."""
-    row = one(request.db, "SELECT * FROM product WHERE product_id = ?", product_id)
-    typed = {name: str(row[name]) for name in row.keys() if name in _BLANK}  # noqa: SIM118  a Row iterates over its values
-    typed |= {"price": written_cents(row["price_cents"]), "special_price": written_cents(row["special_price_cents"])}
-    if not row["is_enabled"]:
-        del typed["is_enabled"]
-    return _page(request, product_id, row["name"], typed)
+    ).fetchall()
+    page = {"title": title, "section": "Catalog", "product_id": product_id, "typed": typed, "stock": STOCK, "options": options}
+    variants = list(variants_of(db, [] if product_id is None else [product_id]).values())
+    details = _details(db, product_id)
+    return request.render("product.html", **page, categories=_leaves(db), details=details, variants=variants)
 
 
 def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[str, Any]:
@@ -92,47 +71,44 @@ def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[st
     return values
 
 
-def _free_url_key(db: sqlite3.Connection, name: str) -> str:
-    """An address for a new product that no other has."""
-    base = key = slug(name)[:200] or "product"
-    count = 1
-    while is_taken(db, "product", "url_key", key):
-        count += 1
-        key = f"{base}-{count}"
-    return key
-
-
-@site.post("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
+@site.form("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
 def save_product(request: Request, product_id: int) -> str | Response:
     """Change a product."""
-    db, form = request.db, Form(request)
-    name = one(db, "SELECT name FROM product WHERE product_id = ?", product_id)["name"]
-    values = _read(db, form, product_id)
-    changes = [
-        (form.text(f"detail_{index}", detail["name"]), product_id, detail["name"])
-        for index, detail in enumerate(_details(db, product_id))
-        if f"detail_{index}" in request.form
-    ]
-    if form.show_errors():
-        return _page(request, product_id, name, request.form.to_dict())
-    update(db, "product", "product_id", product_id, **values)
-    changes.append((values["brand"], product_id, "Brand"))
-    db.executemany("UPDATE product_attribute SET value = ? WHERE product_id = ? AND name = ?", changes)
-    return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
+    db = request.db
+    row = one(db, "SELECT * FROM product WHERE product_id = ?", product_id)
+    if request.method == "POST":
+        form, typed = Form(request), request.form.to_dict()
+        values = _read(db, form, product_id)
+        changes = [
+            (form.text(f"detail_{index}", detail["name"]), product_id, detail["name"])
+            for index, detail in enumerate(_details(db, product_id))
+            if f"detail_{index}" in request.form
+        ]
+        if not form.show_errors():
+            update(db, "product", "product_id", product_id, **values)
+            changes.append((values["brand"], product_id, "Brand"))
+            db.executemany("UPDATE product_attribute SET value = ? WHERE product_id = ? AND name = ?", changes)
+            return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
+    else:
+        typed = {name: str(value) for name, value in dict(row).items() if name != "is_enabled" or value}
+        typed |= {name: written_cents(row[f"{name}_cents"]) for name in ("price", "special_price")}
+    return _page(request, product_id, row["name"], typed)
 
 
 @site.form("/admin/catalog/product/new/", members_only)
 def create_product(request: Request) -> str | Response:
-    """Add a product."""
-    if request.method != "POST":
-        return _page(request, None, "New Product", _BLANK)
-    db, form = request.db, Form(request)
-    values = _read(db, form, None)
-    if form.show_errors():
-        return _page(request, None, "New Product", request.form.to_dict())
-    key = _free_url_key(db, values["name"])
-    product_id = insert(db, "product", url_key=key, created_at=str(request.now), **values)
-    return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
+    """Add a product, at an address that no other has."""
+    typed = {"is_enabled": "1", "is_in_stock": "1", "quantity": "0"}
+    if request.method == "POST":
+        db, form, typed = request.db, Form(request), request.form.to_dict()
+        values = _read(db, form, None)
+        if not form.show_errors():
+            base = slug(values["name"])[:200] or "product"
+            keys = (base if number == 1 else f"{base}-{number}" for number in count(1))
+            key = next(key for key in keys if not is_taken(db, "product", "url_key", key))
+            product_id = insert(db, "product", url_key=key, created_at=str(request.now), **values)
+            return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
+    return _page(request, None, "New Product", typed)
 
 
 @site.post("/admin/catalog/product/addOption/id/<int:product_id>/", members_only)
@@ -142,15 +118,11 @@ def add_option(request: Request, product_id: int) -> Response:
     one(db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
     title, label = form.text("option", "Option", limit=60), form.text("value", "Value", limit=60)
     extra = form.optional_cents("extra", "Extra Price") or 0
-    row = db.execute(
-        "SELECT option_id FROM product_option WHERE product_id = ? AND lower(title) = lower(?)", (product_id, title)
-    ).fetchone()
-    if (
-        row
-        and db.execute(
-            "SELECT 1 FROM product_option_value WHERE option_id = ? AND lower(label) = lower(?)", (row["option_id"], label)
-        ).fetchone()
-    ):
+    row = first(
+        db, "SELECT option_id FROM product_option WHERE product_id = ? AND lower(title) = lower(?)", (product_id, title)
+    )
+    query = "SELECT 1 FROM product_option_value WHERE option_id = ? AND lower(label) = lower(?)"
+    if row and first(db, query, (row["option_id"], label)):
         form.errors.append(f"The option {title} has the value {label} already.")
     if not form.show_errors():
         place = "SELECT coalesce(max(position), 0) + 1 FROM {} WHERE {} = ?"
@@ -193,9 +165,9 @@ def save_variants(request: Request, product_id: int) -> Response:
     known = variants_of(db, [product_id]).values()
     counts = [form.optional_count(f"variant_{variant.variant_id}", f"Quantity of {variant.sku}") for variant in known]
     if not form.show_errors():
-        for variant, count in zip(known, counts, strict=True):
-            if count is not None and count != variant.quantity:
-                set_stock(db, variant, count, is_in_stock=count > 0)
+        for variant, number in zip(known, counts, strict=True):
+            if number is not None and number != variant.quantity:
+                set_stock(db, variant, number, is_in_stock=number > 0)
         total = sum(variant.quantity for variant in variants_of(db, [product_id]).values())
         update(db, "product", "product_id", product_id, quantity=total, is_in_stock=total > 0)
         request.flash("You saved the configurations.")
@@ -264,16 +236,8 @@ CATEGORIES = Grid(
 )
 
 
-@site.get("/admin/catalog/product/", members_only)
-def products(request: Request) -> str:
-    """The list of products."""
-    return show(request, PRODUCTS)
-
-
-@site.get("/admin/catalog/category/", members_only)
-def categories(request: Request) -> str:
-    """The list of categories."""
-    return show(request, CATEGORIES)
+site.get(PRODUCTS_URL, members_only)(partial(show, grid=PRODUCTS))
+site.get("/admin/catalog/category/", members_only)(partial(show, grid=CATEGORIES))
 
 
 def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
@@ -302,37 +266,31 @@ def change_products(request: Request) -> Response:
     return back_to(request, PRODUCTS_URL)
 
 
-def _attributes_page(request: Request, ids: list[int], typed: dict[str, str]) -> str | Response:
-    chosen = _existing(request.db, ids)
-    if not chosen:
-        return request.redirect(PRODUCTS_URL, "Please select items.", "error")
-    return request.render(
-        "attributes.html", title="Update Attributes", section="Catalog", products=chosen, typed=typed, stock=STOCK
-    )
-
-
 @site.form(ATTRIBUTES_URL, members_only)
 def save_attributes(request: Request) -> str | Response:
     """Change many products at once; what was left empty stays as it is."""
+    typed, ids = request.form.to_dict(), selected(request)
     if request.method != "POST":
         ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]
         request.shows({"ids": ",".join(map(str, ids))})
-        return _attributes_page(request, ids, {})
-    form, ids = Form(request), selected(request)
-    typed = {
-        "price_cents": form.optional_cents("price", "Price"),
-        "special_price_cents": form.optional_cents("special_price", "Special Price"),
-        "quantity": form.optional_count("quantity", "Quantity"),
-        "is_in_stock": int(stock)
-        if (stock := form.choice("is_in_stock", "Stock Status", {"": "", **STOCK})) in STOCK
-        else None,
-    }
-    changes = {column: value for column, value in typed.items() if value is not None}
-    if not form.errors and not changes:
-        form.errors.append("Please fill in what should change.")
-    if form.show_errors():
-        return _attributes_page(request, ids, request.form.to_dict())
     found = _existing(request.db, ids)
-    for row in found:
-        update(request.db, "product", "product_id", row["product_id"], **changes)
-    return request.redirect(PRODUCTS_URL, f"A total of {len(found)} record(s) were updated.")
+    if request.method == "POST":
+        form = Form(request)
+        columns = {
+            "price_cents": form.optional_cents("price", "Price"),
+            "special_price_cents": form.optional_cents("special_price", "Special Price"),
+            "quantity": form.optional_count("quantity", "Quantity"),
+        }
+        stock = form.choice("is_in_stock", "Stock Status", {"": "", **STOCK})
+        columns["is_in_stock"] = int(stock) if stock in STOCK else None
+        changes = {column: value for column, value in columns.items() if value is not None}
+        if not form.errors and not changes:
+            form.errors.append("Please fill in what should change.")
+        if not form.show_errors():
+            for row in found:
+                update(request.db, "product", "product_id", row["product_id"], **changes)
+            return request.redirect(PRODUCTS_URL, f"A total of {len(found)} record(s) were updated.")
+    if not found:
+        return request.redirect(PRODUCTS_URL, "Please select items.", "error")
+    page = {"title": "Update Attributes", "section": "Catalog", "products": found, "stock": STOCK}
+    return request.render("attributes.html", typed=typed, **page)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from werkzeug.exceptions import NotFound
@@ -21,7 +22,7 @@ from webarena_gym.sites.shopping_admin.grids import (
     written_cents,
     written_date,
 )
-from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site
+from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site, store
 from webarena_gym.sites.shopping_admin.views.orders import GRID as ORDERS
 from webarena_gym.sites.shopping_admin.views.orders import ORDER_URL as ORDER_URL
 
@@ -48,34 +49,7 @@ GRID = Grid(
 TABS = {"view": "Customer View", "account": "Account Information", "addresses": "Addresses"}
 
 
-@site.get(LIST_URL, members_only)
-def customers(request: Request) -> str:
-    """The list of customers."""
-    return show(request, GRID)
-
-
-def _page(request: Request, row: sqlite3.Row, tab: str, typed: dict[str, str]) -> str:
-    db, customer_id = request.db, row["customer_id"]
-    addresses = db.execute("SELECT * FROM customer_address WHERE customer_id = ? ORDER BY address_id", (customer_id,))
-    return request.render(
-        "customer.html",
-        title=f"{row['firstname']} {row['lastname']}",
-        section="Customers",
-        row=row,
-        tab=tab,
-        tabs=TABS,
-        typed=typed,
-        groups=GROUPS | {row["group_name"]: row["group_name"]},
-        addresses=addresses.fetchall(),
-        sums=one(
-            db,
-            """SELECT count(*) AS orders, coalesce(sum(grand_total_cents), 0) AS total, max(created_at) AS latest,
-                      (SELECT status FROM newsletter_subscriber s WHERE s.email = ?2) AS newsletter
-               FROM sales_order WHERE customer_id = ?1 AND status != 'canceled'""",
-            customer_id,
-            row["email"],
-        ),
-    )
+site.get(LIST_URL, members_only)(partial(show, grid=GRID))
 
 
 @site.get("/admin/customer/index/orders/id/<int:customer_id>/", members_only)
@@ -102,40 +76,45 @@ def _read(request: Request, form: Form, groups: dict[str, str], customer_id: int
 @site.form("/admin/customer/index/edit/id/<int:customer_id>/", members_only)
 def save_customer(request: Request, customer_id: int) -> str | Response:
     """Change a customer's account; the subscription to the newsletter moves with the e-mail address."""
-    if request.method != "POST":
-        tab = request.args.get("tab", "view")
-        if tab not in TABS:
-            raise NotFound
-        row = one(request.db, "SELECT * FROM customer WHERE customer_id = ?", customer_id)
+    db, tab = request.db, request.args.get("tab", "view")
+    if request.method != "POST" and tab not in TABS:
+        raise NotFound
+    row = one(db, "SELECT * FROM customer WHERE customer_id = ?", customer_id)
+    groups, typed = GROUPS | {row["group_name"]: row["group_name"]}, dict(row)
+    if request.method == "POST":
+        form = Form(request)
+        values = _read(request, form, groups, customer_id)
+        if not form.show_errors():
+            update(db, "customer", "customer_id", customer_id, **values)
+            query = "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE customer_id = ?"
+            db.execute(query, (values["email"], customer_id))
+            return request.redirect(LIST_URL, "You saved the customer.")
+        tab, typed = "account", request.form.to_dict()
+    else:
         request.shows({"tab": None if tab == "view" else tab})
-        return _page(request, row, tab, {name: row[name] for name in ("firstname", "lastname", "email", "group_name")})
-    row, form = one(request.db, "SELECT * FROM customer WHERE customer_id = ?", customer_id), Form(request)
-    values = _read(request, form, GROUPS | {row["group_name"]: row["group_name"]}, customer_id)
-    if form.show_errors():
-        return _page(request, row, "account", request.form.to_dict())
-    update(request.db, "customer", "customer_id", customer_id, **values)
-    request.db.execute(
-        "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE customer_id = ?", (values["email"], customer_id)
+    addresses = db.execute("SELECT * FROM customer_address WHERE customer_id = ? ORDER BY address_id", (customer_id,))
+    sums = one(
+        db,
+        """SELECT count(*) AS orders, coalesce(sum(grand_total_cents), 0) AS total, max(created_at) AS latest,
+                  (SELECT status FROM newsletter_subscriber s WHERE s.email = ?2) AS newsletter
+           FROM sales_order WHERE customer_id = ?1 AND status != 'canceled'""",
+        *(customer_id, row["email"]),
     )
-    return request.redirect(LIST_URL, "You saved the customer.")
-
-
-def _new_page(request: Request, typed: dict[str, str]) -> str:
-    return request.render("new_customer.html", title="New Customer", section="Customers", typed=typed, groups=GROUPS)
+    page = {"title": f"{row['firstname']} {row['lastname']}", "section": "Customers", "tabs": TABS, "groups": groups}
+    return request.render("customer.html", row=row, tab=tab, typed=typed, addresses=addresses.fetchall(), sums=sums, **page)
 
 
 @site.form("/admin/customer/index/new/", members_only)
 def create_customer(request: Request) -> str | Response:
     """Add a customer."""
-    if request.method != "POST":
-        return _new_page(request, {})
-    form = Form(request)
-    values = _read(request, form, GROUPS, None)
-    password = form.text("password", "Password")
-    if form.show_errors():
-        return _new_page(request, request.form.to_dict())
-    insert(request.db, "customer", password=password, created_at=str(request.now), **values)
-    return request.redirect(LIST_URL, "You saved the customer.")
+    if request.method == "POST":
+        form = Form(request)
+        values = _read(request, form, GROUPS, None) | {"password": form.text("password", "Password")}
+        if not form.show_errors():
+            insert(request.db, "customer", created_at=str(request.now), **values)
+            return request.redirect(LIST_URL, "You saved the customer.")
+    typed = request.form.to_dict()
+    return request.render("new_customer.html", title="New Customer", section="Customers", typed=typed, groups=GROUPS)
 
 
 @site.post("/admin/customer/index/delete/id/<int:customer_id>/", members_only)
@@ -159,85 +138,64 @@ FIELDS = {
 CUSTOMER_URL = "/admin/customer/index/edit/id/{}/?tab=addresses"
 
 
+def _address_page(request: Request, title: str, section: str, back: str, **values: Any) -> str | Response:
+    return request.render("address.html", title=title, section=section, fields=FIELDS, back=back, **values)
+
+
 def _read_address(form: Form) -> dict[str, str]:
     """Values of the form; its errors say what is missing."""
     return {name: form.text(name, label, required=name != "company") for name, label in FIELDS.items()}
 
 
-def _address_page(
-    request: Request, title: str, section: str, back: str, typed: dict[str, str], defaults: dict[str, bool]
-) -> str:
-    return request.render(
-        "address.html", title=title, section=section, fields=FIELDS, back=back, typed=typed, defaults=defaults
-    )
-
-
 @site.form("/admin/sales/order/address/order_id/<int:order_id>/<any(billing, shipping):kind>/", members_only)
 def save_order_address(request: Request, order_id: int, kind: str) -> str | Response:
     """Change an order's billing or shipping address."""
-    if request.method != "POST":
-        row = one(request.db, "SELECT * FROM order_address WHERE order_id = ? AND kind = ?", order_id, kind)
-        return _address_page(request, f"Edit {kind.title()} Address", "Sales", ORDER_URL.format(order_id), dict(row), {})
-    one(request.db, "SELECT 1 FROM order_address WHERE order_id = ? AND kind = ?", order_id, kind)
-    form = Form(request)
-    values = _read_address(form)
-    if form.show_errors():
-        return _address_page(
-            request, f"Edit {kind.title()} Address", "Sales", ORDER_URL.format(order_id), request.form.to_dict(), {}
-        )
-    changes = ", ".join(f"{name} = ?" for name in values)
-    request.db.execute(
-        f"UPDATE order_address SET {changes} WHERE order_id = ? AND kind = ?", (*values.values(), order_id, kind)
-    )
-    return request.redirect(ORDER_URL.format(order_id), "You updated the order address.")
-
-
-def _save(request: Request, customer_id: int, address_id: int | None) -> str | Response:
-    """Store a customer's address; an address that becomes a default takes the place of the one before."""
-    form, back = Form(request), CUSTOMER_URL.format(customer_id)
-    values = _read_address(form)
-    defaults = {kind: form.is_ticked(kind) for kind in ("billing", "shipping")}
-    if form.show_errors():
-        return _address_page(request, "Edit Address", "Customers", back, request.form.to_dict(), defaults)
-    for kind, is_default in defaults.items():
-        if is_default:
-            update(request.db, "customer_address", "customer_id", customer_id, **{f"is_default_{kind}": 0})
-    columns = {**values, **{f"is_default_{kind}": is_default for kind, is_default in defaults.items()}}
-    if address_id is None:
-        insert(request.db, "customer_address", customer_id=customer_id, **columns)
-    else:
-        update(request.db, "customer_address", "address_id", address_id, **columns)
-    return request.redirect(back, "The customer address was saved.")
+    typed = dict(one(request.db, "SELECT * FROM order_address WHERE order_id = ? AND kind = ?", order_id, kind))
+    if request.method == "POST":
+        form = Form(request)
+        values = _read_address(form)
+        if not form.show_errors():
+            changes = ", ".join(f"{name} = ?" for name in values)
+            query = f"UPDATE order_address SET {changes} WHERE order_id = ? AND kind = ?"
+            request.db.execute(query, (*values.values(), order_id, kind))
+            return request.redirect(ORDER_URL.format(order_id), "You updated the order address.")
+        typed = request.form.to_dict()
+    back = ORDER_URL.format(order_id)
+    return _address_page(request, f"Edit {kind.title()} Address", "Sales", back, typed=typed, defaults={})
 
 
 @site.form("/admin/customer/address/edit/id/<int:address_id>/", members_only)
-def save_customer_address(request: Request, address_id: int) -> str | Response:
-    """Change a customer's address."""
-    if request.method != "POST":
-        row = one(request.db, "SELECT * FROM customer_address WHERE address_id = ?", address_id)
-        defaults = {kind: bool(row[f"is_default_{kind}"]) for kind in ("billing", "shipping")}
-        return _address_page(request, "Edit Address", "Customers", CUSTOMER_URL.format(row["customer_id"]), dict(row), defaults)
-    row = one(request.db, "SELECT customer_id FROM customer_address WHERE address_id = ?", address_id)
-    return _save(request, row["customer_id"], address_id)
-
-
 @site.form("/admin/customer/address/new/customer_id/<int:customer_id>/", members_only)
-def create_customer_address(request: Request, customer_id: int) -> str | Response:
-    """Add an address to a customer."""
-    if request.method != "POST":
-        row = one(request.db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
-        typed = dict.fromkeys(FIELDS, "") | dict(row) | {"country": queries.country(request.db)}
-        back = CUSTOMER_URL.format(customer_id)
-        return _address_page(request, "Add New Address", "Customers", back, typed, {"billing": False, "shipping": False})
-    one(request.db, "SELECT 1 FROM customer WHERE customer_id = ?", customer_id)
-    return _save(request, customer_id, None)
+def save_customer_address(request: Request, customer_id: int = 0, address_id: int | None = None) -> str | Response:
+    """Change a customer's address, or add one; one that becomes a default takes the place of the one before."""
+    db, title, kinds = request.db, "Edit Address", ("billing", "shipping")
+    if address_id is not None:
+        typed = dict(one(db, "SELECT * FROM customer_address WHERE address_id = ?", address_id))
+        customer_id, defaults = typed["customer_id"], {kind: bool(typed[f"is_default_{kind}"]) for kind in kinds}
+    else:
+        row = one(db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
+        title = title if request.method == "POST" else "Add New Address"
+        typed = dict.fromkeys(FIELDS, "") | dict(row) | {"country": queries.country(db)}
+        defaults = dict.fromkeys(kinds, False)
+    back = CUSTOMER_URL.format(customer_id)
+    if request.method == "POST":
+        form, typed = Form(request), request.form.to_dict()
+        values: dict[str, Any] = {**_read_address(form)}
+        defaults = {kind: form.is_ticked(kind) for kind in kinds}
+        if not form.show_errors():
+            for kind, is_default in defaults.items():
+                if is_default:
+                    update(db, "customer_address", "customer_id", customer_id, **{f"is_default_{kind}": 0})
+            values |= {f"is_default_{kind}": is_default for kind, is_default in defaults.items()}
+            store(db, "customer_address", "address_id", address_id, customer_id=customer_id, **values)
+            return request.redirect(back, "The customer address was saved.")
+    return _address_page(request, title, "Customers", back, typed=typed, defaults=defaults)
 
 
 @site.post("/admin/customer/address/delete/id/<int:address_id>/", members_only)
 def delete_customer_address(request: Request, address_id: int) -> Response:
     """Delete a customer's address."""
-    row = one(request.db, "SELECT customer_id FROM customer_address WHERE address_id = ?", address_id)
-    request.db.execute("DELETE FROM customer_address WHERE address_id = ?", (address_id,))
+    row = one(request.db, "DELETE FROM customer_address WHERE address_id = ? RETURNING customer_id", address_id)
     return request.redirect(CUSTOMER_URL.format(row["customer_id"]), "The customer address was deleted.")
 
 
@@ -264,16 +222,10 @@ REVIEW_GRID = Grid(
 )  # fmt: skip
 
 
-@site.get(REVIEWS_URL, members_only)
-def reviews(request: Request) -> str:
-    """The list of all reviews."""
-    return show(request, REVIEW_GRID)
-
-
-@site.get("/admin/review/product/pending/", members_only)
-def pending_reviews(request: Request) -> str:
-    """The list of reviews that wait for a decision."""
-    return show(request, replace(REVIEW_GRID, title="Pending Reviews"), "r.status = 'Pending'")
+site.get(REVIEWS_URL, members_only)(partial(show, grid=REVIEW_GRID))
+site.get("/admin/review/product/pending/", members_only)(
+    partial(show, grid=replace(REVIEW_GRID, title="Pending Reviews"), where="r.status = 'Pending'")
+)
 
 
 def _find(request: Request, review_id: int) -> sqlite3.Row:
@@ -285,39 +237,31 @@ def _find(request: Request, review_id: int) -> sqlite3.Row:
     )
 
 
-def _review_page(request: Request, row: sqlite3.Row, typed: dict[str, str]) -> str:
-    return request.render(
-        "review.html", title="Edit Review", section="Marketing", row=row, typed=typed, statuses=STATUSES, ratings=RATINGS
-    )
-
-
 @site.form("/admin/review/product/edit/id/<int:review_id>/", members_only)
 def save_review(request: Request, review_id: int) -> str | Response:
     """Change a review."""
-    if request.method != "POST":
-        row = _find(request, review_id)
-        return _review_page(
-            request, row, {name: str(row[name]) for name in ("status", "rating", "nickname", "title", "detail")}
-        )
-    row, form = _find(request, review_id), Form(request)
-    values = {
-        "status": form.choice("status", "Status", STATUSES),
-        "rating": form.choice("rating", "Rating", RATINGS),
-        "nickname": form.text("nickname", "Nickname", limit=128),
-        "title": form.text("title", "Summary of Review"),
-        "detail": form.text("detail", "Review", limit=10000, lines=True),
-    }
-    if form.show_errors():
-        return _review_page(request, row, request.form.to_dict())
-    update(request.db, "review", "review_id", review_id, **values)
-    return request.redirect(REVIEWS_URL, "You saved the review.")
+    row = _find(request, review_id)
+    typed = dict(row)
+    if request.method == "POST":
+        form, typed = Form(request), request.form.to_dict()
+        values = {
+            "status": form.choice("status", "Status", STATUSES),
+            "rating": form.choice("rating", "Rating", RATINGS),
+            "nickname": form.text("nickname", "Nickname", limit=128),
+            "title": form.text("title", "Summary of Review"),
+            "detail": form.text("detail", "Review", limit=10000, lines=True),
+        }
+        if not form.show_errors():
+            update(request.db, "review", "review_id", review_id, **values)
+            return request.redirect(REVIEWS_URL, "You saved the review.")
+    page = {"title": "Edit Review", "section": "Marketing", "statuses": STATUSES, "ratings": RATINGS}
+    return request.render("review.html", row=row, typed=typed, **page)
 
 
 @site.post("/admin/review/product/delete/id/<int:review_id>/", members_only)
 def delete_review(request: Request, review_id: int) -> Response:
     """Delete a review."""
-    _find(request, review_id)
-    request.db.execute("DELETE FROM review WHERE review_id = ?", (review_id,))
+    one(request.db, "DELETE FROM review WHERE review_id = ? RETURNING 1", review_id)
     return request.redirect(REVIEWS_URL, "The review has been deleted.")
 
 
@@ -370,6 +314,7 @@ TERMS = Grid(
     actions={"delete": "Delete"},
     action_url="/admin/search/term/mass/",
 )
+TYPES = {"guest": "Guest", "customer": "Customer"}
 SUBSCRIBERS = Grid(
     title="Newsletter Subscribers",
     section="Marketing",
@@ -377,13 +322,7 @@ SUBSCRIBERS = Grid(
     key="s.email",
     columns=(
         Column("Email", "email", "s.email"),
-        Column(
-            "Type",
-            "type",
-            "iif(c.customer_id IS NULL, 'guest', 'customer')",
-            "choice",
-            {"guest": "Guest", "customer": "Customer"},
-        ),
+        Column("Type", "type", "iif(c.customer_id IS NULL, 'guest', 'customer')", "choice", TYPES),
         Column("Customer Name", "name", "c.firstname || ' ' || c.lastname"),
         Column("Status", "status", "s.status", "choice", {"Subscribed": "Subscribed", "Unsubscribed": "Unsubscribed"}),
         Column("Since", "created_at", "s.created_at", "date"),
@@ -395,29 +334,9 @@ SUBSCRIBERS = Grid(
 )
 
 
-@site.get(RULES_URL, members_only)
-def rules(request: Request) -> str:
-    """The list of cart price rules."""
-    return show(request, RULES)
-
-
-def _rule_page(request: Request, rule: sqlite3.Row | None, typed: dict[str, str]) -> str:
-    title = rule["name"] if rule else "New Cart Price Rule"
-    return request.render("rule.html", title=title, section="Marketing", rule=rule, typed=typed, apply=APPLY)
-
-
-def _find_rule(request: Request, rule_id: int) -> sqlite3.Row:
-    return one(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
-
-
-@site.get("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
-def rule(request: Request, rule_id: int) -> str:
-    """The form of one cart price rule."""
-    row = _find_rule(request, rule_id)
-    typed = {name: row[name] or "" for name in ("name", "description", "coupon_code", "action")}
-    typed["amount"] = str(row["amount"]) if row["action"] == "by_percent" else written_cents(row["amount"])
-    typed |= {name: written_date(row[name]) for name in ("from_date", "to_date")}
-    return _rule_page(request, row, typed | ({"is_active": "1"} if row["is_active"] else {}))
+site.get(RULES_URL, members_only)(partial(show, grid=RULES))
+site.get(TERMS_URL, members_only)(partial(show, grid=TERMS))
+site.get(SUBSCRIBERS_URL, members_only)(partial(show, grid=SUBSCRIBERS))
 
 
 def _read_rule(request: Request, form: Form, rule_id: int | None) -> dict[str, Any]:
@@ -444,44 +363,32 @@ def _read_rule(request: Request, form: Form, rule_id: int | None) -> dict[str, A
     return values
 
 
-def _save_rule(request: Request, row: sqlite3.Row | None) -> str | Response:
-    form, rule_id = Form(request), row["rule_id"] if row else None
-    values = _read_rule(request, form, rule_id)
-    if form.show_errors():
-        return _rule_page(request, row, request.form.to_dict())
-    if rule_id is None:
-        insert(request.db, "cart_rule", **values)
-    else:
-        update(request.db, "cart_rule", "rule_id", rule_id, **values)
-    return request.redirect(RULES_URL, "You saved the rule.")
-
-
 @site.form("/admin/sales_rule/promo_quote/new/", members_only)
-def create_rule(request: Request) -> str | Response:
-    """Add a cart price rule."""
-    if request.method != "POST":
-        return _rule_page(request, None, {"is_active": "1"})
-    return _save_rule(request, None)
-
-
-@site.post("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
-def save_rule(request: Request, rule_id: int) -> str | Response:
-    """Change a cart price rule."""
-    return _save_rule(request, _find_rule(request, rule_id))
+@site.form("/admin/sales_rule/promo_quote/edit/id/<int:rule_id>/", members_only)
+def save_rule(request: Request, rule_id: int | None = None) -> str | Response:
+    """Add a cart price rule, or change one."""
+    row = None if rule_id is None else one(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
+    typed = {"is_active": "1"}
+    if request.method == "POST":
+        form, typed = Form(request), request.form.to_dict()
+        values = _read_rule(request, form, rule_id)
+        if not form.show_errors():
+            store(request.db, "cart_rule", "rule_id", rule_id, **values)
+            return request.redirect(RULES_URL, "You saved the rule.")
+    elif row:
+        typed = {name: row[name] or "" for name in ("name", "description", "coupon_code", "action")}
+        typed["amount"] = str(row["amount"]) if row["action"] == "by_percent" else written_cents(row["amount"])
+        typed |= {name: written_date(row[name]) for name in ("from_date", "to_date")}
+        typed |= {"is_active": "1"} if row["is_active"] else {}
+    title = row["name"] if row else "New Cart Price Rule"
+    return request.render("rule.html", title=title, section="Marketing", rule=row, typed=typed, apply=APPLY)
 
 
 @site.post("/admin/sales_rule/promo_quote/delete/id/<int:rule_id>/", members_only)
 def delete_rule(request: Request, rule_id: int) -> Response:
     """Delete a cart price rule."""
-    _find_rule(request, rule_id)
-    request.db.execute("DELETE FROM cart_rule WHERE rule_id = ?", (rule_id,))
+    one(request.db, "DELETE FROM cart_rule WHERE rule_id = ? RETURNING 1", rule_id)
     return request.redirect(RULES_URL, "You deleted the rule.")
-
-
-@site.get(TERMS_URL, members_only)
-def search_terms(request: Request) -> str:
-    """The list of what people searched for in the shop."""
-    return show(request, TERMS)
 
 
 @site.post("/admin/search/term/mass/", members_only)
@@ -494,12 +401,6 @@ def change_terms(request: Request) -> Response:
         gone = request.db.executemany("DELETE FROM search_term WHERE query_id = ?", [(query_id,) for query_id in ids])
         request.flash(f"Total of {gone.rowcount} record(s) were deleted.")
     return back_to(request, TERMS_URL)
-
-
-@site.get(SUBSCRIBERS_URL, members_only)
-def subscribers(request: Request) -> str:
-    """The list of newsletter subscribers."""
-    return show(request, SUBSCRIBERS)
 
 
 @site.post("/admin/newsletter/subscriber/mass/", members_only)

@@ -1,16 +1,18 @@
 """Signing in and out, the dashboard, the sections' own pages, the search over everything, stores and content."""
 
 import sqlite3
+from functools import partial
 from typing import Any
 
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded, slug
-from webarena_gym.sites.kit.database import insert, shows_aggregates, update
+from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping.queries import config
 from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show, written_cents
-from webarena_gym.sites.shopping_admin.site import HOME, is_taken, members_only, one, site
+from webarena_gym.sites.shopping_admin.site import HOME, is_taken, members_only, one, site, store
 
 DASHBOARD = "/admin/admin/dashboard/"
 SECTIONS = {name.lower(): name for name in ("Sales", "Catalog", "Marketing", "Content", "Reports", "Stores")} | {
@@ -139,13 +141,6 @@ def search(request: Request) -> str:
 CONFIGURATION_URL = "/admin/admin/system_config/"
 
 
-def _page(request: Request, typed: dict[str, str]) -> str:
-    rows = request.db.execute(
-        "SELECT path, label, value FROM store_config ORDER BY path LIKE 'general/%' DESC, path"
-    ).fetchall()
-    return request.render("configuration.html", title="Configuration", section="Stores", rows=rows, typed=typed)
-
-
 def _read(form: Form, path: str, label: str) -> str:
     """Value of a setting in the form; amounts and counts stay such."""
     if path.startswith("carriers/"):
@@ -155,29 +150,27 @@ def _read(form: Form, path: str, label: str) -> str:
     return form.text(path, label, required=path.endswith("/name"))
 
 
-@site.get(CONFIGURATION_URL, members_only)
-def configuration(request: Request) -> str:
-    """The form of the shop's settings."""
-    return _page(request, {})
-
-
-@site.post(CONFIGURATION_URL, members_only)
+@site.form(CONFIGURATION_URL, members_only)
 def save_configuration(request: Request) -> str | Response:
     """Change the shop's settings; a field that was not sent stays as it is."""
-    form = Form(request)
-    labels = dict(request.db.execute("SELECT path, label FROM store_config").fetchall())
-    changes = [(_read(form, path, label), path) for path, label in labels.items() if path in request.form]
-    if form.show_errors():
-        return _page(request, request.form.to_dict())
-    request.db.executemany("UPDATE store_config SET value = ? WHERE path = ?", changes)
-    return request.redirect(CONFIGURATION_URL, "You saved the configuration.")
+    query = "SELECT path, label, value FROM store_config ORDER BY path LIKE 'general/%' DESC, path"
+    rows = request.db.execute(query).fetchall()
+    if request.method == "POST":
+        form = Form(request)
+        sent = [row for row in sorted(rows, key=lambda row: row["path"]) if row["path"] in request.form]
+        changes = [(_read(form, row["path"], row["label"]), row["path"]) for row in sent]
+        if not form.show_errors():
+            request.db.executemany("UPDATE store_config SET value = ? WHERE path = ?", changes)
+            return request.redirect(CONFIGURATION_URL, "You saved the configuration.")
+    typed = request.form.to_dict()
+    return request.render("configuration.html", title="Configuration", section="Stores", rows=rows, typed=typed)
 
 
 @site.get("/admin/admin/system_store/", members_only)
 def stores(request: Request) -> str:
     """The web site, the store and the store view."""
-    row = request.db.execute("SELECT value FROM store_config WHERE path = 'general/store_information/name'").fetchone()
-    return request.render("stores.html", title="Stores", section="Stores", name=row["value"] if row else "Main Store")
+    name = config(request.db, "general/store_information/name", "Main Store")
+    return request.render("stores.html", title="Stores", section="Stores", name=name)
 
 
 PAGES_URL = "/admin/cms/page/"
@@ -216,83 +209,50 @@ THEMES = Grid(
 )
 
 
-@site.get(PAGES_URL, members_only)
-def pages(request: Request) -> str:
-    """The list of the shop's own pages."""
-    return show(request, PAGES)
-
-
-def _form_page(request: Request, row: sqlite3.Row | None, typed: dict[str, str]) -> str:
-    title = row["title"] if row else "New Page"
-    return request.render("cms_page.html", title=title, section="Content", row=row, typed=typed)
-
-
-def _find(request: Request, page_id: int) -> sqlite3.Row:
-    return one(request.db, "SELECT * FROM cms_page WHERE page_id = ?", page_id)
-
-
-@site.get("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
-def page(request: Request, page_id: int) -> str:
-    """The form of one page."""
-    row = _find(request, page_id)
-    typed = {name: row[name] for name in ("title", "content_heading", "content", "url_key")}
-    return _form_page(request, row, typed | ({"is_enabled": "1"} if row["is_enabled"] else {}))
-
-
-def _save(request: Request, row: sqlite3.Row | None) -> str | Response:
-    """Store a page. An empty URL key is made from the title."""
-    form, page_id = Form(request), row["page_id"] if row else None
-    title = form.text("title", "Page Title")
-    values: dict[str, Any] = {
-        "title": title,
-        "url_key": form.text("url_key", "URL Key", required=False, limit=100) or slug(title)[:100],
-        "content_heading": form.text("content_heading", "Content Heading", required=False),
-        "content": form.text("content", "Content", required=False, limit=50000, lines=True),
-        "is_enabled": form.is_ticked("is_enabled"),
-        "updated_at": str(request.now),
-    }
-    if not form.errors and values["url_key"] != slug(values["url_key"]):
-        form.errors.append("URL Key: please use small letters, digits and hyphens only.")
-    if is_taken(request.db, "cms_page", "url_key", values["url_key"], page_id):
-        form.errors.append("URL Key: another page has this key already.")
-    if not values["url_key"]:
-        form.errors.append("URL Key: this is a required field.")
-    if form.show_errors():
-        return _form_page(request, row, request.form.to_dict())
-    if page_id is None:
-        page_id = insert(request.db, "cms_page", **values)
-    else:
-        update(request.db, "cms_page", "page_id", page_id, **values)
-    return request.redirect(EDIT_URL.format(page_id), "You saved the page.")
-
-
-@site.post("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
-def save_page(request: Request, page_id: int) -> str | Response:
-    """Change a page."""
-    return _save(request, _find(request, page_id))
+site.get(PAGES_URL, members_only)(partial(show, grid=PAGES))
 
 
 @site.form("/admin/cms/page/new/", members_only)
-def create_page(request: Request) -> str | Response:
-    """Add a page."""
-    if request.method != "POST":
-        return _form_page(request, None, {"is_enabled": "1"})
-    return _save(request, None)
+@site.form("/admin/cms/page/edit/page_id/<int:page_id>/", members_only)
+def save_page(request: Request, page_id: int | None = None) -> str | Response:
+    """Add a page, or change one. An empty URL key is made from the title."""
+    row = None if page_id is None else one(request.db, "SELECT * FROM cms_page WHERE page_id = ?", page_id)
+    typed: dict[str, Any] = {"is_enabled": "1"}
+    if request.method == "POST":
+        form, typed = Form(request), request.form.to_dict()
+        title = form.text("title", "Page Title")
+        values: dict[str, Any] = {
+            "title": title,
+            "url_key": form.text("url_key", "URL Key", required=False, limit=100) or slug(title)[:100],
+            "content_heading": form.text("content_heading", "Content Heading", required=False),
+            "content": form.text("content", "Content", required=False, limit=50000, lines=True),
+            "is_enabled": form.is_ticked("is_enabled"),
+            "updated_at": str(request.now),
+        }
+        if not form.errors and values["url_key"] != slug(values["url_key"]):
+            form.errors.append("URL Key: please use small letters, digits and hyphens only.")
+        if is_taken(request.db, "cms_page", "url_key", values["url_key"], page_id):
+            form.errors.append("URL Key: another page has this key already.")
+        if not values["url_key"]:
+            form.errors.append("URL Key: this is a required field.")
+        if not form.show_errors():
+            page_id = store(request.db, "cms_page", "page_id", page_id, **values)
+            return request.redirect(EDIT_URL.format(page_id), "You saved the page.")
+    elif row:
+        typed = {name: value for name, value in dict(row).items() if name != "is_enabled" or value}
+    title = row["title"] if row else "New Page"
+    return request.render("cms_page.html", title=title, section="Content", row=row, typed=typed)
 
 
 @site.post("/admin/cms/page/delete/page_id/<int:page_id>/", members_only)
 def delete_page(request: Request, page_id: int) -> Response:
     """Delete a page."""
-    _find(request, page_id)
-    request.db.execute("DELETE FROM cms_page WHERE page_id = ?", (page_id,))
+    one(request.db, "DELETE FROM cms_page WHERE page_id = ? RETURNING 1", page_id)
     return request.redirect(PAGES_URL, "The page has been deleted.")
 
 
-@site.get("/admin/admin/system_design_theme/", members_only)
-@site.get("/admin/theming/theme/", members_only)
-def themes(request: Request) -> str:
-    """The list of themes."""
-    return show(request, THEMES)
+for _url in ("/admin/admin/system_design_theme/", "/admin/theming/theme/"):
+    site.get(_url, members_only)(partial(show, grid=THEMES))
 
 
 @site.get("/admin/admin/system_design_theme/edit/id/<int:theme_id>/", members_only)

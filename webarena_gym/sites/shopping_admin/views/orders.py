@@ -1,14 +1,239 @@
-"""Orders: the list, one order, what can be done with it, and its invoices, shipments and credit memos."""
+"""Orders: the list, one order, what can be done with it, and its invoices, shipments and credit memos.
 
-from collections.abc import Callable
+An order's status follows from the quantities of its lines, except `holded`, which is set and taken away by hand:
+pending -> processing -> complete -> closed (all refunded), or canceled before anything was invoiced.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
-from webarena_gym.sites.kit.database import insert
+from webarena_gym.errors import FormError
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.kit.database import insert, update
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.shopping_admin import fulfilment
-from webarena_gym.sites.shopping_admin.fulfilment import STATUSES, Order, OrderError, Quantities
+from webarena_gym.sites.shopping.carts import restock_variant
+from webarena_gym.sites.shopping.queries import next_increment_id
 from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show, written_cents
 from webarena_gym.sites.shopping_admin.site import members_only, one, site
+
+STATUSES = {
+    "pending": "Pending", "processing": "Processing", "complete": "Complete", "closed": "Closed", "canceled": "Canceled",
+    "holded": "On Hold",
+}  # fmt: skip
+Quantities = Mapping[int, int]  # of order lines, by item_id
+
+
+class OrderError(FormError):
+    """The order does not allow it; the message is for people."""
+
+
+class Line(NamedTuple):
+    """One line of an order. Its fields are those of the table order_item."""
+
+    item_id: int
+    product_id: int
+    sku: str
+    name: str
+    options: str
+    price_cents: int
+    qty_ordered: int
+    qty_invoiced: int
+    qty_shipped: int
+    qty_refunded: int
+    qty_canceled: int
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The options that the buyer chose, by title."""
+        chosen: dict[str, str] = json.loads(self.options)
+        return chosen
+
+    def left(self, action: str) -> int:
+        """Number that an action is possible for: to invoice, to ship, to refund what was paid, or to cancel what is neither."""
+        to_invoice = max(0, self.qty_ordered - self.qty_canceled - self.qty_invoiced)
+        to_ship = max(0, self.qty_ordered - self.qty_canceled - self.qty_refunded - self.qty_shipped)
+        to_refund = max(0, self.qty_invoiced - self.qty_refunded)
+        return {"invoice": to_invoice, "ship": to_ship, "refund": to_refund, "cancel": min(to_invoice, to_ship)}[action]
+
+
+class Order(NamedTuple):
+    """An order with its lines and the sums of its invoices and credit memos, all in cents."""
+
+    row: sqlite3.Row
+    lines: tuple[Line, ...]
+    invoices: int
+    paid: int
+    refunded: int
+    shipping_refunded: int
+
+    @property
+    def status(self) -> str:
+        """The stored status."""
+        return str(self.row["status"])
+
+    def can(self, action: str) -> bool:
+        """Say whether an action is possible: to hold, to unhold, or one for which something is left in a line."""
+        if action == "unhold":
+            return self.status == "holded"
+        if self.status not in (("processing", "complete") if action == "refund" else ("pending", "processing")):
+            return False
+        return action == "hold" or any(line.left(action) for line in self.lines)
+
+    @property
+    def shipping_left(self) -> int:
+        """The shipping charge that was paid and not refunded."""
+        return max(0, self.row["shipping_cents"] - self.shipping_refunded) if self.invoices else 0
+
+    def discount_on(self, goods_cents: int) -> int:
+        """Return the share of the order's discount that falls on goods of that value, rounded half up."""
+        subtotal, discount = int(self.row["subtotal_cents"]), int(self.row["discount_cents"])
+        return (discount * goods_cents + subtotal // 2) // subtotal if subtotal else 0
+
+    def worth(self, quantities: Quantities, counted: str) -> int:
+        """Return what goods cost after the discount, on top of those that column `counted` holds already.
+
+        Taking differences of rounded sums makes the parts add up to the whole, to the cent.
+        """
+        before = sum(line.price_cents * int(getattr(line, counted)) for line in self.lines)
+        after = before + sum(line.price_cents * quantities.get(line.item_id, 0) for line in self.lines)
+        return (after - self.discount_on(after)) - (before - self.discount_on(before))
+
+
+def load_order(db: sqlite3.Connection, order_id: int) -> Order:
+    """Return an order. Raises NotFound."""
+    row = one(
+        db,
+        """SELECT o.*, coalesce(c.group_name, 'NOT LOGGED IN') AS group_name
+           FROM sales_order o LEFT JOIN customer c USING (customer_id) WHERE order_id = ?""",
+        order_id,
+    )
+    lines = db.execute(f"SELECT {', '.join(Line._fields)} FROM order_item WHERE order_id = ? ORDER BY item_id", (order_id,))
+    sums = one(
+        db,
+        """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?1),
+                  (SELECT coalesce(sum(grand_total_cents), 0) FROM invoice WHERE order_id = ?1),
+                  coalesce(sum(grand_total_cents), 0), coalesce(sum(refund_shipping_cents), 0)
+           FROM creditmemo WHERE order_id = ?1""",
+        order_id,
+    )
+    return Order(row, tuple(Line(*line) for line in lines), *sums)
+
+
+def status_of(lines: tuple[Line, ...]) -> str:
+    """Return the status that follows from the quantities."""
+    wanted = [line for line in lines if line.qty_ordered > line.qty_canceled]
+    if not wanted:
+        return "canceled"
+    if all(line.qty_refunded >= line.qty_ordered - line.qty_canceled for line in wanted):
+        return "closed"
+    if not any(line.qty_invoiced or line.qty_shipped for line in wanted):
+        return "pending"
+    return "processing" if any(line.left("invoice") or line.left("ship") for line in wanted) else "complete"
+
+
+def _count(db: sqlite3.Connection, order: Order, column: str, quantities: Quantities) -> None:
+    """Add the quantities to a column of the lines, and set the status that follows."""
+    db.executemany(
+        f"UPDATE order_item SET {column} = {column} + ? WHERE item_id = ?",
+        [(quantity, item_id) for item_id, quantity in quantities.items()],
+    )
+    refresh_status(db, order.row["order_id"])
+
+
+def refresh_status(db: sqlite3.Connection, order_id: int) -> None:
+    """Set the status that follows from the order's lines."""
+    update(db, "sales_order", "order_id", order_id, status=status_of(load_order(db, order_id).lines))
+
+
+def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> None:
+    """Put goods back into the shop's stock."""
+    db.executemany(
+        "UPDATE product SET quantity = quantity + ?1, is_in_stock = is_in_stock OR ?1 > 0 WHERE product_id = ?2",
+        [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines],
+    )
+    for line in order.lines:
+        restock_variant(db, line.product_id, line.options, quantities.get(line.item_id, 0))
+
+
+def _check(order: Order, quantities: Quantities, action: str, *, may_be_empty: bool = False) -> None:
+    """Raise OrderError unless each quantity is at most what is left for the action in its line."""
+    for line in order.lines:
+        if quantities.get(line.item_id, 0) > line.left(action):
+            raise OrderError(f"{line.name}: the quantity can be at most {line.left(action)}.")
+    if not may_be_empty and not any(quantities.values()):
+        raise OrderError("Please enter the quantity of at least one item.")
+
+
+def invoice(db: sqlite3.Connection, order: Order, quantities: Quantities, now: str) -> int:
+    """Invoice goods, the first time with the shipping charge, and return the invoice's id. Raises OrderError."""
+    if not order.can("invoice"):
+        raise OrderError("The order does not allow an invoice to be created.")
+    _check(order, quantities, "invoice")
+    total = order.worth(quantities, "qty_invoiced") + (0 if order.invoices else order.row["shipping_cents"])
+    _count(db, order, "qty_invoiced", quantities)
+    number = next_increment_id(db, "invoice")
+    return insert(db, "invoice", increment_id=number, order_id=order.row["order_id"], grand_total_cents=total, created_at=now)
+
+
+def ship(db: sqlite3.Connection, order: Order, quantities: Quantities, now: str) -> int:
+    """Ship goods and return the shipment's id. Raises OrderError."""
+    if not order.can("ship"):
+        raise OrderError("The order does not allow a shipment to be created.")
+    _check(order, quantities, "ship")
+    _count(db, order, "qty_shipped", quantities)
+    number = next_increment_id(db, "shipment")
+    return insert(db, "shipment", increment_id=number, order_id=order.row["order_id"], created_at=now)
+
+
+def refund(
+    db: sqlite3.Connection, order: Order, quantities: Quantities, now: str, *, shipping_cents: int, adjustment_cents: int,
+    returns_to_stock: bool,
+) -> int:  # fmt: skip
+    """Refund goods, shipping and an adjustment either way, and return the credit memo's id. Raises OrderError."""
+    if not order.can("refund"):
+        raise OrderError("The order does not allow a credit memo to be created.")
+    _check(order, quantities, "refund", may_be_empty=True)
+    if shipping_cents > order.shipping_left:
+        raise OrderError(f"At most {money(order.shipping_left)} of shipping can be refunded.")
+    total = order.worth(quantities, "qty_refunded") + shipping_cents + adjustment_cents
+    left = order.paid - order.refunded
+    if total > left:
+        raise OrderError(f"At most {money(left)} can be refunded.")
+    if total <= 0:
+        raise OrderError("The total of a credit memo must be more than zero.")
+    _count(db, order, "qty_refunded", quantities)
+    if returns_to_stock:
+        _restock(db, order, quantities)
+    sums = {"refund_shipping_cents": shipping_cents, "adjustment_cents": adjustment_cents, "grand_total_cents": total}
+    number = next_increment_id(db, "creditmemo")
+    return insert(db, "creditmemo", increment_id=number, order_id=order.row["order_id"], created_at=now, **sums)
+
+
+def cancel(db: sqlite3.Connection, order: Order) -> None:
+    """Cancel what is neither invoiced nor shipped and put it back into stock. Raises OrderError."""
+    if not order.can("cancel"):
+        raise OrderError("You cannot cancel the order.")
+    quantities = {line.item_id: line.left("cancel") for line in order.lines}
+    _count(db, order, "qty_canceled", quantities)
+    _restock(db, order, quantities)
+
+
+def hold(db: sqlite3.Connection, order: Order) -> None:
+    """Put an order on hold. Raises OrderError."""
+    if not order.can("hold"):
+        raise OrderError("You cannot put the order on hold.")
+    update(db, "sales_order", "order_id", order.row["order_id"], status="holded")
+
+
+def unhold(db: sqlite3.Connection, order: Order) -> None:
+    """Release an order from hold, to the status it had. Raises OrderError."""
+    if not order.can("unhold"):
+        raise OrderError("The order is not on hold.")
+    refresh_status(db, order.row["order_id"])
+
 
 ORDER_URL = "/admin/sales/order/view/order_id/{}/"
 BILL_TO = "b.firstname || ' ' || b.lastname"
@@ -33,23 +258,20 @@ GRID = Grid(
 )
 
 
-@site.get("/admin/sales/order/", members_only)
-def orders(request: Request) -> str:
-    """The list of orders."""
-    return show(request, GRID)
+site.get("/admin/sales/order/", members_only)(partial(show, grid=GRID))
 
 
 @site.get("/admin/sales/order/view/order_id/<int:order_id>/", members_only)
 def order(request: Request, order_id: int) -> str:
     """One order with all that belongs to it."""
-    db, found = request.db, fulfilment.load(request.db, order_id)
-    addresses = db.execute("SELECT * FROM order_address WHERE order_id = ?", (order_id,))
-    invoices, shipments, creditmemos = (
-        db.execute(
-            f"SELECT {kind}_id, increment_id, created_at, {extra} FROM {kind} WHERE order_id = ?", (order_id,)
-        ).fetchall()
-        for kind, extra in (("invoice", "grand_total_cents"), ("shipment", "NULL"), ("creditmemo", "grand_total_cents"))
-    )
+    db, found = request.db, load_order(request.db, order_id)
+    bound = (order_id,)
+    addresses = db.execute("SELECT * FROM order_address WHERE order_id = ?", bound)
+    documents = "SELECT {0}_id, increment_id, created_at, {1} FROM {0} WHERE order_id = ?"
+    totals = {"invoice": "grand_total_cents", "shipment": "NULL", "creditmemo": "grand_total_cents"}
+    tracks = """SELECT shipment_id, carrier, title, number FROM shipment_track JOIN shipment USING (shipment_id)
+        WHERE order_id = ? ORDER BY track_id"""
+    comments = "SELECT * FROM order_comment WHERE order_id = ? ORDER BY created_at DESC, comment_id DESC"
     return request.render(
         "order.html",
         title=f"#{found.row['increment_id']}",
@@ -58,26 +280,19 @@ def order(request: Request, order_id: int) -> str:
         row=found.row,
         statuses=STATUSES,
         addresses={address["kind"]: address for address in addresses},
-        documents=(
-            ("Invoice", "/admin/sales/order_invoice/view/invoice_id/{}/", invoices),
-            ("Shipment", "/admin/admin/order_shipment/view/shipment_id/{}/", shipments),
-            ("Credit Memo", "/admin/sales/order_creditmemo/view/creditmemo_id/{}/", creditmemos),
-        ),
-        tracks=db.execute(
-            """SELECT shipment_id, carrier, title, number FROM shipment_track JOIN shipment USING (shipment_id)
-               WHERE order_id = ? ORDER BY track_id""",
-            (order_id,),
-        ).fetchall(),
-        comments=db.execute(
-            "SELECT * FROM order_comment WHERE order_id = ? ORDER BY created_at DESC, comment_id DESC", (order_id,)
-        ).fetchall(),
+        documents=[
+            (kind.title, kind.url, db.execute(documents.format(name, totals[name]), bound).fetchall())
+            for name, kind in KINDS.items()
+        ],
+        tracks=db.execute(tracks, bound).fetchall(),
+        comments=db.execute(comments, bound).fetchall(),
     )
 
 
 ACTIONS = {
-    "cancel": (fulfilment.cancel, "You canceled the order."),
-    "hold": (fulfilment.hold, "You put the order on hold."),
-    "unhold": (fulfilment.unhold, "You released the order from holding status."),
+    "cancel": (cancel, "You canceled the order."),
+    "hold": (hold, "You put the order on hold."),
+    "unhold": (unhold, "You released the order from holding status."),
 }
 
 
@@ -86,7 +301,7 @@ def act(request: Request, action: str, order_id: int) -> Response:
     """Cancel, hold or unhold an order."""
     perform, message = ACTIONS[action]
     try:
-        perform(request.db, fulfilment.load(request.db, order_id))
+        perform(request.db, load_order(request.db, order_id))
         request.flash(message)
     except OrderError as error:
         request.flash(str(error), "error")
@@ -96,19 +311,12 @@ def act(request: Request, action: str, order_id: int) -> Response:
 @site.post("/admin/sales/order/addComment/order_id/<int:order_id>/", members_only)
 def add_comment(request: Request, order_id: int) -> Response:
     """Add a comment to an order's history."""
-    found, form = fulfilment.load(request.db, order_id), Form(request)
+    found, form = load_order(request.db, order_id), Form(request)
     comment = form.text("comment", "Comment", limit=2000, lines=True)
     if not form.show_errors():
-        insert(
-            request.db,
-            "order_comment",
-            order_id=order_id,
-            status=found.status,
-            comment=comment,
-            is_customer_notified=form.is_ticked("notify"),
-            is_visible_on_front=form.is_ticked("visible"),
-            created_at=str(request.now),
-        )
+        ticks = {"is_customer_notified": form.is_ticked("notify"), "is_visible_on_front": form.is_ticked("visible")}
+        row = {"order_id": order_id, "status": found.status, "comment": comment, "created_at": str(request.now)} | ticks
+        insert(request.db, "order_comment", **row)
         request.flash("You added the comment.")
     return redirect(ORDER_URL.format(order_id))
 
@@ -122,63 +330,66 @@ def _read_track(form: Form) -> dict[str, str]:
     return {"carrier": carrier, "title": title or carrier, "number": form.text("number", "Number")}
 
 
-def _stop_on(form: Form) -> None:
-    """Raise OrderError when a field of the form is wrong."""
+def _perform(request: Request, action: str, order: Order, quantities: Quantities, form: Form) -> None:
+    """Invoice, ship or refund goods as the form says. Raises OrderError, also when a field of the form is wrong."""
+    db, now, track, sums = request.db, str(request.now), {}, {}
+    if action == "ship" and form.text("number", "Number", required=False):
+        track = _read_track(form)
+    if action == "refund":
+        labels = {"shipping": "Refund Shipping", "positive": "Adjustment Refund", "negative": "Adjustment Fee"}
+        names = {name: name if name == "shipping" else f"adjustment_{name}" for name in labels}
+        sums = {name: form.optional_cents(names[name], label) or 0 for name, label in labels.items()}
     if form.errors:
         raise OrderError(" ".join(form.errors))
-
-
-def _invoice(request: Request, order: Order, quantities: Quantities, form: Form) -> None:
-    _stop_on(form)
-    fulfilment.invoice(request.db, order, quantities, str(request.now))
-
-
-def _ship(request: Request, order: Order, quantities: Quantities, form: Form) -> None:
-    track = _read_track(form) if form.text("number", "Number", required=False) else None
-    _stop_on(form)
-    shipment_id = fulfilment.ship(request.db, order, quantities, str(request.now))
-    if track:
-        insert(request.db, "shipment_track", shipment_id=shipment_id, **track)
-
-
-def _refund(request: Request, order: Order, quantities: Quantities, form: Form) -> None:
-    shipping = form.optional_cents("shipping", "Refund Shipping") or 0
-    adjustment = form.optional_cents("adjustment_positive", "Adjustment Refund") or 0
-    fee = form.optional_cents("adjustment_negative", "Adjustment Fee") or 0
-    _stop_on(form)
-    fulfilment.refund(
-        request.db,
-        order,
-        quantities,
-        str(request.now),
-        shipping_cents=shipping,
-        adjustment_cents=adjustment - fee,
-        returns_to_stock=form.is_ticked("back_to_stock"),
-    )
+    if action == "invoice":
+        invoice(db, order, quantities, now)
+    elif action == "ship":
+        shipment_id = ship(db, order, quantities, now)
+        if track:
+            insert(db, "shipment_track", shipment_id=shipment_id, **track)
+    else:
+        refund(
+            db, order, quantities, now, shipping_cents=sums["shipping"], adjustment_cents=sums["positive"] - sums["negative"],
+            returns_to_stock=form.is_ticked("back_to_stock"),
+        )  # fmt: skip
 
 
 class Kind(NamedTuple):
-    """One kind of document: its words, and how it is made from an order. `left` and `allowed` are properties there."""
+    """One kind of document: its words, the address of one, the columns of its list, and the action that makes one of an order."""
 
+    action: str
     title: str
-    left: str
-    allowed: str
+    url: str
+    columns: tuple[Column, ...]
     submit: str
     done: str
-    perform: Callable[[Request, Order, Quantities, Form], None]
 
 
+_BILL_TO = Column("Bill-to Name", "billing_name", BILL_TO)
 KINDS = {
-    "invoice": Kind("Invoice", "to_invoice", "can_invoice", "Submit Invoice", "The invoice has been created.", _invoice),
-    "shipment": Kind("Shipment", "to_ship", "can_ship", "Submit Shipment", "The shipment has been created.", _ship),
-    "creditmemo": Kind("Credit Memo", "to_refund", "can_refund", "Refund Offline", "You created the credit memo.", _refund),
-}
+    "invoice": Kind(
+        "invoice", "Invoice", "/admin/sales/order_invoice/view/invoice_id/{}/",
+        (_BILL_TO, Column("Amount", "grand_total", "d.grand_total_cents", "money")),
+        "Submit Invoice", "The invoice has been created.",
+    ),
+    "shipment": Kind(
+        "ship", "Shipment", "/admin/admin/order_shipment/view/shipment_id/{}/",
+        (Column("Ship-to Name", "shipping_name", SHIP_TO),),
+        "Submit Shipment", "The shipment has been created.",
+    ),
+    "creditmemo": Kind(
+        "refund", "Credit Memo", "/admin/sales/order_creditmemo/view/creditmemo_id/{}/",
+        (_BILL_TO, Column("Refunded", "grand_total", "d.grand_total_cents", "money")),
+        "Refund Offline", "You created the credit memo.",
+    ),
+}  # fmt: skip
 
 
-def _grid(kind: str, title: str, view_url: str, *columns: Column) -> Grid:
-    """The list of one kind of document."""
-    return Grid(
-        title=title,
+@site.get("/admin/sales/<any(invoice, shipment, creditmemo):kind>/", members_only)
+def documents(request: Request, kind: str) -> str:
+    """The list of invoices, shipments or credit memos."""
+    grid = Grid(
+        title=f"{KINDS[kind].title}s",
         section="Sales",
         source=f"""{kind} d JOIN sales_order o ON o.order_id = d.order_id
                    LEFT JOIN order_address b ON b.order_id = o.order_id AND b.kind = 'billing'
@@ -189,85 +400,38 @@ def _grid(kind: str, title: str, view_url: str, *columns: Column) -> Grid:
             Column("Created", "created_at", "d.created_at", "date"),
             Column("Order #", "order_increment_id", "o.increment_id"),
             Column("Order Date", "order_created_at", "o.created_at", "date"),
-            *columns,
+            *KINDS[kind].columns,
         ),
         order="-created_at",
         keyword=("d.increment_id", "o.increment_id", BILL_TO, SHIP_TO),
-        row_link=Link("View", view_url),
+        row_link=Link("View", KINDS[kind].url),
     )
+    return show(request, grid)
 
 
-_AMOUNT = "d.grand_total_cents"
-_BILL_TO = Column("Bill-to Name", "billing_name", BILL_TO)
-GRIDS = {
-    "invoice": _grid(
-        "invoice",
-        "Invoices",
-        "/admin/sales/order_invoice/view/invoice_id/{}/",
-        _BILL_TO,
-        Column("Amount", "grand_total", _AMOUNT, "money"),
-    ),
-    "shipment": _grid(
-        "shipment",
-        "Shipments",
-        "/admin/admin/order_shipment/view/shipment_id/{}/",
-        Column("Ship-to Name", "shipping_name", SHIP_TO),
-    ),
-    "creditmemo": _grid(
-        "creditmemo",
-        "Credit Memos",
-        "/admin/sales/order_creditmemo/view/creditmemo_id/{}/",
-        _BILL_TO,
-        Column("Refunded", "grand_total", _AMOUNT, "money"),
-    ),
-}
-
-
-@site.get("/admin/sales/<any(invoice, shipment, creditmemo):kind>/", members_only)
-def documents(request: Request, kind: str) -> str:
-    """The list of invoices, shipments or credit memos."""
-    return show(request, GRIDS[kind])
-
-
-@site.get("/admin/sales/order_<any(invoice, creditmemo):kind>/new/order_id/<int:order_id>/", members_only)
-@site.get("/admin/admin/order_<any(shipment):kind>/new/order_id/<int:order_id>/", members_only)
-def new(request: Request, kind: str, order_id: int) -> str | Response:
-    """The form for a new invoice, shipment or credit memo, filled in for all that is left."""
-    order = fulfilment.load(request.db, order_id)
-    if not getattr(order, KINDS[kind].allowed):
-        return request.redirect(
-            ORDER_URL.format(order_id), f"The order does not allow a new {KINDS[kind].title.lower()}.", "error"
-        )
-    quantities = {f"qty_{line.item_id}": str(getattr(line, KINDS[kind].left)) for line in order.lines}
-    return _new_form(request, kind, order, quantities | {"shipping": written_cents(order.shipping_left), "back_to_stock": "1"})
-
-
-def _new_form(request: Request, kind: str, order: Order, typed: dict[str, str]) -> str:
-    return request.render(
-        "new_document.html",
-        title=f"New {KINDS[kind].title}",
-        section="Sales",
-        kind=kind,
-        words=KINDS[kind],
-        order=order,
-        lines=[(line, getattr(line, KINDS[kind].left)) for line in order.lines],
-        typed=typed,
-        carriers={carrier: carrier for carrier in CARRIERS},
-    )
-
-
-@site.post("/admin/sales/order_<any(invoice, creditmemo):kind>/new/order_id/<int:order_id>/", members_only)
-@site.post("/admin/admin/order_<any(shipment):kind>/new/order_id/<int:order_id>/", members_only)
+@site.form("/admin/sales/order_<any(invoice, creditmemo):kind>/new/order_id/<int:order_id>/", members_only)
+@site.form("/admin/admin/order_<any(shipment):kind>/new/order_id/<int:order_id>/", members_only)
 def create(request: Request, kind: str, order_id: int) -> str | Response:
-    """Make an invoice, a shipment or a credit memo."""
-    order, form = fulfilment.load(request.db, order_id), Form(request)
-    quantities = {line.item_id: form.optional_count(f"qty_{line.item_id}", f"Qty of {line.name}") or 0 for line in order.lines}
-    try:
-        KINDS[kind].perform(request, order, quantities, form)
-    except OrderError as error:
-        request.flash(str(error), "error")
-        return _new_form(request, kind, order, request.form.to_dict())
-    return request.redirect(ORDER_URL.format(order_id), KINDS[kind].done)
+    """Make an invoice, a shipment or a credit memo; its form is filled in for all that is left."""
+    order, words, back = load_order(request.db, order_id), KINDS[kind], ORDER_URL.format(order_id)
+    lines = [(line, line.left(words.action)) for line in order.lines]
+    if request.method == "POST":
+        form, typed = Form(request), request.form.to_dict()
+        fields = {line.item_id: (f"qty_{line.item_id}", f"Qty of {line.name}") for line in order.lines}
+        quantities = {item_id: form.optional_count(*field) or 0 for item_id, field in fields.items()}
+        try:
+            _perform(request, words.action, order, quantities, form)
+        except OrderError as error:
+            request.flash(str(error), "error")
+        else:
+            return request.redirect(back, words.done)
+    elif not order.can(words.action):
+        return request.redirect(back, f"The order does not allow a new {words.title.lower()}.", "error")
+    else:
+        typed = {f"qty_{line.item_id}": str(left) for line, left in lines}
+        typed |= {"shipping": written_cents(order.shipping_left), "back_to_stock": "1"}
+    page = {"title": f"New {words.title}", "section": "Sales", "carriers": {carrier: carrier for carrier in CARRIERS}}
+    return request.render("new_document.html", kind=kind, words=words, order=order, lines=lines, typed=typed, **page)
 
 
 @site.get("/admin/sales/order_<any(invoice):kind>/view/invoice_id/<int:document_id>/", members_only)
@@ -276,18 +440,16 @@ def create(request: Request, kind: str, order_id: int) -> str | Response:
 def document(request: Request, kind: str, document_id: int) -> str:
     """One invoice, shipment or credit memo."""
     row = one(request.db, f"SELECT * FROM {kind} WHERE {kind}_id = ?", document_id)
-    tracks = request.db.execute(
-        "SELECT carrier, title, number FROM shipment_track WHERE shipment_id = ? ORDER BY track_id", (document_id,)
-    )
+    tracks = "SELECT carrier, title, number FROM shipment_track WHERE shipment_id = ? ORDER BY track_id"
     return request.render(
         "document.html",
         title=f"{KINDS[kind].title} #{row['increment_id']}",
         section="Sales",
         kind=kind,
         row=row,
-        order=fulfilment.load(request.db, row["order_id"]),
+        order=load_order(request.db, row["order_id"]),
         back=f"/admin/sales/{kind}/",
-        tracks=tracks.fetchall() if kind == "shipment" else [],
+        tracks=request.db.execute(tracks, (document_id,)).fetchall() if kind == "shipment" else [],
         carriers={carrier: carrier for carrier in CARRIERS},
     )
 

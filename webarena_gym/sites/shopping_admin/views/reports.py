@@ -6,16 +6,17 @@ A `Report` is SQL in parts. Its query groups rows by interval, and by `group` wh
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
 from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show
 from webarena_gym.sites.shopping_admin.site import members_only, site
 from webarena_gym.sites.shopping_admin.views.customers import TERMS
+from webarena_gym.sites.shopping_admin.views.orders import STATUSES
 
 PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
 _WIDTHS = {"day": 10, "month": 7, "year": 4}  # characters of YYYY-MM-DD that name the interval
@@ -57,118 +58,97 @@ class Report:
         return f"SELECT * FROM ({inner}){top} ORDER BY interval, place"
 
 
+def _name(label: str, sql: str) -> Cell:
+    return Cell(label, sql, is_summed=False)
+
+
+def _money(label: str, sql: str) -> Cell:
+    return Cell(label, sql, is_money=True)
+
+
+_SOLD = {"group": "i.product_id", "order": "sum(i.qty_ordered) DESC, i.product_id"}
 _ITEMS = "sales_order o JOIN order_item i USING (order_id)"
 _ORDERS = Cell("Orders", "count(*)")
 _CUSTOMER = (
-    Cell("Customer", "max(o.customer_name)", is_summed=False),
+    _name("Customer", "max(o.customer_name)"),
     _ORDERS,
     Cell("Average", "CAST(round(avg(o.grand_total_cents)) AS INTEGER)", is_money=True, is_summed=False),
-    Cell("Total", "sum(o.grand_total_cents)", is_money=True),
+    _money("Total", "sum(o.grand_total_cents)"),
 )
-SALES = {
-    "sales": Report(
+
+
+def _per_order(column: str, table: str, name: str) -> str:
+    return f"LEFT JOIN (SELECT order_id, sum({column}) AS sum FROM {table} GROUP BY order_id) {name} USING (order_id)"
+
+
+def _of_documents(title: str, table: str, done: str) -> Report:
+    cells = Cell(f"{done} Orders", "count(DISTINCT d.order_id)"), _money(f"Total {done}", "sum(d.grand_total_cents)")
+    return Report(title, "d.created_at", f"{table} d JOIN sales_order o USING (order_id)", cells)
+
+
+def _of_orders(title: str, *cells: Cell, source: str = "sales_order o", **more: Any) -> Report:
+    return Report(title, "o.created_at", source, cells, **more)
+
+
+REPORTS = {
+    "report_sales/sales": _of_orders(
         "Orders Report",
-        "o.created_at",
-        """sales_order o
-           LEFT JOIN (SELECT order_id, sum(qty_ordered) AS items FROM order_item GROUP BY order_id) i USING (order_id)
-           LEFT JOIN (SELECT order_id, sum(grand_total_cents) AS cents FROM invoice GROUP BY order_id) p USING (order_id)
-           LEFT JOIN (SELECT order_id, sum(grand_total_cents) AS cents FROM creditmemo GROUP BY order_id) r USING (order_id)""",
-        (
-            _ORDERS,
-            Cell("Sales Items", "coalesce(sum(i.items), 0)"),
-            Cell("Sales Total", "sum(o.grand_total_cents)", is_money=True),
-            Cell("Invoiced", "coalesce(sum(p.cents), 0)", is_money=True),
-            Cell("Refunded", "coalesce(sum(r.cents), 0)", is_money=True),
-            Cell("Sales Shipping", "sum(o.shipping_cents)", is_money=True),
-            Cell("Sales Discount", "sum(o.discount_cents)", is_money=True),
-        ),
+        _ORDERS,
+        Cell("Sales Items", "coalesce(sum(i.sum), 0)"),
+        _money("Sales Total", "sum(o.grand_total_cents)"),
+        _money("Invoiced", "coalesce(sum(p.sum), 0)"),
+        _money("Refunded", "coalesce(sum(r.sum), 0)"),
+        _money("Sales Shipping", "sum(o.shipping_cents)"),
+        _money("Sales Discount", "sum(o.discount_cents)"),
+        source=f"""sales_order o {_per_order("qty_ordered", "order_item", "i")}
+            {_per_order("grand_total_cents", "invoice", "p")} {_per_order("grand_total_cents", "creditmemo", "r")}""",
     ),
-    "invoiced": Report(
-        "Invoice Report",
-        "d.created_at",
-        "invoice d JOIN sales_order o USING (order_id)",
-        (
-            Cell("Invoiced Orders", "count(DISTINCT d.order_id)"),
-            Cell("Total Invoiced", "sum(d.grand_total_cents)", is_money=True),
-        ),
-    ),
-    "shipping": Report(
+    "report_sales/invoiced": _of_documents("Invoice Report", "invoice", "Invoiced"),
+    "report_sales/refunded": _of_documents("Refunds Report", "creditmemo", "Refunded"),
+    "report_sales/shipping": _of_orders(
         "Shipping Report",
-        "o.created_at",
-        "sales_order o",
-        (
-            Cell("Carrier/Method", "o.shipping_method", is_summed=False),
-            _ORDERS,
-            Cell("Total Sales Shipping", "sum(o.shipping_cents)", is_money=True),
-        ),
+        _name("Carrier/Method", "o.shipping_method"),
+        _ORDERS,
+        _money("Total Sales Shipping", "sum(o.shipping_cents)"),
         group="o.shipping_method",
         order="o.shipping_method",
     ),
-    "refunded": Report(
-        "Refunds Report",
-        "d.created_at",
-        "creditmemo d JOIN sales_order o USING (order_id)",
-        (
-            Cell("Refunded Orders", "count(DISTINCT d.order_id)"),
-            Cell("Total Refunded", "sum(d.grand_total_cents)", is_money=True),
-        ),
-    ),
-    "coupons": Report(
+    "report_sales/coupons": _of_orders(
         "Coupons Report",
-        "o.created_at",
-        "sales_order o LEFT JOIN cart_rule r USING (coupon_code)",
-        (
-            Cell("Coupon Code", "o.coupon_code", is_summed=False),
-            Cell("Price Rule", "coalesce(max(r.name), '')", is_summed=False),
-            Cell("Uses", "count(*)"),
-            Cell("Sales Subtotal", "sum(o.subtotal_cents)", is_money=True),
-            Cell("Sales Discount", "sum(o.discount_cents)", is_money=True),
-            Cell("Sales Total", "sum(o.grand_total_cents)", is_money=True),
-        ),
+        _name("Coupon Code", "o.coupon_code"),
+        _name("Price Rule", "coalesce(max(r.name), '')"),
+        Cell("Uses", "count(*)"),
+        _money("Sales Subtotal", "sum(o.subtotal_cents)"),
+        _money("Sales Discount", "sum(o.discount_cents)"),
+        _money("Sales Total", "sum(o.grand_total_cents)"),
+        source="sales_order o LEFT JOIN cart_rule r USING (coupon_code)",
         where="o.coupon_code IS NOT NULL",
         group="o.coupon_code",
         order="o.coupon_code",
     ),
-    "bestsellers": Report(
+    "report_sales/bestsellers": _of_orders(
         "Bestsellers Report",
-        "o.created_at",
-        _ITEMS,
-        (
-            Cell("Product", "i.name", is_summed=False),
-            Cell("Price", "max(i.price_cents)", is_money=True, is_summed=False),
-            Cell("Order Quantity", "sum(i.qty_ordered)"),
-        ),
-        group="i.product_id",
-        order="sum(i.qty_ordered) DESC, i.product_id",
+        _name("Product", "i.name"),
+        Cell("Price", "max(i.price_cents)", is_money=True, is_summed=False),
+        Cell("Order Quantity", "sum(i.qty_ordered)"),
+        source=_ITEMS,
         top=5,
+        **_SOLD,
     ),
-}
-OTHERS = {
-    "report_product/sold": Report(
+    "report_product/sold": _of_orders(
         "Ordered Products Report",
-        "o.created_at",
-        _ITEMS,
-        (
-            Cell("SKU", "i.sku", is_summed=False),
-            Cell("Product", "i.name", is_summed=False),
-            Cell("Ordered Quantity", "sum(i.qty_ordered)"),
-        ),
-        group="i.product_id",
-        order="sum(i.qty_ordered) DESC, i.product_id",
+        _name("SKU", "i.sku"),
+        _name("Product", "i.name"),
+        Cell("Ordered Quantity", "sum(i.qty_ordered)"),
+        source=_ITEMS,
+        **_SOLD,
     ),
-    "report_customer/totals": Report(
-        "Order Total Report",
-        "o.created_at",
-        "sales_order o",
-        _CUSTOMER,
-        group="o.customer_email",
-        order="sum(o.grand_total_cents) DESC, o.customer_email",
+    "report_customer/totals": _of_orders(
+        "Order Total Report", *_CUSTOMER, group="o.customer_email", order="sum(o.grand_total_cents) DESC, o.customer_email"
     ),
-    "report_customer/orders": Report(
+    "report_customer/orders": _of_orders(
         "Order Count Report",
-        "o.created_at",
-        "sales_order o",
-        _CUSTOMER,
+        *_CUSTOMER,
         group="o.customer_email",
         order="count(*) DESC, sum(o.grand_total_cents) DESC, o.customer_email",
     ),
@@ -239,12 +219,6 @@ def _show(request: Request, report: Report) -> str:
     )
 
 
-@site.get("/admin/reports/report_sales/<any(sales, invoiced, shipping, refunded, coupons, bestsellers):name>/", members_only)
-def sales_report(request: Request, name: str) -> str:
-    """A report about sales."""
-    return _show(request, SALES[name])
-
-
 _REVIEWS = (
     Column("Reviews", "reviews", "reviews", "number"),
     Column("Average Rating", "average", "average", "number"),
@@ -297,18 +271,15 @@ TERM_REPORT = replace(
 )
 
 
-@site.get("/admin/reports/<any(report_customer, report_product, report_review):kind>/<name>/", members_only)
-def other_report(request: Request, kind: str, name: str) -> str:
-    """A report about customers, products or reviews."""
+@site.get("/admin/reports/<any(report_sales, report_customer, report_product, report_review):kind>/<name>/", members_only)
+def report(request: Request, kind: str, name: str) -> str:
+    """A report about sales, customers, products or reviews."""
     key = f"{kind}/{name}"
-    if key in OTHERS:
-        return _show(request, OTHERS[key])
+    if key in REPORTS:
+        return _show(request, REPORTS[key])
     if key not in LISTS:
         raise NotFound
     return show(request, LISTS[key])
 
 
-@site.get("/admin/search/term/report/", members_only)
-def term_report(request: Request) -> str:
-    """The report of what people searched for."""
-    return show(request, TERM_REPORT)
+site.get("/admin/search/term/report/", members_only)(partial(show, grid=TERM_REPORT))
