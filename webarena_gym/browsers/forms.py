@@ -71,8 +71,9 @@ def focusable_near(element: HtmlElement) -> HtmlElement | None:
 def check_form(form: HtmlElement, button: HtmlElement | None) -> None:
     """Raise ActionError for what a browser would only say in a bubble: that a form is not filled in rightly."""
     checks = "novalidate" not in form.attrib and (button is None or "formnovalidate" not in button.attrib)
-    if checks and (problem := form_problem(form)):
-        raise ActionError(f"the form was not sent: {problem}")
+    for control in dom.controls(form) if checks else ():
+        if problem := control_problem(control):
+            raise ActionError(f"the form was not sent: {describe(control)} {problem}")
 
 
 def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> list[HtmlElement]:
@@ -176,12 +177,6 @@ def entered_text(element: HtmlElement, text: str) -> str:
         raise ActionError(f"{describe(element)} {problem}")
     longest = element.get("maxlength", "")
     return text[: int(longest)] if longest.isdecimal() else text
-
-
-def form_problem(form: HtmlElement) -> str:
-    """Return which control keeps the form from being sent, and why; "" if none does."""
-    problems = ((control, control_problem(control)) for control in dom.controls(form))
-    return next((f"{describe(control)} {problem}" for control, problem in problems if problem), "")
 
 
 def control_problem(control: HtmlElement) -> str:

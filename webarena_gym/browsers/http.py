@@ -25,6 +25,7 @@ _FORBIDDEN = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")
 _IS_PLAIN = re.compile(r"[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62})*")
 """A host as nearly all are written, which is spelled as it stands."""
 _IS_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+# What browsers drop from an address: blanks and control characters around it, and its line breaks.
 _BLANK = "".join(map(chr, range(33)))
 _BREAKS = str.maketrans("", "", "\t\n\r")
 
@@ -83,7 +84,7 @@ def resolve_url(base: str, reference: str) -> str:
     >>> resolve_url("http://shop.test/a/b?c#d", "?page=2"), resolve_url("http://shop.test/a/b?c#d", "#")
     ('http://shop.test/a/b?page=2', 'http://shop.test/a/b?c#')
     """
-    address, mark, fragment = _visible(reference).partition("#")
+    address, mark, fragment = reference.strip(_BLANK).translate(_BREAKS).partition("#")
     here = without_fragment(base)
     try:
         return canonical_url((urljoin(here, address) if address else here) + mark + fragment)
@@ -93,7 +94,7 @@ def resolve_url(base: str, reference: str) -> str:
 
 def typed_url(text: str) -> str:
     """Return the URL that a text in the address bar means; `http://` may be left out. Raises ActionError for none."""
-    typed = _visible(text)
+    typed = text.strip(_BLANK).translate(_BREAKS)
     if typed.partition("#")[0].lower() == "about:blank":
         return "about:blank"
     try:
@@ -102,11 +103,6 @@ def typed_url(text: str) -> str:
     except ValueError:
         pass
     raise ActionError(f'"{text}" is no address that can be opened')
-
-
-def _visible(text: str) -> str:
-    """Return an address without what browsers drop from it: blanks and control characters around it, and its line breaks."""
-    return text.strip(_BLANK).translate(_BREAKS)
 
 
 def is_web(url: str) -> bool:

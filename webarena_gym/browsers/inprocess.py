@@ -102,8 +102,7 @@ class InProcessBrowser:
         self._navigate(request, "address")
 
     def switch_tab(self, index: int) -> None:
-        self._check_started()
-        if not 0 <= index < len(self._tabs):
+        if self._tab and not 0 <= index < len(self._tabs):
             raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._tabs) - 1}")
         self._active = index
 
@@ -130,7 +129,7 @@ class InProcessBrowser:
         )
 
     def wait(self, for_ms: float | None = None) -> None:  # noqa: ARG002 - nothing is ever due
-        self._check_started()
+        self._tab  # noqa: B018 - which raises where there is none
 
     def screenshot(self) -> bytes:
         raise BrowserError('the in-process browser draws nothing; pictures need browser="chromium"')
@@ -160,7 +159,7 @@ class InProcessBrowser:
         self._document.focus(focusable_near(element))
 
     def hover(self, element: HtmlElement) -> None:
-        self._check_shown(element)
+        self._check(element)
 
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
         self._check(element)
@@ -168,24 +167,24 @@ class InProcessBrowser:
         raise ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
 
     def click(self, element: HtmlElement) -> None:
-        self._check_shown(element)
+        self._check(element)
         self._click(element)
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
-        self._check_shown(element)
+        self._check(element)
         self._fill(element, text)
         if enter:
             self.press("Enter")
 
     def select(self, element: HtmlElement, option: str) -> None:
-        self._check_shown(element)
+        self._check(element)
         self._choose(element, find_option(element, option))
         self._document.focus(element)
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
         check_key(key)
         if element is not None:
-            self._check_shown(element)
+            self._check(element)
             self._document.focus(focusable_near(element))
         focused = self._document.focused
         expect_effect(key, focused)
@@ -284,32 +283,25 @@ class InProcessBrowser:
         if "download" in link.attrib or not (url == BLANK_URL or is_web(url)):
             return
         silent = "noreferrer" in link.get("rel", "").lower().split()
-        self._navigate(
-            Request(url, referrer="" if silent else referrer_for(self._tab.entry.url, url)),
-            "link",
-            new_tab=self._opens_tab(link.get("target")),
-        )
+        referrer = "" if silent else referrer_for(self._tab.entry.url, url)
+        self._navigate(Request(url, referrer=referrer), "link", link.get("target"))
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
         check_form(form, button)
         own = {} if button is None else button.attrib
         request = form_request(form, button, self._tab.entry.url, self._resolve)
         if request is not None:
-            self._navigate(request, "form", new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
-
-    def _opens_tab(self, target: str | None) -> bool:
-        if target is None:
-            target = self._document.source.target
-        return target.lower() not in {"", "_self", "_parent", "_top"}
+            self._navigate(request, "form", own.get("formtarget", form.get("target")))
 
     def _resolve(self, reference: str) -> str:
         here = self._tab.entry.url
         base = self._document.source.base
         return resolve_url(resolve_url(here, base) or here if base else here, reference)
 
-    def _navigate(self, request: Request, way: Literal["address", "link", "form"], *, new_tab: bool = False) -> None:
+    def _navigate(self, request: Request, way: Literal["address", "link", "form"], target: str | None = "") -> None:
         tab = self._tab
         here, document = tab.entry
+        new_tab = (document.source.target if target is None else target).lower() not in {"", "_self", "_parent", "_top"}
         same_page = without_fragment(request.url) == without_fragment(here)
         # A page that says that nothing was there has no places, so it is asked for anew.
         if same_page and "#" in request.url and request.method == "GET" and not new_tab and not self.has_failed:
@@ -331,7 +323,9 @@ class InProcessBrowser:
 
     @property
     def _tab(self) -> OpenTab:
-        self._check_started()
+        if not self._tabs:
+            self._check_open()
+            raise BrowserError("the browser has no page yet: call start first")
         return self._tabs[self._active]
 
     @property
@@ -342,17 +336,9 @@ class InProcessBrowser:
         if self._closed:
             raise BrowserError("the browser was closed")
 
-    def _check_started(self) -> None:
-        if not self._tabs:
-            self._check_open()
-            raise BrowserError("the browser has no page yet: call start first")
-
     def _check(self, element: HtmlElement) -> None:
         if element.getroottree().getroot() is not self._document.root:
             raise ActionError(f"{describe(element)} is no longer on the page")
-
-    def _check_shown(self, element: HtmlElement) -> None:
-        self._check(element)
         check_shown(element)
 
 
