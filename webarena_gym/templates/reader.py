@@ -79,6 +79,11 @@ def shuffled(world: t.Sampler, items: list[Any]) -> list[Any]:
     return items
 
 
+def filled(row: Mapping[str, Any], text: str) -> str:
+    """Return a drawn text with the columns that it names."""
+    return text.format_map(row)
+
+
 def without(items: Iterable[Any], item: Any) -> list[Any]:
     """Return the items but one."""
     return [each for each in items if each != item]
@@ -88,7 +93,7 @@ BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
     "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of,
-    "difference_of": grounds.difference_of, "turn_pages": ways.turn_pages, "choice": choice, "randint": randint, "without": without,
+    "difference_of": grounds.difference_of, "turn_pages": ways.turn_pages, "choice": choice, "randint": randint, "without": without, "filled": filled,
     "randrange": randrange, "shuffled": shuffled,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
     "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join,
@@ -243,8 +248,10 @@ class Row(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a value in the format that a function or a table of that name gives it, or in Python's own."""
-        own = self._names.get(format_spec)
-        return str(own(value) if callable(own) else own[value]) if own is not None else format(value, format_spec)
+        if format_spec.partition("[")[0] not in self._names:
+            return format(value, format_spec)
+        own = super().get_field(format_spec, (), self._names)[0]
+        return str(own(value) if callable(own) else own[value])
 
 
 _GOAL = {"intent", "sites", "difficulty", "goals", "like", "spoils"}  # keys of entries whose other keys are texts

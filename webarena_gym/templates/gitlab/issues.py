@@ -295,19 +295,6 @@ def issue_assign(world: t.Sampler) -> t.Draw:
     )
 
 
-def issue_label(world: t.Sampler) -> t.Draw:
-    """Add a label to an issue."""
-    row = world.pick(OPEN_ONES)
-    present = names_of(world, LABELLED, row)
-    labels = world.rows("SELECT name FROM label WHERE project_id = ? ORDER BY name", row["project_id"])
-    label = world.rng.choice([item["name"] for item in labels if item["name"] not in present])
-    return instruction(
-        {"label": label, "title": row["title"], "project": row["full_path"]},
-        names_hold(world, LABELLED, row, [*present, label]),
-        way=[*open_item(world, ISSUE, row), t.click("Edit issue"), t.click(label), t.click("Save changes")],
-    )
-
-
 def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:
     """Return the two to four rows that belong to one project, the newest first. Raises NothingToDraw."""
     found: dict[int, list[t.Row]] = {}

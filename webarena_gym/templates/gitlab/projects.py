@@ -79,24 +79,8 @@ def people(world: t.Sampler, count: int) -> list[Any]:
     return sorted(world.rng.sample(rows, count), key=lambda row: int(row["user_id"]))
 
 
-def project_empty(world: t.Sampler) -> t.Draw:
-    """Make a project without a README."""
-    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    name, visibility = new_name(world), world.rng.choice(VISIBILITIES)
-    last = world.value("SELECT max(project_id) FROM project")
-    return instruction(
-        {"visibility": visibility, "name": name},
-        t.all_of(t.at_url(f"__GITLAB__/{me}/{name}"), t.state(PROJECTS_MADE, last, expected=[[me, name, visibility, 0]])),
-        way=[
-            *_new_project(name, visibility),
-            t.click("Initialize repository with a README", "It is ticked."),
-            t.click("Create project"),
-        ],
-        seen="The repository is empty.",
-    )
-
-
-def _new_project(name: str, visibility: str, template: str = "") -> list[Step]:
+def new_project(name: str, visibility: str, template: str = "") -> list[Step]:
+    """Return the steps into the form of a new project."""
     way = ["Create from template", f"Use {template} template"] if template else ["Create blank project"]
     return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
 
@@ -124,7 +108,7 @@ def _with_members(world: t.Sampler, template: str) -> t.Draw:
             t.state(INVITED, last, expected=[[row["user_id"], role, None] for row in invited]),
         ),
         way=[
-            *_new_project(name, visibility, template),
+            *new_project(name, visibility, template),
             t.click("Create project"),
             t.click("Members"),
             t.click("Invite members"),
@@ -341,7 +325,7 @@ def _others(world: t.Sampler, row: t.Row) -> list[t.Row]:
     return world.rows(OTHERS + "SELECT * FROM others WHERE project_id = ? ORDER BY username", row["project_id"])
 
 
-def _day(world: t.Sampler) -> str:
+def a_day(world: t.Sampler) -> str:
     """Return a day within a year from now."""
     today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
     return str(today + timedelta(days=world.rng.randint(20, 360)))
@@ -416,39 +400,10 @@ def invite_two(world: t.Sampler) -> t.Draw:
 
 def invite_until(world: t.Sampler) -> t.Draw:
     """Invite somebody for some time."""
-    return _invite(world, 1, _day(world))
+    return _invite(world, 1, a_day(world))
 
 
-def expiry_change(world: t.Sampler) -> t.Draw:
-    """Set the last day of somebody's place; the role stays."""
-    row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
-    expires = _day(world)
-    t.skip_if(expires == row["expires_on"], "another day")
-    return instruction(
-        {"person": row["person"], "project": row["name"], "day": slashed(expires)},
-        members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
-        way=[
-            *open_project(row, "Members"),
-            t.type_text(f"Expiration date of {row['person']}", expires),
-            t.click(f"Update {row['person']}"),
-        ],
-        seen="The day is set.",
-    )
-
-
-def leave_project(world: t.Sampler) -> t.Draw:
-    """Give up a place in somebody else's project."""
-    mine = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"
-    row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE owner_id != {ME} AND project_id IN ({mine}) ORDER BY project_id")
-    left = [[other["project_id"]] for other in world.rows(mine) if other["project_id"] != row["project_id"]]
-    return instruction(
-        {"project": row["name"]},
-        t.state(mine, expected=left),
-        way=[*open_project(row, "Members"), t.click("Leave project")],
-        seen="I am no member any more.",
-    )
-
-
+JOINED = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"
 IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"
 GROUPS_MADE = "SELECT path, name, visibility FROM user_group WHERE group_id > ? ORDER BY group_id"
 MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER BY user_id"
@@ -472,26 +427,16 @@ def group_best_project(world: t.Sampler) -> t.Draw:
     )
 
 
-def _group_name(world: t.Sampler) -> str:
+def group_name(world: t.Sampler) -> str:
+    """Return a name that no group has."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     word = invented(seed, world.rng.randrange(128), "title").lower()
     return f"{word}-{world.rng.choice(('lab', 'team', 'circle', 'crew'))}"
 
 
-def group_new(world: t.Sampler) -> t.Draw:
-    """Make a group."""
-    name, visibility = _group_name(world), world.rng.choice(VISIBILITIES)
-    last = world.value("SELECT max(group_id) FROM user_group")
-    return instruction(
-        {"visibility": visibility, "name": name},
-        t.all_of(t.at_url(f"__GITLAB__/groups/{name}"), t.state(GROUPS_MADE, last, expected=[[name, name, visibility]])),
-        way=[t.click("New group"), t.type_text("Group name", name), t.click(visibility.capitalize()), t.click("Create group")],
-    )
-
-
 def group_with_members(world: t.Sampler) -> t.Draw:
     """Make a group and invite people to it."""
-    name, role = _group_name(world), world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
+    name, role = group_name(world), world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
     invited = people(world, world.rng.choice((2, 3, 4)))
     usernames = ", ".join(row["username"] for row in invited)
     last = world.value("SELECT max(group_id) FROM user_group")

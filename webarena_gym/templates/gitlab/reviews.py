@@ -146,28 +146,6 @@ def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[st
     return t.state(query, row["project_id"], expected=expected)
 
 
-def request_reviewer(world: t.Sampler) -> t.Draw:
-    """Set the reviewer of a request that has none."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT * FROM request WHERE state = 'opened' AND {MERGEABLE_BY_ME}
-        AND merge_request_id NOT IN (SELECT merge_request_id FROM merge_request_reviewer) ORDER BY merge_request_id"""
-    )
-    others = [person for person in people_of(world, row["project_id"]) if person["user_id"] != row["author_id"]]
-    t.skip_if(not others, "somebody to ask for a review")
-    person = world.rng.choice(others)
-    return instruction(
-        {"person": person["name"], "title": row["title"], "project": row["full_path"]},
-        value_holds(world, REVIEWED, row, person["username"]),
-        way=[
-            *open_item(world, MERGE_REQUEST, row),
-            t.click("Edit merge request"),
-            t.choose("Reviewer", option(person)),
-            t.click("Save changes"),
-        ],
-    )
-
-
 REQUEST_LISTS = {
     "merge requests assigned to me": ("assignee", "Assigned merge requests", ""),
     "merge requests that require my review": ("reviewer", "Review requests", ""),

@@ -12,7 +12,6 @@ from webarena_gym.templates.reddit import (
     TEXTS,
     comma_list,
     my_name,
-    open_best,
     open_forum,
     open_post,
     open_user,
@@ -25,21 +24,13 @@ ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ',
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
 
 
-def biography(world: t.Sampler) -> t.Draw:
-    """Say something new about me."""
-    text, name = world.rng.choice(TEXTS["biographies"]).format(word=word(world)), my_name(world)
-    old = dict(world.rows(USER, ME)[0])
-    return instruction(
-        {"text": text},
-        t.state(USER, ME, expected=[list({**old, "biography": text}.values())]),
-        way=[t.click(name), t.click("Edit biography"), t.type_text("Biography", text), t.click("Save")],
-        seen="The profile shows it.",
-    )
+def user_becomes(world: t.Sampler, **changes: str) -> dict[str, Any]:
+    """My account must be as it is now, but for these columns."""
+    return t.state(USER, ME, expected=[list({**dict(world.rows(USER, ME)[0]), **changes}.values())])
 
 
 def settings(world: t.Sampler) -> t.Draw:
     """Change one setting."""
-    old = dict(world.rows(USER, ME)[0])
     email = f"{word(world)}@example.net".lower()
     wish, change, step = world.rng.choice(
         (
@@ -56,7 +47,7 @@ def settings(world: t.Sampler) -> t.Draw:
     )
     return instruction(
         {"wish": wish},
-        t.state(USER, ME, expected=[list({**old, **change}.values())]),
+        user_becomes(world, **change),
         way=[t.click(my_name(world)), t.click("Account settings"), step, t.click("Save changes")],
         seen="The settings are saved.",
     )
@@ -84,35 +75,9 @@ def add_line(world: t.Sampler) -> t.Draw:
     )
 
 
+OWN_POSTS = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
 HIDDEN = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
 OWN_COMMENTS = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
-
-
-def delete_post(world: t.Sampler) -> t.Draw:
-    """Take back what I posted."""
-    query = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
-    row = world.pick(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
-    return instruction(
-        {"title": row["title"]},
-        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
-        way=[*open_post(row["title"]), t.click("Delete")],
-        seen="The post is gone.",
-    )
-
-
-def unhide(world: t.Sampler) -> t.Draw:
-    """Show a hidden post again."""
-    query = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
-    row = world.pick(
-        f"""SELECT s.* FROM submission s JOIN hidden_submission h USING (submission_id)
-        WHERE h.user_id = {ME} AND s.state = 'visible' ORDER BY submission_id"""
-    )
-    return instruction(
-        {"title": row["title"]},
-        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
-        way=[t.click(my_name(world)), t.click("Hidden submissions"), t.click(f"Unhide {row['title']}")],
-        seen="It is back.",
-    )
 
 
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
@@ -190,26 +155,6 @@ def edit_forum(world: t.Sampler) -> t.Draw:
     )
 
 
-def add_moderator(world: t.Sampler) -> t.Draw:
-    """Name another moderator of my own forum."""
-    row = world.pick(OWN)
-    query = "SELECT user_id FROM moderator WHERE forum_id = ? ORDER BY user_id"
-    present = [item[0] for item in world.rows(query, row["forum_id"])]
-    users = world.rows("SELECT user_id, username FROM user WHERE user_id IN (SELECT user_id FROM submission) ORDER BY user_id")
-    user = world.rng.choice([user for user in users if user["user_id"] not in present])
-    return instruction(
-        {"user": user["username"]},
-        t.state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
-        way=[
-            *open_forum(row["name"]),
-            t.click("Moderators"),
-            t.type_text("Username", user["username"]),
-            t.click("Add moderator"),
-        ],
-        seen="There is one more moderator.",
-    )
-
-
 def moderate(world: t.Sampler) -> t.Draw:
     """Lock, pin or remove a post of my own forum."""
     forum = world.pick(OWN)
@@ -262,35 +207,6 @@ def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] 
     return t.all_of(
         t.state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
         t.state(on_comments, expected=sorted([list(row) for row in world.rows(on_comments)] + [[each, 1] for each in upvoted])),
-    )
-
-
-def vote_newest(world: t.Sampler) -> t.Draw:
-    """Vote on the latest post of a forum."""
-    choice = world.rng.choice(list(CHOICES))
-    row = world.pick(POSTS + f"SELECT * FROM posts WHERE newest = 1 AND {UNVOTED} ORDER BY submission_id")
-    return instruction(
-        {"choice": CHOICES[choice], "forum": row["forum"]},
-        votes_are(world, {row["submission_id"]: choice}),
-        way=[*open_forum(row["forum"], "New"), t.click(f"{CHOICES[choice]} {row['title']}", "It stands first.")],
-        seen="The vote is counted.",
-    )
-
-
-def vote_best(world: t.Sampler) -> t.Draw:
-    """Vote on one of the best posts of a forum."""
-    choice = world.rng.choice(list(CHOICES))
-    row = world.pick(
-        POSTS
-        + f"""SELECT * FROM posts p WHERE best <= 5 AND {UNVOTED}
-        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
-        ORDER BY submission_id"""
-    )
-    return instruction(
-        {"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
-        votes_are(world, {row["submission_id"]: choice}),
-        way=[*open_best(row["forum"]), t.click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}.")],
-        seen="The vote is counted.",
     )
 
 

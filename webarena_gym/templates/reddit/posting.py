@@ -6,7 +6,7 @@ from typing import Any
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.reddit import ME, POSTS, TEXTS, open_best, open_forum, thread_url, word
+from webarena_gym.templates.reddit import ME, POSTS, TEXTS, open_forum, thread_url, word
 from webarena_gym.templates.ways import instruction
 
 
@@ -35,100 +35,21 @@ def posted(
     return t.all_of(t.at_url(" |OR| ".join(places)), t.state(query, *forums, last, expected=[[title, body, url, image_id, 1]]))
 
 
-def submit(forum: str, title: str, body: str = "") -> list[Step]:
+def write_post(forum: str, title: str, body: str = "") -> list[Step]:
     """Return the steps from anywhere to a new post of text."""
     texts = [t.type_text("Body", body)] if body else []
-    return [
-        *open_forum(forum),
-        t.click("Submit"),
-        t.type_text("Title", title),
-        *texts,
-        t.click("Create submission"),
-        t.leave("", f"It is posted to {forum}."),
-    ]
+    return [*open_forum(forum), t.click("Submit"), t.type_text("Title", title), *texts, t.click("Create submission")]
 
 
-def ask_in_forum_on_topic(world: t.Sampler) -> t.Draw:
-    """Ask a question where a topic is talked about."""
-    tag = world.rng.choice(list(TEXTS["topics"]))
-    forums = forums_tagged(world, tag)
-    question = f"Has anybody here been to the {word(world)} fair?"
-    return t.Draw(
-        slots={"topic": TEXTS["topics"][tag], "question": question},
-        eval=posted(world, forums, question),
-        solution=submit(world.rng.choice(forums), question),
-    )
+def submit(forum: str, title: str, body: str = "") -> list[Step]:
+    """Return the steps from anywhere to a new post of text, and the end of the task."""
+    return [*write_post(forum, title, body), t.leave("", f"It is posted to {forum}.")]
 
 
-def ask_where_answered(world: t.Sampler) -> t.Draw:
-    """Ask a question in any forum that fits it."""
-    tag = world.rng.choice(list(TEXTS["questions"]))
-    forums = forums_tagged(world, tag)
-    question = TEXTS["questions"][tag].format(word=word(world))
-    return t.Draw(
-        slots={"question": question}, eval=posted(world, forums, question), solution=submit(world.rng.choice(forums), question)
-    )
-
-
-def ask_in_town(world: t.Sampler) -> t.Draw:
-    """Ask a question in the forum of a town."""
-    town = world.pick("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = 'cities' ORDER BY name")["name"]
-    question = f"Does bus {world.rng.randint(2, 98)} still stop at the {word(world)} bridge?"
-    return t.Draw(
-        slots={"town": town, "question": question}, eval=posted(world, [town], question), solution=submit(town, question)
-    )
-
-
-def book_review(world: t.Sampler) -> t.Draw:
-    """Review a book."""
-    pattern = world.rng.choice(("The {} Letters", "A Winter in {}", "Daughters of {}", "The Last {}"))
-    book, remark = pattern.format(word(world)), world.rng.choice(TEXTS["remarks"])
-    return t.Draw(
-        slots={"book": book, "remark": remark},
-        eval=posted(world, ["books"], book, remark),
-        solution=submit("books", book, remark),
-    )
-
-
-def relationship_advice(world: t.Sampler) -> t.Draw:
-    """Ask people about love."""
-    issue = world.rng.choice(list(TEXTS["issues"]))
-    title, text = f"Need advice about {issue}", TEXTS["issues"][issue].format(word=word(world))
-    forums = forums_tagged(world, "relationships")
-    return t.Draw(
-        slots={"issue": issue, "title": title, "text": text},
-        eval=posted(world, forums, title, text),
-        solution=submit(world.rng.choice(forums), title, text),
-    )
-
-
-def discussion(world: t.Sampler) -> t.Draw:
-    """Ask for opinions on a topic."""
-    tag = world.rng.choice(list(TEXTS["discussions"]))
-    topic = TEXTS["discussions"][tag].format(word=word(world))
-    forums = forums_tagged(world, tag)
-    slots = {"topic": f"{topic[0].upper()}{topic[1:]}"}
-    return t.Draw(
-        slots=slots,
-        eval=posted(world, forums, slots["topic"], "your opinion"),
-        solution=submit(world.rng.choice(forums), slots["topic"], "your opinion"),
-    )
-
-
-def recommendation(world: t.Sampler, product: str) -> tuple[str, str]:
-    """Return title and text of a question for a product within a budget."""
-    return f"Looking for {product} below ${world.rng.randrange(40, 400, 10)}", f"Something like my old {word(world)} would do."
-
-
-def recommendation_in_forum(world: t.Sampler) -> t.Draw:
-    """Ask what to buy, in a forum that is named."""
-    forum = world.rng.choice(list(PRODUCTS))
-    title, text = recommendation(world, PRODUCTS[forum][0])
-    return t.Draw(
-        slots={"forum": forum, "title": title, "text": text},
-        eval=posted(world, [forum], title, text),
-        solution=submit(forum, title, text),
-    )
+def recommendation(world: t.Sampler, forum: str) -> tuple[str, str]:
+    """Return title and text of a question for a product within a budget, by a forum that knows about it."""
+    title = f"Looking for {PRODUCTS[forum][0]} below ${world.rng.randrange(40, 400, 10)}"
+    return title, f"Something like my old {word(world)} would do."
 
 
 def recommendation_anywhere(world: t.Sampler) -> t.Draw:
@@ -136,33 +57,12 @@ def recommendation_anywhere(world: t.Sampler) -> t.Draw:
     forum = world.rng.choice(list(PRODUCTS))
     product, tag = PRODUCTS[forum]
     forums = sorted({*forums_tagged(world, tag), forum})
-    title, text = recommendation(world, product)
+    title, text = recommendation(world, forum)
     return t.Draw(
         slots={"product": product, "title": title, "text": text},
         eval=posted(world, forums, title, text),
         solution=submit(forum, title, text),
     )
-
-
-def meetup(world: t.Sampler) -> t.Draw:
-    """Announce a meeting."""
-    forum = world.pick(
-        "SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag != 'cities' GROUP BY name ORDER BY name"
-    )
-    date = f"{world.rng.choice(MONTHS)} {world.rng.randint(1, 28)}"
-    slots = {"forum": forum["name"], "interest": word(world), "date": date}
-    title = f"Virtual meetup for {slots['interest']} enthusiasts on {date}"
-    return t.Draw(slots=slots, eval=posted(world, [forum["name"]], title), solution=submit(forum["name"], title))
-
-
-def tool_for_field(world: t.Sampler) -> t.Draw:
-    """Ask what a new tool is good for."""
-    forum = world.rng.choice(list(TEXTS["fields"]))
-    tool = world.rng.choice(("machine learning", "speech recognition", "a chat program")) + f" such as {word(world)}"
-    text = f"Who of you has tried it, and what came of it in {world.rng.randint(2, 9)} months?"
-    slots = {"forum": forum, "tool": tool, "field": TEXTS["fields"][forum], "text": text}
-    title = f"What can {tool} do for {TEXTS['fields'][forum]}?"
-    return t.Draw(slots=slots, eval=posted(world, [forum], title, text), solution=submit(forum, title, text))
 
 
 PRODUCTS = {
@@ -221,31 +121,4 @@ def comment_in_forum(world: t.Sampler) -> t.Draw:
             t.click("Post"),
         ],
         seen="The comment is there.",
-    )
-
-
-def open_and_subscribe(world: t.Sampler) -> t.Draw:
-    """End at a thread, as a new subscriber of its forum."""
-    row = world.pick(
-        POSTS
-        + f"""SELECT * FROM posts p WHERE best = 1 AND forum_id NOT IN (SELECT forum_id FROM subscription WHERE user_id = {ME})
-        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
-        ORDER BY submission_id"""
-    )
-    mine = [item[0] for item in world.rows(f"SELECT forum_id FROM subscription WHERE user_id = {ME}")]
-    return instruction(
-        {"forum": row["forum"]},
-        t.all_of(
-            t.at_url(thread_url(row)),
-            t.state(
-                f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id",
-                expected=[[forum_id] for forum_id in sorted([*mine, row["forum_id"]])],
-            ),
-        ),
-        way=[
-            *open_best(row["forum"]),
-            t.click(row["title"], f"{row['score']} points are the most."),
-            t.click(f"Subscribe to {row['forum']}"),
-        ],
-        seen="This is the thread.",
     )
