@@ -388,6 +388,7 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
         ("[fly]\nintent = 'Fly.'\nway = ['soar high']\nanswer = ''", "fly has the step 'soar high'; expected a verb"),
         ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '$NOWHERE'", "fly names \\$NOWHERE, which no module"),
         ("[fly]\nintent = 'Fly.'\nway = []\ncheck = {soars = []}", "fly calls soars, which no module"),
+        ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a:wings}'", "fly has the format wings, which no module"),
     ],
 )
 def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ An entry is an intent, which a function of the same name draws, or a row: a sect
 a query; its texts name the columns in braces: `{cents:money}`, `{other[name]}`, `{found+1}`, `{title:url}`. A text that is one field
 alone is the column's own value. `$NAME` is what the site's modules call by that name. The keys of a section:
 
-- `intent`, and `sites` where they are others than the folder's;
+- `intent`, and `sites` where they are others than the folder's; `on`, the site of the queries, if it is not the first;
 - `given`: columns computed before the row is drawn, as in `also`;
 - `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other` is the query of a
   second row. Queries name columns that are known as `:column`; texts call the second row `other`, queries `:other_column`;
@@ -12,7 +12,8 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
   `{rows = "..."}` for a list of lists;
 - `needs`: columns that must not be false or empty, each with what the world has not where it is;
 - one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
-- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a function of the site;
+- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a
+  function of the site; a field alone stands for the steps that it holds;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
 - `slots`: texts by name; those that it leaves out are columns of that name.
 
@@ -46,6 +47,7 @@ from webarena_gym.templates import ways
 
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"\$([A-Z]\w*)((?:\[\w+\]|\.[a-z]\w*)?)")
+_FIELD = re.compile(r"\{([\w.\[\]]+)\}")
 _SUM = re.compile(r"(.+?)([+-]\d[\d.]*)")
 _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "answer": ways.question,
@@ -54,7 +56,7 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "says": ways.impossible,
     "lacks": ways.impossible,
 }
-_OWN = {"intent", "sites", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
+_OWN = {"intent", "sites", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
 _REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels"}
 
 
@@ -162,7 +164,8 @@ class Row(Formatter):
     def _rows(self, world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
         other: Any = row.get("other", {})
         known = {f"other_{name}": other[name] for name in other.keys()}  # noqa: SIM118
-        return world.rows(query, {**row, **known}) if ":" in query else world.rows(query)
+        site = self._entry.get("on", "")
+        return world.rows(query, {**row, **known}, site=site) if ":" in query else world.rows(query, site=site)
 
     def _compute(self, key: str, world: t.Sampler, row: dict[str, Any]) -> None:
         for name, value in self._entry[key].items():
@@ -179,6 +182,10 @@ class Row(Formatter):
             return [self._named(each) for each in value]
         if not isinstance(value, str):
             return value
+        for _, _, form, _ in self.parse(value) if "{" in value else ():
+            name = (form or "").partition("[")[0]
+            if len(name) > 1 and name.isidentifier() and name not in self._names:
+                raise t.TaskError(f"templates.toml: {self._name} has the format {form}, which no module of its site has")
         whole = _NAME.fullmatch(value)
         if whole:
             found = self._find(whole)
@@ -191,6 +198,8 @@ class Row(Formatter):
         return super().get_field(found[1] + found[2], (), self._names)[0]
 
     def _step(self, line: str) -> tuple[str, list[Any], str]:
+        if _FIELD.fullmatch(line):
+            return "", [line], ""
         words, _, thought = line.partition(" -- ")
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
@@ -199,6 +208,8 @@ class Row(Formatter):
 
     def _steps(self, line: tuple[str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:
         verb, arguments, thought = line
+        if not verb:
+            return list(self._fill(arguments[0], world, row))
         filled = [self._fill(each, world, row) for each in arguments]
         if verb in _STEPS:
             return [BUILT_IN[verb](*map(str, filled), self._fill(thought, world, row))]
@@ -220,7 +231,7 @@ class Row(Formatter):
     def _fill(self, value: Any, world: t.Sampler, row: Mapping[str, Any]) -> Any:
         """Return a text, or what holds texts, with all fields filled and all calls made."""
         if isinstance(value, str):
-            whole = re.fullmatch(r"\{([\w.\[\]]+)\}", value)
+            whole = _FIELD.fullmatch(value)
             if whole:
                 return super().get_field(whole[1], (), row)[0]
             return self.vformat(value, (), row) if "{" in value else value

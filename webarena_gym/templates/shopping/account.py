@@ -3,10 +3,12 @@
 from typing import Any
 
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.shopping import GOODS, ME, TEXTS, open_account, open_product, open_reviews
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.shopping import GOODS, ME, TEXTS, open_account, open_reviews
 from webarena_gym.templates.ways import instruction, nth
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
+NOT_WISHED = GOODS + f"SELECT name, sku FROM goods WHERE sku NOT IN (SELECT sku FROM ({WISHES})) ORDER BY product_id"
 ADDRESS = (
     "firstname",
     "lastname",
@@ -32,14 +34,9 @@ OPINIONS = {
 """Reviews to write: stars, summary and text."""
 
 
-def wishes(world: t.Sampler) -> dict[str, int]:
-    """Return what stands on my wish list: SKU and quantity."""
-    return {row["sku"]: row["quantity"] for row in world.rows(WISHES)}
-
-
-def wish_list_holds(wanted: dict[str, int]) -> dict[str, Any]:
-    """My wish list must hold exactly these products, as `wishes` returns them."""
-    return t.state(WISHES, expected=[list(item) for item in sorted(wanted.items())])
+def remove_wishes(world: t.Sampler) -> list[Step]:
+    """Return the steps that take what is on my wish list now off it; it comes first."""
+    return [t.click("Remove", f"{count} to take off.") for count in range(len(world.rows(WISHES)), 0, -1)]
 
 
 def book_holds(addresses: list[dict[str, Any]]) -> dict[str, Any]:
@@ -51,50 +48,6 @@ def book_holds(addresses: list[dict[str, Any]]) -> dict[str, Any]:
 def my_addresses(world: t.Sampler) -> list[dict[str, Any]]:
     """Return my addresses as they stand in the book."""
     return [dict(row) for row in world.rows(f"SELECT * FROM customer_address WHERE customer_id = {ME} ORDER BY address_id")]
-
-
-def wish_list_add(world: t.Sampler) -> t.Draw:
-    """Put a product on the wish list that is not there yet."""
-    present = wishes(world)
-    rows = world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id")
-    row = world.rng.choice([row for row in rows if row["sku"] not in present])
-    return instruction(
-        {"product": row["name"]},
-        wish_list_holds({**present, row["sku"]: 1}),
-        way=[*open_product(row["name"]), t.click("Add to Wish List")],
-        seen="It is on the wish list.",
-    )
-
-
-def wish_list_only(world: t.Sampler) -> t.Draw:
-    """Put a product on the wish list and remove what was there before, which comes first."""
-    present = wishes(world)
-    rows = world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id")
-    row = world.rng.choice([row for row in rows if row["sku"] not in present])
-    removals = [t.click("Remove", f"{count} to take off.") for count in range(len(present), 0, -1)]
-    return instruction(
-        {"product": row["name"]},
-        wish_list_holds({row["sku"]: 1}),
-        way=[*open_product(row["name"]), t.click("Add to Wish List"), *removals],
-        seen=f"Only the {row['name']} is left.",
-    )
-
-
-def newsletter_switch(world: t.Sampler) -> t.Draw:
-    """Turn my own subscription on or off, whichever it is not; there is one draw in a world."""
-    subscribed = f"SELECT email FROM newsletter_subscriber WHERE customer_id = {ME} AND status = 'Subscribed'"
-    email = world.value(f"SELECT email FROM customer WHERE customer_id = {ME}")
-    is_on = bool(world.rows(subscribed))
-    return instruction(
-        {"action": "unsubscribe me from" if is_on else "subscribe me to"},
-        t.state(subscribed, expected=[] if is_on else [[email]]),
-        way=[
-            *open_account("Newsletter Subscriptions"),
-            t.click("General Subscription", "The box is ticked." if is_on else "The box is not ticked."),
-            t.click("Save"),
-        ],
-        seen="The subscription is saved.",
-    )
 
 
 def rename(world: t.Sampler) -> t.Draw:

@@ -17,7 +17,7 @@ from webarena_gym.templates.shopping import (
     open_product,
     sort_by_price,
 )
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import impossible, question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
 
@@ -84,6 +84,11 @@ class Extreme(NamedTuple):
     is_dearest: bool
 
     @property
+    def direction(self) -> str:
+        """The direction of prices in which the product comes first, as addresses name it."""
+        return "desc" if self.is_dearest else "asc"
+
+    @property
     def way(self) -> list[Step]:
         """The steps to the category, sorted so that the product comes first."""
         return [*open_category(self.row), *sort_by_price(is_descending=self.is_dearest)]
@@ -102,19 +107,6 @@ def draw_extreme(world: t.Sampler) -> Extreme:
 def found_by(world: t.Sampler, word: str) -> list[t.Row]:
     """Return what a search for one word finds, the cheapest first."""
     return world.rows(GOODS + f"SELECT * FROM goods p WHERE {TEXT} LIKE ? ORDER BY cents, product_id", f"%{word}%")
-
-
-def category_extreme(world: t.Sampler) -> t.Draw:
-    """Ask for the product at either end of a category's prices."""
-    end = draw_extreme(world)
-    name = end.row["name"]
-    return question(
-        {"extreme": end.word, "category": end.row["category"]},
-        name,
-        way=end.way,
-        seen=f"The first is the {name} for {money(end.row['cents'])}.",
-        wrong=[end.next_row["name"]],
-    )
 
 
 LOWEST_AND_HIGHEST = (
@@ -215,21 +207,6 @@ def account_place(world: t.Sampler) -> t.Draw:
     return visit({"place": place}, f"__SHOPPING__/{path}", way=steps)
 
 
-def sorted_place(world: t.Sampler) -> t.Draw:
-    """Open a category sorted by price."""
-    end = draw_extreme(world)
-    arguments = f"?product_list_order=price&product_list_dir={'desc' if end.is_dearest else 'asc'}"
-    return instruction(
-        {"category": end.row["category"], "extreme": end.word},
-        t.all_of(
-            t.at_url(f"__SHOPPING__/{end.row['url_path']}.html{arguments}"),
-            t.page_shows("last", ".grid li:first-child .name", exact_match=end.row["name"]),
-        ),
-        way=end.way,
-        seen=f"The {end.row['name']} comes first now.",
-    )
-
-
 def price_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by one of the ranges of prices on offer."""
     row = world.pick(
@@ -244,16 +221,6 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
         f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}",
         way=[*open_category(row), t.click(label)],
         seen=f"These are the {found} from {label}.",
-    )
-
-
-def extreme_place(world: t.Sampler) -> t.Draw:
-    """Open the page of the product at either end of a category's prices."""
-    end = draw_extreme(world)
-    return visit(
-        {"category": end.row["category"], "extreme": end.word},
-        f"__SHOPPING__/{end.row['url_key']}.html",
-        way=[*end.way, t.click(end.row["name"], f"The first costs {money(end.row['cents'])}.")],
     )
 
 

@@ -95,6 +95,11 @@ def open_category(world: t.Sampler, name: str) -> list[Step]:
     return [t.click("Categories"), *turns, t.click(name)]
 
 
+def decades(row: t.Row) -> range:
+    """Return the decades in which a team played at a stadium."""
+    return range(int(row["since"]), int(row["until"]), 10)
+
+
 def url(title: str) -> str:
     """Return the address of an article, as checks name it."""
     return f"__WIKIPEDIA__{path(title)}"

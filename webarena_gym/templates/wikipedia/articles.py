@@ -3,53 +3,38 @@
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.templates.ways import impossible, instruction, question, visit
+from webarena_gym.templates.ways import impossible, instruction, question
 from webarena_gym.templates.wikipedia import (
     FACTS,
     FILMS,
     ME,
     TEXTS,
     country,
-    draw_extreme,
     open_article,
     open_list,
     url,
 )
 
 QUESTIONS = {
-    ("town", "Founded"): "in which year was {} founded?",
-    ("town", "Population"): "how many people live in {}?",
-    ("town", "Elevation"): "how many meters above the sea does {} lie?",
-    ("town", "Area"): "what is the area of the town of {} in square kilometers?",
-    ("university", "Students"): "how many students does {} have?",
-    ("museum", "Visitors"): "how many people visit the {} a year?",
-    ("national park", "Area"): "how large is {} in square kilometers?",
-    ("national park", "Highest point"): "how many meters high is the highest point of {}?",
-    ("stadium", "Capacity"): "how many spectators can {} hold?",
-    ("bridge", "Length"): "how many meters long is the {}?",
-    ("monument", "Height"): "how many meters tall is the {}?",
-    ("library", "Volumes"): "how many volumes does the {} hold?",
-    ("film", "Running time"): "how many minutes does the film {} run?",
-    ("novel", "Pages"): "how many pages does the novel {} have?",
-    ("album", "Released"): "in which year was the album {} released?",
-    ("company", "Employees"): "how many employees does {} have?",
-    ("disaster", "Deaths"): "how many people died in the {}?",
+    ("town", "Founded"): "in which year was {title} founded?",
+    ("town", "Population"): "how many people live in {title}?",
+    ("town", "Elevation"): "how many meters above the sea does {title} lie?",
+    ("town", "Area"): "what is the area of the town of {title} in square kilometers?",
+    ("university", "Students"): "how many students does {title} have?",
+    ("museum", "Visitors"): "how many people visit the {title} a year?",
+    ("national park", "Area"): "how large is {title} in square kilometers?",
+    ("national park", "Highest point"): "how many meters high is the highest point of {title}?",
+    ("stadium", "Capacity"): "how many spectators can {title} hold?",
+    ("bridge", "Length"): "how many meters long is the {title}?",
+    ("monument", "Height"): "how many meters tall is the {title}?",
+    ("library", "Volumes"): "how many volumes does the {title} hold?",
+    ("film", "Running time"): "how many minutes does the film {title} run?",
+    ("novel", "Pages"): "how many pages does the novel {title} have?",
+    ("album", "Released"): "in which year was the album {title} released?",
+    ("company", "Employees"): "how many employees does {title} have?",
+    ("disaster", "Deaths"): "how many people died in the {title}?",
 }
 """Questions about an article, by its kind and the label of the fact."""
-
-
-def fact_number(world: t.Sampler) -> t.Draw:
-    """Ask for a number in an infobox."""
-    kind, label = world.rng.choice(list(QUESTIONS))
-    row = world.pick(FACTS + "SELECT * FROM facts WHERE kind = ? AND label = ? ORDER BY article_id", kind, label)
-    number = str(int(row["number"]))
-    return question(
-        {"question": QUESTIONS[kind, label].format(row["title"])},
-        number,
-        way=open_article(row["title"]),
-        seen=f"{label}: {row['text']}.",
-        wrong=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
-    )
 
 
 def prize_without_winner(world: t.Sampler) -> t.Draw:
@@ -69,11 +54,6 @@ def prize_without_winner(world: t.Sampler) -> t.Draw:
         seen=f"The table of winners has no line for {year}.",
         wrong=[world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)],
     )
-
-
-def decades(row: t.Row) -> range:
-    """Return the decades in which a team played at a stadium."""
-    return range(int(row["since"]), int(row["until"]), 10)
 
 
 def first_of_several(world: t.Sampler) -> t.Draw:
@@ -122,18 +102,6 @@ TOWNS = (
 ) """
 )
 """The towns with their people and states."""
-
-
-def extreme_landmark(world: t.Sampler) -> t.Draw:
-    """Ask for the landmark at one end of a measure."""
-    end = draw_extreme(world)
-    return question(
-        {"extreme": end.words, "country": country(world)},
-        end.row["title"],
-        way=end.way,
-        seen=f"{end.row['title']} has {end.shown}.",
-        wrong=[end.other],
-    )
 
 
 def extreme_town(world: t.Sampler) -> t.Draw:
@@ -195,16 +163,6 @@ def landmarks_of_state(world: t.Sampler) -> t.Draw:
     )
 
 
-def extreme_place(world: t.Sampler) -> t.Draw:
-    """Find the landmark at one end of a measure and open its article."""
-    end = draw_extreme(world)
-    return visit(
-        {"extreme": end.words, "country": country(world)},
-        url(end.row["title"]),
-        way=[*end.way, t.click(end.row["title"], f"It has {end.shown}.")],
-    )
-
-
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
 _NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
 WHERE revision_id > ? ORDER BY revision_id"""
@@ -224,17 +182,6 @@ def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[li
     """Return the watchlist as it should be after some titles came and some went."""
     titles = [row["title"] for row in world.rows(WATCHED)]
     return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
-
-
-def watch_extreme(world: t.Sampler) -> t.Draw:
-    """Find the landmark at one end of a measure and watch its article."""
-    end = draw_extreme(world)
-    title = end.row["title"]
-    return instruction(
-        {"extreme": end.words},
-        t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
-        way=[*end.way, t.click(title, f"It has {end.shown}."), t.click("Add to watchlist")],
-    )
 
 
 def watch_films(world: t.Sampler) -> t.Draw:
