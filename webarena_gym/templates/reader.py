@@ -93,10 +93,9 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
 
 BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
-    "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
-    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of,
-    "difference_of": grounds.difference_of, "turn_pages": ways.turn_pages, "choice": choice, "randint": randint, "without": without, "filled": filled,
-    "randrange": randrange, "shuffled": shuffled,
+    "turn_pages": ways.turn_pages, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
+    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "difference_of": grounds.difference_of,
+    "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
     "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join,
 }  # fmt: skip
@@ -115,13 +114,12 @@ class Row(Formatter):
 
     def __init__(self, name: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         kinds = [kind for kind in _MAKE if kind in entry]
-        if unknown := entry.keys() - _OWN - _REST - _MAKE.keys() or len(kinds) != 1:
-            told = (
-                f"has {', '.join(sorted(unknown))}" if isinstance(unknown, set) else f"has {len(kinds)} of {', '.join(_MAKE)}"
-            )
+        if unknown := sorted(entry.keys() - _OWN - _REST - _MAKE.keys()):
             raise t.TaskError(
-                f"templates.toml: {name} {told}; expected the keys that templates/reader.py lists, one of the kinds"
+                f"templates.toml: {name} has {', '.join(unknown)}; expected the keys that templates/reader.py lists"
             )
+        if len(kinds) != 1:
+            raise t.TaskError(f"templates.toml: {name} has {len(kinds)} of {', '.join(_MAKE)}; expected one")
         self._name, self._names, self._kind = name, {**BUILT_IN, **names}, kinds[0]
         self._way = [self._step(line) for line in entry["way"]]
         tables = ("given", "also", "needs", "slots")  # by name, and no calls
