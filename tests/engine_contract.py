@@ -19,6 +19,10 @@ from agents.rollouts.engines.inprocess import generate
 PROMPTS = ((5, 6, 7), (8, 9, 10, 11, 12), (5, 6, 7), (20,), (8, 9, 10, 11, 12), (5, 6, 7))
 STOP_IDS = frozenset(range(100, 130))  # enough of them that an untrained model samples one now and then
 MAX_NEW_TOKENS = 12
+SIZES = {
+    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "pad_token_id": 0, "bos_token_id": None, "eos_token_id": None,
+}  # fmt: skip
 TOLERANCE = 1e-4  # of log-probabilities of the engine and of the trainer
 
 
@@ -28,14 +32,7 @@ class EngineContract:
     def make_model(self):
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            sizes = {
-                "vocab_size": 300,
-                "hidden_size": 32,
-                "intermediate_size": 64,
-                "num_hidden_layers": 2,
-                "num_attention_heads": 4,
-            }
-            return LlamaForCausalLM(LlamaConfig(**sizes, bos_token_id=None, eos_token_id=None, pad_token_id=0))
+            return LlamaForCausalLM(LlamaConfig(**SIZES))
 
     def test_sampler_and_trainer_agree(self):
         for options in ({}, {"temperature": 0.7}):
@@ -57,24 +54,20 @@ class EngineContract:
         assert {one.policy_version for one in before} == {0}
         assert {one.policy_version for one in after} == {1}
 
-    def test_a_response_depends_on_its_seed_and_not_on_other_requests(self):
+    def test_a_response_depends_on_its_seed_and_not_on_other_requests_nor_on_when_they_join(self):
         with self.engine(self.make_model()) as engine:
             together = responses(generate(engine, PROMPTS, range(6)))
             alone = [generate(engine, [prompt], [seed])[0].response_ids for seed, prompt in enumerate(PROMPTS)]
             assert alone == together
             assert responses(generate(engine, PROMPTS[::-1], range(5, -1, -1))) == together[::-1]
             assert responses(generate(engine, PROMPTS, range(6, 12))) != together
-
-    def test_a_request_that_joins_others_changes_nothing(self):
-        with self.engine(self.make_model()) as engine:
-            expected = dict(enumerate(responses(generate(engine, PROMPTS, range(6)))))
             done = []
             for request_id, prompt in enumerate(PROMPTS):
                 engine.submit(request_id, prompt, request_id)
                 done += engine.take(0.0)
             while not engine.is_idle:
                 done += engine.take(None)
-        assert {request_id: generation and generation.response_ids for request_id, generation, _ in done} == expected
+        assert {request_id: one and one.response_ids for request_id, one, _ in done} == dict(enumerate(together))
 
     def test_greedy_decoding_is_that_of_transformers(self):
         model, prompts = self.make_model(), PROMPTS[:2]

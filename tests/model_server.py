@@ -71,16 +71,8 @@ class ModelServer:
             return 400, {"error": {"message": f"This model's maximum context length is {self.max_model_len} tokens."}}
         ids, logprobs = self._sample(asked)
         stopped = ids[-1] in asked["stop_token_ids"]
-        return 200, {
-            "choices": [
-                {
-                    "finish_reason": "stop" if stopped else "length",
-                    "token_ids": ids,
-                    "logprobs": {"token_logprobs": logprobs},
-                    "weight_versions": [{"version": self.weights, "start": 0, "end": len(ids)}],
-                }
-            ]
-        }
+        choice = {"finish_reason": "stop" if stopped else "length", "token_ids": ids, "logprobs": {"token_logprobs": logprobs}}
+        return 200, {"choices": [choice | {"weight_versions": [{"version": self.weights, "start": 0, "end": len(ids)}]}]}
 
     @torch.no_grad()
     def _sample(self, asked):
@@ -104,15 +96,9 @@ class ModelServer:
         prompt = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         if len(prompt) >= self.max_model_len:
             return 400, {"error": {"message": "too many tokens", "code": "context_length_exceeded"}}
+        options = {"temperature": asked.get("temperature", 1.0), "max_tokens": asked.get("max_completion_tokens", 8)}
         ids, _ = self._sample(
-            {
-                "prompt": prompt,
-                "seed": asked["seed"],
-                "temperature": asked.get("temperature", 1.0),
-                "max_tokens": asked.get("max_completion_tokens", 8),
-                "stop_token_ids": [self.tokenizer.eos_token_id],
-                "logit_bias": {},
-            }
+            {"prompt": prompt, "seed": asked["seed"], "stop_token_ids": [self.tokenizer.eos_token_id], **options}
         )
         content = self.tokenizer.decode(ids, skip_special_tokens=True)
         return 200, {"choices": [{"message": {"role": "assistant", "content": content}}]}

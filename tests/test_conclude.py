@@ -68,6 +68,8 @@ def test_without_an_address_the_page_of_the_browser_is_judged():
 @pytest.mark.parametrize("url", ["", "http://["])
 def test_an_address_that_no_browser_can_open_leaves_the_episode_as_it_was(url):
     env = WebArenaLite(tasks=[TASKS[0]])
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.conclude("")
     text, _ = env.reset()
     with pytest.raises(ActionError):
         env.conclude("", url)
@@ -76,20 +78,8 @@ def test_an_address_that_no_browser_can_open_leaves_the_episode_as_it_was(url):
     assert env.conclude("")[2]
 
 
-def test_there_is_nothing_to_conclude_before_the_first_reset():
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        WebArenaLite().conclude("")
-
-
-VERDICT = st.fixed_dictionaries(
-    {
-        "check": st.sampled_from(
-            ["string_match/fuzzy_match", "url_match", "program_html", "state", "side_effects", "verified"]
-        ),
-        "passed": st.booleans(),
-        "reason": st.text(max_size=30),
-    }
-)
+CHECKS = ["string_match/fuzzy_match", "url_match", "program_html", "state", "side_effects", "verified"]
+VERDICT = st.fixed_dictionaries({"check": st.sampled_from(CHECKS), "passed": st.booleans(), "reason": st.text(max_size=30)})
 
 
 @given(st.lists(VERDICT, min_size=1, max_size=6))
@@ -101,6 +91,8 @@ def test_every_check_that_failed_is_told_with_its_reason(verdicts):
     for verdict in verdicts:
         told = [sentence for sentence in others if verdict["reason"] in sentence]
         assert told or verdict["passed"]
+    assert in_words({"failure": "it broke"}) == ["Not judged, through no fault of the player: it broke"]
+    assert in_words({}) == ["Not over yet."]
 
 
 @pytest.mark.sampled(3)
@@ -120,11 +112,6 @@ def test_columns_of_every_check_of_state_have_titles_for_people(part):
         for check in checks:
             (verdict,) = evaluate({"eval_types": ["state"], "state": [check]}, "", outcome)
             assert re.fullmatch(r"[\w ]+(, [\w ]+)*", verdict.reason.partition(": [")[0]), verdict.reason
-
-
-def test_what_was_not_judged_is_told_so():
-    assert in_words({"failure": "it broke"}) == ["Not judged, through no fault of the player: it broke"]
-    assert in_words({}) == ["Not over yet."]
 
 
 CELL = st.one_of(

@@ -17,38 +17,23 @@ from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Sample, read_trajectories
 from agents.evaluate import main
 from agents.evaluation.evaluate import create_policy, evaluate_policy
-from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
+from agents.evaluation.settings import EvaluationSettings, choose_tasks
 from agents.models import small
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model
-from agents.rollouts.constraints import Automaton, Constraints, Vocabulary, create_constraints
+from agents.rollouts.constraints import Constraint, Constraints, Vocabulary, create_constraints
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.languages import FIXED, Choice, Listing, Spans, language_of, one_of, read_offer, regex, words
 from agents.training.language_models import Answer
 from tests import tiny
 from tests.growth import outgrown
 from tests.pages import page as page_of
-from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.observation import observe
 
 PIECES = [
-    "Add",
-    "to",
-    "Cart",
-    "Größe",
-    "5",
-    "10 L",
-    "$3.99",
-    'the "Oak"',
-    "日本",
-    "a\\b",
-    "(2)",
-    "x, y",
-    "naïve",
-    "²",
-    "No. 7",
-    "Bag's",
-]
+    "Add", "to", "Cart", "Größe", "5", "10 L", "$3.99", 'the "Oak"', "日本", "a\\b", "(2)", "x, y", "naïve", "²", "No. 7", "Bag's",
+]  # fmt: skip
 TEXTS = [
     f'do(action="Click", element="{piece} {other}") exit(message="{other}") Type argument [2]'
     for piece, other in product(PIECES, repeat=2)
@@ -149,6 +134,10 @@ def walk(automaton, rng, limit):
     return None
 
 
+def ids_of(tokenizer, text):
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
 def is_allowed(automaton, ids, stop):
     try:
         automaton.path((*ids, stop))
@@ -164,22 +153,20 @@ def test_every_text_of_a_language_is_allowed_and_no_other(kind):
     for _ in range(40):
         language = random_language(rng)
         texts = texts_of(language)
-        automaton, pattern = Automaton(language, known, frozenset({stop})), re.compile(regex(language))
+        automaton, pattern = Constraint(language, known, frozenset({stop})), re.compile(regex(language))
         for text in rng.sample(sorted(texts), min(len(texts), 30)):
-            assert is_allowed(automaton, tokenizer(text, add_special_tokens=False)["input_ids"], stop), text
+            assert is_allowed(automaton, ids_of(tokenizer, text), stop), text
             assert pattern.fullmatch(text), text
             place = rng.randrange(len(text))
-            changed = rng.choice(
-                [text[:place] + text[place + 1 :], text[:place] + rng.choice('a") ü5\\') + text[place:], text + " "]
-            )
+            added = text[:place] + rng.choice('a") ü5\\') + text[place:]
+            changed = rng.choice([text[:place] + text[place + 1 :], added, text + " "])
             assert bool(pattern.fullmatch(changed)) == (changed in texts), changed
-            ids = tokenizer(changed, add_special_tokens=False)["input_ids"]
-            assert is_allowed(automaton, ids, stop) == (changed in texts), changed
+            assert is_allowed(automaton, ids_of(tokenizer, changed), stop) == (changed in texts), changed
         for _ in range(30):
             ids = walk(automaton, rng, 200)
             assert ids is not None
             assert tokenizer.decode(ids) in texts
-            walks += list(ids) != tokenizer(tokenizer.decode(ids), add_special_tokens=False)["input_ids"]
+            walks += list(ids) != ids_of(tokenizer, tokenizer.decode(ids))
     assert walks  # some walks were other tokenisations than the tokenizer's own
 
 
@@ -188,7 +175,7 @@ def test_a_small_language_has_just_the_texts_that_all_tokens_spell(kind):
     """Every sequence of allowed tokens, tried to its end."""
     tokenizer, known = vocabulary(kind)
     language = ("(", Choice(((Spans(('5 "ü ²',)),), ("",))), '")')
-    automaton = Automaton(language, known, frozenset({tokenizer.eos_token_id}))
+    automaton = Constraint(language, known, frozenset({tokenizer.eos_token_id}))
     found, pending = set(), [((), automaton.start)]
     while pending:
         ids, state = pending.pop()
@@ -204,33 +191,19 @@ def test_a_small_language_has_just_the_texts_that_all_tokens_spell(kind):
 def test_lists_have_any_number_of_items(kind):
     tokenizer, known = vocabulary(kind)
     language = ("(", Listing(Choice(((Spans(("Add to Cart",)),), ("7",))), (", ", "; ")), ")")
-    automaton, pattern = Automaton(language, known, frozenset({0})), re.compile(regex(language))
-    for text, expected in [
-        ("(7)", True),
-        ("(to Cart, 7; 7, Add, Cart)", True),
-        ("(7 7)", False),
-        ("(7, )", False),
-        ("()", False),
-        ("(Ad)", False),
-    ]:
-        assert (
-            is_allowed(automaton, tokenizer(text, add_special_tokens=False)["input_ids"], 0)
-            == bool(pattern.fullmatch(text))
-            == expected
-        )
+    automaton, pattern = Constraint(language, known, frozenset({0})), re.compile(regex(language))
+    for text in ("(7)", "(to Cart, 7; 7, Add, Cart)", "(7 7)", "(7, )", "()", "(Ad)"):
+        expected = text in ("(7)", "(to Cart, 7; 7, Add, Cart)")
+        assert is_allowed(automaton, ids_of(tokenizer, text), 0) == bool(pattern.fullmatch(text)) == expected
 
 
 def test_a_token_may_cover_the_end_of_a_label_and_what_follows():
     tokenizer, known = vocabulary("byte level")
-    automaton = Automaton(('do("', one_of(("Cart", "Car")), '")'), known, frozenset({tokenizer.eos_token_id}))
-    merged = tokenizer.convert_tokens_to_ids('t")')
-    (covering,) = [ids for ids in [tokenizer('do("Cart")', add_special_tokens=False)["input_ids"]] if merged in ids]
-    assert is_allowed(automaton, covering, tokenizer.eos_token_id)
-    apart = [
-        *tokenizer('do("Cart', add_special_tokens=False)["input_ids"],
-        *tokenizer('")', add_special_tokens=False)["input_ids"],
-    ]
-    assert is_allowed(automaton, apart, tokenizer.eos_token_id)
+    automaton = Constraint(('do("', one_of(("Cart", "Car")), '")'), known, frozenset({tokenizer.eos_token_id}))
+    covering = ids_of(tokenizer, 'do("Cart")')
+    assert tokenizer.convert_tokens_to_ids('t")') in covering
+    for ids in (covering, ids_of(tokenizer, 'do("Cart') + ids_of(tokenizer, '")')):
+        assert is_allowed(automaton, ids, tokenizer.eos_token_id)
 
 
 def test_what_a_tokenizer_cannot_spell_is_left_out():
@@ -238,7 +211,7 @@ def test_what_a_tokenizer_cannot_spell_is_left_out():
     tokenizer = sentence_piece(bytes_too=False)
     known, rng = Vocabulary.of(tokenizer), random.Random(0)
     language = ('do("', Choice(((Spans(("Add 語 Cart", "語")),), ("語",))), '")')
-    automaton = Automaton(language, known, frozenset({1}))
+    automaton = Constraint(language, known, frozenset({1}))
     assert {tokenizer.decode(walk(automaton, rng, 100)) for _ in range(50)} == {'do("Add")', 'do("Cart")'}
 
 
@@ -308,7 +281,7 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
         seen = observe(random_page(rng), elements="label")
         goal = f"How many {rng.choice(PIECES)} are there in March 2021?"
         language = language_of(goal, seen.text)
-        automaton, pattern = Automaton(language, known, frozenset({tokenizer.eos_token_id})), re.compile(regex(language))
+        automaton, pattern = Constraint(language, known, frozenset({tokenizer.eos_token_id})), re.compile(regex(language))
         offer, sources = read_offer(seen.text), [goal, *read_offer(seen.text).texts]
         for _ in range(25):
             ids = walk(automaton, rng, 400)
@@ -331,27 +304,15 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
         said = rng.choice(sources)
         spans = list(words(said))
         (start, _), (_, end) = spans[(first := rng.randrange(len(spans)))], spans[rng.randrange(first, len(spans))]
-        for argument, expected in [
-            (said[start:end], True),
-            ("03/31/2021", True),
-            ("N/A", True),
-            ("", True),
-            ("17", True),
-            ("Addx", False),
-            ("12345", False),
-        ]:
-            reply = dialect.format(dialect.parse("exit()").__class__(Kind.EXIT, argument=argument))
-            ids = tokenizer(reply, add_special_tokens=False)["input_ids"]
-            assert is_allowed(automaton, ids, tokenizer.eos_token_id) == bool(pattern.fullmatch(reply)) == expected, reply
+        for argument in (said[start:end], "03/31/2021", "N/A", "", "17", "Addx", "12345"):
+            reply = dialect.format(Action(Kind.EXIT, argument=argument))
+            found = is_allowed(automaton, ids_of(tokenizer, reply), tokenizer.eos_token_id)
+            assert found == bool(pattern.fullmatch(reply)) == (argument not in ("Addx", "12345")), reply
         for address in seen.nodes:
-            reply = f'do(action="Click", element="{address.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}")'
-            ids = tokenizer(reply, add_special_tokens=False)["input_ids"]
-            assert is_allowed(automaton, ids, tokenizer.eos_token_id) == any(
-                item.address == address for item in offer.elements
-            ), reply
-            assert not is_allowed(
-                automaton, tokenizer(reply.replace('")', 'x")'), add_special_tokens=False)["input_ids"], tokenizer.eos_token_id
-            )
+            reply = dialect.format(Action(Kind.CLICK, address))
+            found = is_allowed(automaton, ids_of(tokenizer, reply), tokenizer.eos_token_id)
+            assert found == any(item.address == address for item in offer.elements), reply
+            assert not is_allowed(automaton, ids_of(tokenizer, reply.replace('")', 'x")')), tokenizer.eos_token_id)
     assert Kind.EXIT in kinds
     assert len(kinds) > 4
 
@@ -373,7 +334,7 @@ def test_the_allowed_tokens_are_found_in_linear_time(text):
         page = text * (size // len(text))
 
         def find():
-            automaton = Automaton(language_of("Add 5", page), known, frozenset({0}))
+            automaton = Constraint(language_of("Add 5", page), known, frozenset({0}))
             state = automaton.start
             for byte in b'exit(message="':
                 state = state.after(known.ids[bytes((byte,))][0])
@@ -390,6 +351,12 @@ def test_the_regular_expression_grows_slowly():
     assert lengths[1] < 30 * lengths[0]
 
 
+@pytest.fixture(scope="module")
+def made():
+    tokenizer = house()
+    return small.create_model(tokenizer, width=32, layers=2, heads=2), tokenizer, PromptEncoder(tokenizer)
+
+
 # Engines and the learner.
 
 
@@ -397,7 +364,7 @@ PAGE = 'URL: http://shop.test/\n<a>Add to Cart</a> <a>Größe 5</a>\n<input labe
 
 
 def constrained_generations(model, encoder, pages, **options):
-    constraints = Constraints.of(encoder)
+    constraints = Constraints(encoder)
     engine = InProcessEngine(model, encoder.stop_ids, **{"max_new_tokens": 60, **options})
     for number, page in enumerate(pages):
         constraint = constraints.on("Open the bag", page) if page else None
@@ -416,9 +383,8 @@ def answers(pages, responses):
 
 @pytest.mark.parametrize("sharing", ["rows", "tree"])
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
-def test_sampler_and_learner_compute_the_same_log_probabilities(temperature, sharing):
-    tokenizer = house()
-    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+def test_sampler_and_learner_compute_the_same_log_probabilities(made, temperature, sharing):
+    model, tokenizer, encoder = made
     pages = [PAGE, PAGE, PAGE + " more", PAGE, "<a>x</a>", PAGE + " more"]
     _, generations = constrained_generations(model, encoder, pages, temperature=temperature)
     gap, options = 0.0, {"constrained": True, "sharing": sharing, "tokens_per_pass": 400}
@@ -436,29 +402,25 @@ def test_sampler_and_learner_compute_the_same_log_probabilities(temperature, sha
         if one.finished:
             DIALECTS["webrl"].parse(encoder.decode(one.response_ids))
             assert re.fullmatch(regex(language_of("Open the bag", page)), encoder.decode(one.response_ids))
-    free = [
-        batch_logprobs(model, part, temperature=temperature) for part in pack([choice.sample for choice in choices], 10_000)
-    ]
-    assert (
-        sum(map(torch.sum, free)) < sum(sum(one.logprobs) for one in generations) - 1
-    )  # the constraint has changed the distribution
+    parts = pack([choice.sample for choice in choices], 10_000)
+    free = sum(batch_logprobs(model, part, temperature=temperature).sum() for part in parts)
+    assert free < sum(sum(one.logprobs) for one in generations) - 1  # the constraint has changed the distribution
 
 
-def test_probabilities_of_the_allowed_tokens_add_up_to_one():
-    tokenizer = house()
-    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
-    constraints = Constraints.of(encoder)
-    state = constraints.on("Open the bag", PAGE).automaton.start
+def test_probabilities_of_the_allowed_tokens_add_up_to_one_and_others_have_none(made):
+    model, tokenizer, encoder = made
+    constraints = Constraints(encoder)
+    state = constraints.on("Open the bag", PAGE).start
     responses = [(token,) for token in state.allowed.tolist()]
     trained, _ = tiny.language_model(model, tokenizer, constrained=True, sharing="rows")
     ((_, values),) = trained.logprobs(answers([PAGE] * len(responses), responses))
-    total = torch.cat(values).exp().sum().item()
-    assert total == pytest.approx(1.0, abs=1e-5)
+    assert torch.cat(values).exp().sum().item() == pytest.approx(1.0, abs=1e-5)
+    with pytest.raises(ValueError, match=r"token \d+ is not one of the \d+ that are allowed"):
+        trained.passes(answers(["<a>y</a>"], [tuple(encoder.encode_reply('do(action="Click", element="z")'))]))
 
 
-def test_free_and_constrained_requests_go_together():
-    tokenizer = house()
-    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+def test_free_and_constrained_requests_go_together(made):
+    model, _, encoder = made
     pages = [PAGE, None, PAGE + " more", None]
     _, together = constrained_generations(model, encoder, pages)
     for number, page in enumerate(pages):
@@ -466,27 +428,18 @@ def test_free_and_constrained_requests_go_together():
         assert alone[-1].response_ids == together[number].response_ids
 
 
-def test_greedy_replies_take_the_most_likely_allowed_token():
-    tokenizer = house()
-    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+def test_greedy_replies_take_the_most_likely_allowed_token(made):
+    model, _, encoder = made
     constraints, (one,) = constrained_generations(model, encoder, [PAGE], temperature=0.0)
     ids, prompt = list(one.response_ids), [5, 6, 7, 5 + len(PAGE) % 5]
-    states = constraints.on("Open the bag", PAGE).automaton.path(one.response_ids)
+    states = constraints.on("Open the bag", PAGE).path(one.response_ids)
     for place, state in enumerate(states):
         logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
         assert ids[place] == state.allowed[logits[state.allowed].argmax()]
 
 
-def test_a_response_that_was_not_constrained_is_refused():
-    tokenizer = house()
-    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
-    trained, _ = tiny.language_model(model, tokenizer, constrained=True, sharing="rows")
-    with pytest.raises(ValueError, match=r"token \d+ is not one of the \d+ that are allowed"):
-        trained.passes(answers(["<a>y</a>"], [tuple(encoder.encode_reply('do(action="Click", element="z")'))]))
-
-
-def test_thoughts_are_refused():
-    encoder = PromptEncoder(house())
+def test_thoughts_are_refused(made):
+    encoder = made[2]
     assert create_constraints(encoder, constrained=False, system="think") is None
     with pytest.raises(ValueError, match="system is 'think'; expected 'none', 'act' or 'env'"):
         create_constraints(encoder, constrained=True, system="think")
@@ -503,25 +456,14 @@ def test_the_experts_solutions_are_allowed():
     """Those of templates whose arguments stand in the goal or on the page, in the tokens of the shipped model."""
     _, tokenizer = load_model(STARTER)
     encoder = PromptEncoder(tokenizer)
-    constraints = Constraints.of(encoder)
+    constraints = Constraints(encoder)
     for elements in ("id", "label"):
         settings = EvaluationSettings(policy="expert", split="validation", templates=TEMPLATES, elements=elements, processes=1)
         played = evaluate_policy(settings, choose_tasks(settings), quiet=True)
         assert played.total.success == 1
         for trajectory in played.trajectories:
             for step in trajectory.steps:
-                assert constraints.on(trajectory.goal, step.page).automaton.path(encoder.encode_reply(step.reply))
-
-
-def test_an_agent_is_evaluated_with_constrained_replies(tmp_path):
-    saved = tmp_path / "episodes.jsonl"
-    command = ["--policy", str(STARTER), "--constrained", "--split", "validation", "--limit", "4", "--max-steps", "4"]
-    main([*command, "--temperature", "1", "--processes", "1", "--save", str(saved)])
-    trajectories = read_trajectories(saved)
-    assert len(trajectories) == 4
-    replies = [(item.goal, step) for item in trajectories for step in item.steps if len(step.response_ids) < 64]
-    assert replies
-    assert all(re.fullmatch(regex(language_of(goal, step.page)), step.reply) for goal, step in replies)
+                assert constraints.on(trajectory.goal, step.page).path(encoder.encode_reply(step.reply))
 
 
 @pytest.mark.parametrize("policy", ["expert", "random", "chat:model"])
@@ -530,10 +472,15 @@ def test_only_language_models_in_this_process_are_constrained(policy):
         create_policy(EvaluationSettings(policy=policy, constrained=True))
 
 
-def test_processes_that_play_constrain_replies_as_the_learner_does():
-    options = {**policy_defaults(str(STARTER)), "constrained": True, "processes": 2, "limit": 4, "max_steps": 3}
-    settings = EvaluationSettings(policy=str(STARTER), split="validation", temperature=1.0, **options)
-    played = evaluate_policy(settings, choose_tasks(settings), quiet=True).trajectories
+def test_processes_that_play_constrain_replies_as_the_learner_does(tmp_path):
+    saved = tmp_path / "episodes.jsonl"
+    command = ["--policy", str(STARTER), "--constrained", "--split", "validation", "--limit", "2", "--max-steps", "2"]
+    main([*command, "--temperature", "1", "--processes", "2", "--save", str(saved)])
+    played = read_trajectories(saved)
+    assert len(played) == 2
+    replies = [(item.goal, step) for item in played for step in item.steps if len(step.response_ids) < 64]
+    assert replies
+    assert all(re.fullmatch(regex(language_of(goal, step.page)), step.reply) for goal, step in replies)
     places = [(trajectory, number) for trajectory in played for number in range(len(trajectory.steps))]
     steps = [trajectory.steps[number] for trajectory, number in places]
     trained, _ = tiny.language_model(*load_model(STARTER), constrained=True, tokens_per_pass=4_000)
@@ -543,5 +490,5 @@ def test_processes_that_play_constrain_replies_as_the_learner_does():
         for found, values in trained.logprobs(choices):
             for place, own in zip(found, values, strict=True):
                 gap = max(gap, (own - torch.tensor(steps[place].logprobs)).abs().max().item())
-    assert len(steps) >= 8
+    assert len(steps) >= 2
     assert gap < 1e-4  # prompts of thousands of tokens

@@ -40,15 +40,12 @@ def test_templates_that_neither_always_succeed_nor_always_fail_come_more_often()
     assert min(drawn(rated(rates, seek_mixed=False)).values()) > 160
 
 
-def test_the_running_success_moves_halfway_to_the_newest_group():
+def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
     curriculum = rated({})
     curriculum.note([group(TASKS[0], 1.0, 0.0), group(TASKS[1], 0.0)])
     assert curriculum.rates == {"kind 0": 0.5, "kind 1": 0.0}
     curriculum.note([group(TASKS[3], 1.0, 1.0), group(TASKS[2], 0.0, 0.0, ending="failed")])
     assert curriculum.rates == {"kind 0": 0.75, "kind 1": 0.0}
-
-
-def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
     curriculum = rated({}, memory=3)
     rates = []
     for reward in (1.0, 0.0, 0.0, 0.0):
@@ -60,9 +57,6 @@ def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
     for each in (curriculum, other):
         each.note([group(TASKS[0], 1.0), group(TASKS[1], 1.0)])
     assert other.state_dict() == curriculum.state_dict()
-
-
-def test_a_curriculum_without_tasks_is_refused():
     with pytest.raises(ValueError, match="there are no tasks"):
         Curriculum([], 4)
 
@@ -82,9 +76,8 @@ def keeping(*groups, rates):
 
 
 def test_the_shortest_success_of_a_group_is_kept_and_the_newest_of_a_task():
-    curriculum = keeping(
-        won(TASKS[0], 3, 1, 2), won(TASKS[3], 2, reward=0.0), won(TASKS[1], 1), rates={"kind 0": 0.0, "kind 1": 1.0}
-    )
+    groups = won(TASKS[0], 3, 1, 2), won(TASKS[3], 2, reward=0.0), won(TASKS[1], 1)
+    curriculum = keeping(*groups, rates={"kind 0": 0.0, "kind 1": 1.0})
     ((first, advantage),) = curriculum.replay(50, Random(0))
     assert (first.task_id, len(first.steps), advantage) == (TASKS[0].task_id, 1, 1.0)
     curriculum.keep([won(TASKS[0], 2)])

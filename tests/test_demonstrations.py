@@ -3,10 +3,10 @@ import json
 import math
 from random import Random
 
+import gymnasium
 import pytest
 
 from agents import demonstrations as command
-from agents.data import demonstrations
 from agents.data.demonstrations import (
     Demonstration,
     demonstrate,
@@ -15,11 +15,11 @@ from agents.data.demonstrations import (
     recorded_agent,
     thin,
     to_record,
-)
+)  # fmt: skip
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
-from agents.settings import EnvSettings
+from agents.settings import ENV_ID, EnvSettings
 from agents.train_bc import main
 from agents.training import cloning as train_bc
 from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, kept_lines, measure
@@ -44,7 +44,10 @@ def test_the_expert_s_steps_become_samples():
 
 def test_an_epoch_holds_every_sample_once_within_the_budget():
     encoder = PromptEncoder(tiny.tiny_model()[1])
-    lengths = [sum(length) for length in measure(encoder, tiny.demonstrations(50))]
+    shown = tiny.demonstrations(50)
+    samples = [(len(sample.prompt_ids), len(sample.response_ids)) for sample in encode(encoder, shown)]
+    assert measure(encoder, shown) == samples
+    lengths = list(map(sum, samples))
     plan = Updates(lengths, 300, seed=4)
     seen: list[int] = []
     while len(seen) < len(lengths):
@@ -87,9 +90,8 @@ def test_what_is_known_is_seldom_taken():
 def test_without_copying_whole_episodes_are_learned_together_and_share_their_history():
     shown = demonstrate(draw_tasks([1001], 2, templates=["shopping.order_payment", "shopping.cart_add"]))
     episodes = find_episodes(shown)
-    assert [{shown[index].task_id for index in episode} for episode in episodes] == [
-        {item.task_id} for item in shown if len(item.messages) == 1
-    ]
+    firsts = [{item.task_id} for item in shown if len(item.messages) == 1]
+    assert [{shown[index].task_id for index in episode} for episode in episodes] == firsts
     model, tokenizer = tiny.tiny_model()
     encoder = PromptEncoder(tokenizer, system_prompt("act", elements="label"))
     samples = encode(encoder, shown)
@@ -102,12 +104,6 @@ def test_without_copying_whole_episodes_are_learned_together_and_share_their_his
         together = pack([samples[index] for index in update], 10**6, sharing="auto", model=model)
         assert sum(batch.input_ids.numel() for batch in together) < 0.9 * sum(lengths[index] for index in update)
     assert sorted(seen) == list(range(len(samples)))
-
-
-def test_demonstrations_are_measured_in_the_tokens_that_they_are_encoded_in():
-    encoder, shown = PromptEncoder(tiny.tiny_model()[1]), tiny.demonstrations(300)
-    samples = encode(encoder, shown)
-    assert measure(encoder, shown) == [(len(sample.prompt_ids), len(sample.response_ids)) for sample in samples]
 
 
 def test_steps_with_long_prompts_are_never_trained_on(tmp_path, monkeypatch):
@@ -134,7 +130,7 @@ def test_the_steps_of_an_episode_share_their_messages():
 def test_the_conversation_is_the_env_s_own(thoughts):
     tasks = draw_tasks([1001], 1, templates=["shopping.order_payment"])
     seen = []
-    env = demonstrations.gymnasium.make(demonstrations.ENV_ID, tasks=tasks, thoughts=thoughts, disable_env_checker=True)
+    env = gymnasium.make(ENV_ID, tasks=tasks, thoughts=thoughts, disable_env_checker=True)
     _, info = env.reset(seed=0, options={"task": tasks[0]})
     shown = demonstrate(tasks, expert_thoughts="short", thoughts=thoughts)
     for step in shown:
@@ -158,10 +154,8 @@ def write(path, *records):
 
 def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
     file = tmp_path / "new" / "demos.jsonl"
-    options = (
-        "--worlds 1001 --per-template 1 --templates shopping.order_payment map.town_population --elements id --system think"
-    )
-    command.main(["--out", str(file), *options.split(), "--expert-thoughts", "long", "--thoughts"])
+    options = "--worlds 1001 --per-template 1 --templates shopping.order_payment map.town_population --elements id"
+    command.main(["--out", str(file), *options.split(), *["--system", "think", "--expert-thoughts", "long", "--thoughts"]])
     assert "of 2 tasks" in capsys.readouterr().out
     records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     first, last = records[0], records[3]
@@ -177,11 +171,8 @@ def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
 
 
 def test_a_file_written_elsewhere_is_read(tmp_path):
-    chat = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Round 0"},
-        {"role": "assistant", "content": "exit()"},
-    ]
+    said = {"system": "Be brief.", "user": "Round 0", "assistant": "exit()"}
+    chat = [{"role": role, "content": content} for role, content in said.items()]
     file = write(tmp_path / "theirs.jsonl", {"messages": chat})
     assert read_demonstrations(file) == [Demonstration("", ({"role": "user", "content": "Round 0"},), "exit()")]
     assert recorded_agent(file) == {}
@@ -203,13 +194,11 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, record, message):
         read_demonstrations(write(tmp_path / "demos.jsonl", good, record))
 
 
-def test_lines_that_are_no_json_and_files_without_lines_are_refused(tmp_path):
-    (tmp_path / "bad.jsonl").write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match="line 1: no JSON"):
+@pytest.mark.parametrize(("text", "message"), [("{", "line 1: no JSON"), ("", "holds no demonstrations")])
+def test_lines_that_are_no_json_and_files_without_lines_are_refused(tmp_path, text, message):
+    (tmp_path / "bad.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
         read_demonstrations(tmp_path / "bad.jsonl")
-    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(ValueError, match="holds no demonstrations"):
-        read_demonstrations(tmp_path / "empty.jsonl")
 
 
 PAGE = "Task Instruction: Buy a lamp\n\nRound 0\n\nURL: http://shop.test/\n<a>Lamp</a>\n<a>Chair</a>\n<button>Add to Cart</button>\n$5.00"
@@ -225,10 +214,8 @@ def test_a_thinned_page_keeps_what_the_reply_names():
     assert thinned('exit(message="$5.00")') == ["$5.00"]
     assert thinned('exit(message="")') == []
     assert len(thinned('exit(message="")', keep=1.0)) == 4
-    assert thinned('<think>"$5.00" it is.</think>\n<answer>do(action="Click", element="Chair")</answer>') == [
-        "<a>Chair</a>",
-        "$5.00",
-    ]
+    reasoned = '<think>"$5.00" it is.</think>\n<answer>do(action="Click", element="Chair")</answer>'
+    assert thinned(reasoned) == ["<a>Chair</a>", "$5.00"]
 
 
 def test_pages_grow_to_whole_ones(tmp_path):
@@ -242,8 +229,5 @@ def test_pages_grow_to_whole_ones(tmp_path):
     assert 0.3 < sum(share < 1 for share in shares) / 200 < 0.7
     assert min(shares) >= 0.05
     assert kept_lines(mixed, 0.9, Random(0)) == 1.0
-
-
-def test_focus_needs_single_steps(tmp_path):
     with pytest.raises(ValueError, match="draws single steps"):
         BCSettings(out=tmp_path, focus=0.1, copy_weight=0.0)

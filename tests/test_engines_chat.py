@@ -46,69 +46,26 @@ def test_every_request_is_answered_once_and_by_its_slot():
         assert policy.replies() == []
 
 
-def test_asks_with_the_whole_conversation():
-    with serving_policy(system="Be brief.", temperature=0.5, max_new_tokens=3) as (server, policy):
+@pytest.mark.parametrize("options", [{"temperature": 0.5, "max_new_tokens": 3}, {}])
+def test_asks_with_the_whole_conversation_and_leaves_to_the_server_what_is_not_set(options):
+    with serving_policy(system="Be brief.", **options) as (server, policy):
         reply(policy, request(2, "Open lamp", seed=9))
-        assert server.posts("/v1/chat/completions") == [
-            {
-                "model": "small",
-                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Open lamp"}],
-                "seed": 9,
-                "temperature": 0.5,
-                "max_completion_tokens": 3,
-            }
-        ]
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Open lamp"}]
+        sampling = {"temperature": 0.5, "max_completion_tokens": 3} if options else {}
+        assert server.posts("/v1/chat/completions") == [{"model": "small", "messages": messages, "seed": 9, **sampling}]
         assert policy.name.startswith("small at 127.0.0.1:")
 
 
-def test_what_is_not_asked_for_is_left_to_the_server():
-    with serving_policy() as (server, policy):
-        reply(policy)
-        (asked,) = server.posts("/v1/chat/completions")
-        assert set(asked) == {"model", "messages", "seed"}
-
-
-def test_settings_from_the_environment(monkeypatch):
-    with serving_model(api_key="their key") as (server, address):
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
-        monkeypatch.setenv("OPENAI_API_KEY", "their key")
-        policy = ChatPolicy("small")
-        assert not reply(policy).failure
-        policy.close()
-        assert server.keys == ["their key"]
-
-
-@pytest.mark.parametrize("fault", [429, 503, "drop"])
-def test_a_busy_server_is_asked_again(fault):
-    with serving_policy() as (server, policy):
-        server.faults += [fault]
+def test_a_failure_is_told_and_a_busy_server_is_asked_again():
+    with serving_policy(timeout_s=2) as (server, policy):
+        for fault, said in ((400, "400"), (lambda _: {"choices": []}, "without a message")):
+            server.faults += [fault]
+            failed = reply(policy)
+            assert said in failed.failure
+            assert failed.text == ""
+        server.faults += [503, "drop"]
         assert reply(policy).text
-        assert len(server.posts("/v1/chat/completions")) == 2
-
-
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        (400, "400"),
-        (404, "404"),
-        (lambda _: "<html>", "no JSON"),
-        (lambda _: {"choices": []}, "without a message"),
-        (lambda _: {"choices": [{"message": {"content": ["a"]}}]}, "expected a text"),
-    ],
-)
-def test_what_cannot_be_understood_is_a_failure(fault, said):
-    with serving_policy() as (server, policy):
-        server.faults += [fault]
-        failed = reply(policy)
-        assert said in failed.failure
-        assert failed.text == ""
-        assert not reply(policy).failure
-
-
-def test_a_slow_server_is_a_failure():
-    with serving_policy(timeout_s=0.2, deadline_s=0.3) as (server, policy):
-        server.may_answer.clear()
-        assert "timed out" in reply(policy).failure
+        assert len(server.posts("/v1/chat/completions")) == 5
 
 
 def test_saying_nothing_is_the_model_s_own_reply():

@@ -66,10 +66,7 @@ def test_what_breaks_is_an_episode_that_failed_and_the_next_one_begins(workers):
         assert "the browser is gone" in result.info["failure"]
         begin(envs, [0])
         assert "failure" not in wait_for(envs, 1)[0].info
-
-
-def test_a_bug_is_raised(workers):
-    with create(workers) as envs:
+    with create(workers) as envs:  # a bug is raised
         envs.async_reset([1], [{}], [0])
         with pytest.raises(KeyError, match="task"):
             wait_for(envs, 1)

@@ -71,11 +71,8 @@ def test_without_staleness_each_batch_is_begun_after_the_update_before_and_none_
             assert streaming.numbers(version) == [3 * version + place for place in range(3)]
             assert len(streaming.drawn) == streaming.stream.begun == 3 * (version + 1)
         assert [version for version, _ in streaming.policy.loads] == [0, 1, 2]
-
-
-def test_a_stream_goes_on_with_the_groups_that_would_have_come():
-    with Streaming(Scripted(), begun=6) as streaming:
-        assert streaming.numbers(2) == [6, 7, 8]
+    with Streaming(Scripted(), begun=6) as resumed:
+        assert resumed.numbers(2) == [6, 7, 8]
 
 
 def test_a_group_has_the_rollouts_of_one_task_from_one_seed_in_order():
@@ -90,12 +87,7 @@ def test_a_group_has_the_rollouts_of_one_task_from_one_seed_in_order():
 
 
 def test_with_staleness_whichever_groups_are_finished_first_make_a_batch():
-    slow = {0, 1}
-
-    def choose(request):
-        return tiny.reply_to(tiny.target_of(request))
-
-    policy = Scripted(choose)
+    slow, policy = {0, 1}, Scripted()
     take = policy.replies
 
     def replies(timeout_s=None):
@@ -150,12 +142,8 @@ def test_dynamic_sampling_plays_other_groups_for_equal_ones_and_tells_of_them():
         assert [group.number for group in batch.groups] == [0, 1, 2, 3, 4]
         assert [group.number for group in batch.groups if group.is_equal] == [0, 3]
         assert streaming.stream.begun == 5  # none of them in vain
-
-
-def test_dynamic_sampling_takes_equal_groups_when_it_has_tried_long_enough():
-    with Streaming(Scripted(), dynamic_sampling=2) as streaming:
-        batch = streaming.stream.batch(0)
-        assert [group.number for group in batch.groups] == list(range(6))
+    with Streaming(Scripted(), dynamic_sampling=2) as streaming:  # it takes equal ones when it has tried long enough
+        assert streaming.numbers(0) == list(range(6))
 
 
 def test_the_next_batch_is_collected_while_the_model_learns():
@@ -169,9 +157,6 @@ def test_the_next_batch_is_collected_while_the_model_learns():
             assert streaming.stream._ahead.result().stale == 0  # complete before it is asked for
     assert numbers == list(range(12))
     assert len({thread for _, thread in policy.loads}) == 1  # never while the other thread samples
-
-
-def test_overlap_needs_staleness():
     with pytest.raises(ValueError, match="expected a staleness of 1 or more, not 0"):
         Streaming(Scripted(), overlap=True)
 
@@ -214,9 +199,7 @@ def test_a_group_is_as_old_as_its_oldest_valid_rollout():
     assert not group.is_stale(4, staleness=1)
     assert group.is_stale(5, staleness=1)
     assert not group.is_stale(5, staleness=2)
-
-
-def test_broken_rollouts_make_no_group_mixed():
+    # Broken rollouts make no group mixed.
     assert Group(0, TASKS[0], [trajectory(1.0), trajectory(0.0, "failed")]).is_equal
     assert Group(0, TASKS[0], []).is_equal
     assert not Group(0, TASKS[0], [trajectory(1.0), trajectory(0.0, "truncated")]).is_equal

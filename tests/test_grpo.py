@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from agents import grpo
-from agents.data.trajectories import Step, Trajectory, grouped
+from agents.data.trajectories import Step, Trajectory
 from agents.rollouts.branching import fork_advantages
 from agents.rollouts.curriculum import Group
 from agents.training import losses
@@ -30,7 +30,7 @@ def weights(steps):
 def lesson_of(trajectories, **settings):
     """Return what M-GRPO trains on of these rollouts."""
     _, args = tiny.language_model(tiny.tiny_model()[0], **settings)
-    parts = [(group, grpo.step_advantages(group, args)) for group in grouped(trajectories)]
+    parts = [(group, grpo.step_advantages(group, args)) for group in tiny.grouped(trajectories)]
     return weighted([part for part in parts if any(part[1])], args.weighting)
 
 

@@ -36,15 +36,8 @@ TYPED = ("field", "story", "secret", "private")
 KEYS = ("Tab", "Shift+Tab", "x", "\u00e9", "Shift+1", "Backspace", "Control+A", "Enter", "Space")
 ADDRESSES = ("", "#place", "#field", "#", "#none", "other", "auto", "to?to=/other#x", "?q=1", "?q=1#field")
 UNKNOWN = (
-    "about:blank",
-    "about:blank#x",
-    "chrome://version",
-    "http://site.test:1/",
-    "http://me@site.test/",
-    "HTTP://SITE.test:80/%7e/../a b",
-    "1",
-    "a b",
-)
+    "about:blank", "about:blank#x", "chrome://version", "http://site.test:1/", "http://me@site.test/", "HTTP://SITE.test:80/%7e/../a b", "1", "a b",
+)  # fmt: skip
 
 
 def make_site():

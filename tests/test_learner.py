@@ -11,7 +11,7 @@ from torch import distributed, multiprocessing
 
 from agents import grpo
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, shard_ranks
-from agents.data.trajectories import Sample, Step, Trajectory, grouped
+from agents.data.trajectories import Sample, Step, Trajectory
 from agents.training.distributed import ALONE, Ranks, launch
 from agents.training.rollouts import weighted
 from tests import tiny
@@ -51,7 +51,7 @@ def lesson(seed=0, groups=3, trajectories=4):
                 prompt = (*goal, *ids(3, 20))
             played.append(Trajectory("t", "g", tuple(steps), float(number == 0), "exited", group))
     _, args = tiny.language_model(tiny.tiny_model()[0], advantages="trajectory")
-    return weighted([(group, grpo.step_advantages(group, args)) for group in grouped(played)])
+    return weighted([(group, grpo.step_advantages(group, args)) for group in tiny.grouped(played)])
 
 
 def tiny_model():

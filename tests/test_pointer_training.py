@@ -179,17 +179,9 @@ def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, uns
     assert any(row["env_steps"] and row["generated_tokens"] for row in rows)
     assert any(pq.read_table(file).num_rows for file in sorted((tmp_path / "samples").iterdir()))
     for update, file in group_files(tmp_path).items():
-        trained = {
-            (row["group_id"], row["step"], row["advantage"])
-            for row in pq.read_table(tmp_path / "samples" / f"{update:06}.parquet").to_pylist()
-        }
-        kept = {
-            (own.group, step, advantage)
-            for group in read_groups(file)
-            for own in group
-            for step, advantage in enumerate(own.advantages)
-        }
-        assert trained <= kept
+        rows = pq.read_table(tmp_path / "samples" / f"{update:06}.parquet").to_pylist()
+        kept = {(own.group, *pair) for group in read_groups(file) for own in group for pair in enumerate(own.advantages)}
+        assert {(row["group_id"], row["step"], row["advantage"]) for row in rows} <= kept
     assert len(group_files(tmp_path)) == read_metrics(tmp_path)[-1]["update"]
 
 

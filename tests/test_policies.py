@@ -54,15 +54,11 @@ def test_policies_that_read_the_env_itself_need_it_in_this_process(choose):
         ScriptedPolicy(choose).ask([Request(3, None, {"step": 0})])
 
 
-def test_the_seed_decides_what_a_random_reply_is(env):
+def test_the_seed_decides_what_a_random_reply_is_and_the_expert_solves_its_task(env):
     _, info = env.reset(seed=1)
     replies = [RandomReplies()(Request(0, env, info, seed)) for seed in range(30)]
     assert replies == [RandomReplies()(Request(slot, env, info, slot)) for slot in range(30)]
     assert len(set(replies)) > 10
-
-
-def test_the_expert_solves_its_task(env):
-    _, info = env.reset(seed=1)
     expert, over = ExpertReplies(), False
     while not over:
         _, reward, terminated, truncated, info = env.step(expert(Request(0, env, info)))
@@ -76,9 +72,7 @@ def test_a_model_s_reply_depends_on_its_prompt_and_seed_alone():
     assert len({reply.response_ids for reply in replies.values()}) > 5
     shuffled = [request._replace(slot=8 - request.slot) for request in Random(1).sample(requests, 9)]
     again = all_replies(language_model(), shuffled)
-    assert {slot: again[8 - slot].response_ids for slot in replies} == {
-        slot: reply.response_ids for slot, reply in replies.items()
-    }
+    assert all(again[8 - slot].response_ids == reply.response_ids for slot, reply in replies.items())
 
 
 def test_a_prompt_that_is_too_long_is_told_without_waiting_for_the_others():
@@ -89,16 +83,12 @@ def test_a_prompt_that_is_too_long_is_told_without_waiting_for_the_others():
     assert (slot, reply.text, reply.policy_version) == (1, "", 4)
 
 
-def test_replies_tell_the_version_of_the_weights():
+def test_replies_tell_the_version_of_the_weights_and_closing_closes_the_engine():
     policy = language_model()
     model = policy.engine._model
     assert all_replies(policy, [Request(0, None, messages("Round"))])[0].policy_version == 0
     policy.engine.load(model, 3)
     assert all_replies(policy, [Request(0, None, messages("Round"))])[0].policy_version == 3
-
-
-def test_closing_closes_the_engine():
-    policy = language_model()
     policy.close()
     with pytest.raises(RuntimeError, match="closed"):
         policy.ask([Request(0, None, messages("Round"))])

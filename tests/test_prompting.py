@@ -7,8 +7,7 @@ import pytest
 
 from agents import evaluate as command
 from agents.data.prompts import REMEMBERED, system_prompt
-from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.settings import EnvSettings
+from agents.evaluation.settings import policy_defaults
 from tests.chat_server import WEBRL, goal_of, serving_chat
 from webarena_gym.tasks import load
 
@@ -40,9 +39,8 @@ def reflecting(payload):
     said = [message["content"] for message in payload["messages"] if message["role"] == "assistant"]
     done = sum("done: " in reply for reply in said)
     if len(said) == 0:
-        return {
-            "content": '<think>Plan: take the solution. Oops: this is wrong.</think><answer>do(action="Scroll Down")</answer>'
-        }
+        plan = "<think>Plan: take the solution. Oops: this is wrong.</think>"
+        return {"content": f'{plan}<answer>do(action="Scroll Down")</answer>'}
     if not any("Oops" in reply for reply in said):
         return {"content": '<answer>exit(message="lost")</answer>'}  # it does not remember its plan
     solution = solution_of(payload)
@@ -52,26 +50,15 @@ def reflecting(payload):
 
 def play(style, address, monkeypatch, capsys, *options):
     monkeypatch.setenv("OPENAI_BASE_URL", address)
-    command.main(
-        ["--policy", "chat:good", "--system", style, "--limit", "2", "--templates", "shopping.order_place", "--json", *options]
-    )
+    limits = ["--limit", "2", "--templates", "shopping.order_place", "--json"]
+    command.main(["--policy", "chat:good", "--system", style, *limits, *options])
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
 @pytest.mark.parametrize("style", REMEMBERED)
-def test_an_endpoint_recovers_by_what_it_thought(style, monkeypatch, capsys):
+def test_an_endpoint_recovers_by_what_it_thought_where_thoughts_are_not_left_out(style, monkeypatch, capsys):
     with serving_chat(reflecting) as (server, address):
         assert play(style, address, monkeypatch, capsys)["success"] == 1.0
         assert server.asked[0]["messages"][0]["content"] == system_prompt(style, elements="label")
         assert play(style, address, monkeypatch, capsys, "--no-thoughts")["success"] == 0.0
-
-
-def test_thoughts_are_left_out_for_the_other_styles(monkeypatch, capsys):
-    with serving_chat(reflecting) as (_, address):
         assert play("think", address, monkeypatch, capsys)["success"] == 0.0
-
-
-def test_search_and_evaluation_have_room_for_these_options():
-    settings = EvaluationSettings(policy="chat:good", **policy_defaults("chat:good", "plan") | {"system": "plan"})
-    assert settings.thoughts
-    assert not EnvSettings().thoughts

@@ -36,9 +36,8 @@ def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
             assert step.is_of_solution or number < len(steps) - 1
             _, reward, _, _, info = env.step(env.dialect.format(step.action))
         assert reward == 1.0
-        assert [step.action.kind for step in steps if step.is_of_solution] == [
-            step.action.kind for step in play_expert(env, task)[1]
-        ]
+        own = [step.action.kind for step in steps if step.is_of_solution]
+        assert own == [step.action.kind for step in play_expert(env, task)[1]]
         undone += sum(step.is_undoing for step in steps)
         others += sum(step.is_undoing and step.action.kind is not Kind.GO_BACKWARD for step in steps)
         assert sum(not step.is_example for step in steps) >= sum(step.is_undoing for step in steps)

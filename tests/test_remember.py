@@ -93,10 +93,9 @@ def test_the_nearest_steps_of_the_site_are_found(seed):
     assert (found.stored[:count] >= 0).all()
     assert (found.stored[count:] == -1).all()
     assert numpy.allclose(found.near[:count] @ (4, 1, 2, 1, 1), weighed[:count], atol=1e-5)
+    of_own = [(nearness(step), memory.offered([step.deed])[0]) for step in own]
     for row, of_deed in zip(found.near[:count], found.stored[:count], strict=True):
-        assert any(
-            numpy.allclose(nearness(step), row, atol=1e-5) and (memory.offered([step.deed])[0] == of_deed).all() for step in own
-        )
+        assert any(numpy.allclose(near, row, atol=1e-5) and (does == of_deed).all() for near, does in of_own)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -106,10 +105,8 @@ def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
     memory.save(tmp_path / "memory.json")
     for other in (load_memory(tmp_path / "memory.json"), pickle.loads(pickle.dumps(memory)), copy.deepcopy(memory)):
         assert other.steps == memory.steps
-        for one, same in zip(
-            *(each.look_up(situation, each.offered(DEEDS)) for each in (memory, other)), strict=True
-        ):  # equal ids, too
-            assert (one == same).all()
+        found, again = (each.look_up(situation, each.offered(DEEDS)) for each in (memory, other))
+        assert all((one == same).all() for one, same in zip(found, again, strict=True))  # equal ids, too
     goal = memory.steps[0].source
     assert memory.without(goal).steps == tuple(step for step in memory.steps if step.source != goal)
 
@@ -155,17 +152,16 @@ def test_choices_are_trained_with_what_was_recalled_when_they_were_made(remember
             for batch in pack_choices(choices, range(len(choices)), 10**6, reader):
                 expected = [value for step in item.steps for value in step.logprobs]
                 assert choice_logprobs(network, batch, vocabulary).tolist() == pytest.approx(expected, abs=1e-4)
+            batch = next(pack_choices(recall(Reader(), item), range(len(choices)), 10**6, reader))
             with pytest.raises(ValueError, match="recalls nothing"):
-                choice_logprobs(
-                    network, next(iter(pack_choices(recall(Reader(), item), range(len(choices)), 10**6, reader))), vocabulary
-                )
+                choice_logprobs(network, batch, vocabulary)
 
 
 @pytest.mark.slow
 def test_what_is_remembered_solves_tasks_that_the_network_has_not_learned(tmp_path):
     clone = train_pointer(clone_settings(tmp_path / "clone", templates=REMEMBERED, updates=1))
-    out = tmp_path / "network"
-    command.remember(RememberSettings(model=clone, out=out, episodes=(expert_episodes(tmp_path / "expert.jsonl", REMEMBERED),)))
+    out, file = tmp_path / "network", expert_episodes(tmp_path / "expert.jsonl", REMEMBERED)
+    command.remember(RememberSettings(model=clone, out=out, episodes=(file,)))
     before, after = (success(folder, templates=REMEMBERED) for folder in (clone, out))
     assert before < 0.1
     assert after > 0.3

@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 
 from agents import search
-from agents.data.trajectories import Step, Trajectory, grouped
+from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.report.curves import successes, trees
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import RunGroup, Sources, newest_groups, read_sources
@@ -16,7 +16,7 @@ from agents.grpo import step_advantages
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from agents.training.rollouts import credited, group_files, read_groups, weighted, write_groups
-from tests import needs
+from tests import needs, tiny
 from tests.test_report import chromium  # noqa: F401 - a fixture
 from webarena_gym.tasks import Task
 
@@ -48,7 +48,7 @@ def settings_of(**options):
 
 
 def steps_of(trajectories, settings):
-    parts = [(group, step_advantages(group, settings)) for group in grouped(trajectories)]
+    parts = [(group, step_advantages(group, settings)) for group in tiny.grouped(trajectories)]
     return weighted([part for part in parts if any(part[1])])
 
 
@@ -72,7 +72,7 @@ def test_every_step_has_the_advantage_that_it_is_trained_with(seed, advantages):
         for number in range(3)
     ]
     found = credited(groups, steps_of(trajectories, settings))
-    for own, of_group in zip(grouped(found), grouped(trajectories), strict=True):
+    for own, of_group in zip(tiny.grouped(found), tiny.grouped(trajectories), strict=True):
         expected = step_advantages(of_group, settings)
         assert [replace(item, advantages=()) for item in own] == of_group
         assert [value for item in own for value in item.advantages] == (expected if any(expected) else [])

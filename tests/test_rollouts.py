@@ -1,10 +1,11 @@
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import gymnasium
 import pytest
 
 from agents.data.prompts import PromptEncoder
-from agents.data.trajectories import Sample, grouped, read_trajectories, write_trajectories
+from agents.data.trajectories import Sample, read_trajectories, write_trajectories
 from agents.rollouts import collector as collector_module
 from agents.rollouts import envs as env_module
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
@@ -56,21 +57,17 @@ def test_trajectories_come_in_the_order_of_the_episodes():
     assert collect(OneByOne(lambda request: Reply(oracle(request))), one_each(tasks)) == trajectories
 
 
-def test_whoever_is_answered_first_goes_on():
+def test_whoever_is_answered_first_goes_on_and_no_more_are_under_way_than_there_are_envs():
     policy, order = OneByOne(), []
     with collector(policy, tasks := tiny.tasks(4)) as playing:
         playing.collect(one_each(tasks), on_finish=lambda item: order.append(item.group))
-    assert order == [3, 2, 1, 0]
-    assert policy.most == 4
-
-
-def test_no_more_episodes_are_under_way_than_there_are_envs():
+    assert (order, policy.most) == ([3, 2, 1, 0], 4)
     policy = OneByOne()
     assert len(collect(policy, one_each(tiny.tasks(20)), num_envs=3)) == 20
     assert policy.most == 3
 
 
-def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_left_and_taken_up():
+def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_left_and_taken_up_until_it_is_stopped():
     tasks = tiny.tasks(12)
     episodes, seen = one_each(tasks), []
     with collector(OneByOne(), tasks, num_envs=3) as playing:
@@ -82,8 +79,16 @@ def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_l
         assert playing.has_room
         playing.begin(episodes[4:])
         assert not playing.has_room
+        playing.take_time_fractions()
         seen += [episode.number for episode, _ in playing.play()]
-    assert sorted(seen) == list(range(12))
+        assert playing.take_time_fractions()["queue"] > 0  # what was under way while nobody played
+        assert sorted(seen) == list(range(12))
+        playing.begin(episodes)
+        stopped = []
+        for episode, _ in playing.play():
+            stopped.append(episode)
+            playing.stop()
+        assert len(stopped) == 1
 
 
 def test_episodes_have_unique_numbers():
@@ -97,7 +102,7 @@ def test_infrastructure_errors_are_marked_and_left_out_of_groups(workers):
     assert [item.ending for item in trajectories] == ["failed"] * 4
     assert {item.reward for item in trajectories} == {0.0}
     assert all("the browser is gone" in item.failure for item in trajectories)
-    assert grouped(trajectories) == []
+    assert tiny.grouped(trajectories) == []
 
 
 def test_a_reply_that_broke_fails_its_episode_alone_and_its_env_plays_on():
@@ -125,7 +130,7 @@ def test_a_group_starts_before_the_same_page():
     episodes = groups(tiny.tasks(3), 4)
     assert [episode.group for episode in episodes] == [0] * 4 + [1] * 4 + [2] * 4
     assert [episode.number for episode in episodes] == list(range(12))
-    for group in grouped(collect(OneByOne(), episodes)):
+    for group in tiny.grouped(collect(OneByOne(), episodes)):
         assert len(group) == 4
         assert len({item.steps[0].page for item in group}) == 1
 
@@ -159,25 +164,10 @@ def test_a_model_says_the_same_in_any_number_of_envs_and_processes():
         ]
 
 
-def test_a_model_s_steps_keep_the_exact_tokens(tmp_path):
-    policy = language_model()
-    trajectories = collect(policy, groups(tiny.tasks(2), 2))
-    for item in trajectories:
-        for step in item.steps:
-            assert step.sample == Sample(step.prompt_ids, step.response_ids)
-            assert policy.encoder.decode(step.response_ids) == step.reply
-            assert len(step.logprobs) == len(step.response_ids)
-            assert step.page in policy.encoder.tokenizer.decode(step.prompt_ids)
-    write_trajectories(tmp_path / "episodes.jsonl", trajectories)
-    assert read_trajectories(tmp_path / "episodes.jsonl") == trajectories
-
-
-def test_a_prompt_that_is_too_long_ends_the_episode():
+def test_a_prompt_that_is_too_long_ends_the_episode_and_one_that_broke_in_the_engine_fails_it():
     (trajectory,) = collect(language_model(max_prompt_tokens=3), one_each(tiny.tasks(1)))
     assert (trajectory.ending, trajectory.reward, trajectory.steps) == ("too_long", 0.0, ())
 
-
-def test_a_prompt_that_broke_in_the_engine_fails_its_episode():
     class Broken(InProcessEngine):
         def take(self, timeout_s=None):
             return [Completion(answer.request_id, None, "out of order") for answer in super().take(timeout_s)]
@@ -199,19 +189,9 @@ def test_the_time_of_all_envs_is_accounted_for():
         assert shares["generation"] > shares["env"] > 0
 
 
-class Clock:
-    """A clock that only moves when it is told to."""
-
-    def __init__(self):
-        self.now_s = 0.0
-
-    def perf_counter(self):
-        return self.now_s
-
-
 @pytest.mark.parametrize(("policy_s", "env_s"), [(3.0, 0.5), (0.25, 7.0), (0.0, 0.0)])
 def test_each_step_keeps_the_seconds_of_policy_and_env_which_are_not_compared(monkeypatch, tmp_path, policy_s, env_s):
-    clock = Clock()
+    clock = SimpleNamespace(now_s=0.0, perf_counter=lambda: clock.now_s)
     monkeypatch.setattr(collector_module, "time", clock)
 
     def choose(request):
@@ -238,7 +218,7 @@ def test_each_step_keeps_the_seconds_of_policy_and_env_which_are_not_compared(mo
     assert [(step.policy_s, step.env_s) for step in read] == [(policy_s, env_s)] * len(steps)
 
 
-def test_the_texts_of_tokens_are_kept_where_they_are_asked_for():
+def test_steps_keep_the_exact_tokens_and_their_texts_where_they_are_asked_for(tmp_path):
     tasks = tiny.tasks(3)
     policy = language_model(traced=True)
     plain, traced = (collect(each, one_each(tasks)) for each in (language_model(), policy))
@@ -247,34 +227,15 @@ def test_the_texts_of_tokens_are_kept_where_they_are_asked_for():
             (step.reply, step.logprobs, ()) for step in after.steps
         ]
     for step in (step for item in traced for step in item.steps):
+        assert step.sample == Sample(step.prompt_ids, step.response_ids)
+        assert policy.encoder.decode(step.response_ids) == step.reply
+        assert step.page in policy.encoder.tokenizer.decode(step.prompt_ids)
         assert len(step.tokens) == len(step.response_ids) == len(step.logprobs)
         text = policy.encoder.tokenizer.decode(step.response_ids)
         assert "".join(step.tokens) == text or "\N{REPLACEMENT CHARACTER}" in "".join(step.tokens)
-
-
-def test_the_texts_of_tokens_make_the_whole_text():
-    encoder = language_model().encoder
+    write_trajectories(tmp_path / "episodes.jsonl", traced)
+    assert read_trajectories(tmp_path / "episodes.jsonl") == traced
+    encoder = policy.encoder
     for text in ('do(action="Click", element="Open the kettle")', "a  b\n c", "1, 2; don't"):
         ids = tuple(encoder.tokenizer.encode(text))
         assert "".join(encoder.texts(ids)) == encoder.tokenizer.decode(ids)
-
-
-def test_what_is_under_way_while_nobody_plays_is_queued():
-    tasks = tiny.tasks(4)
-    with collector(OneByOne(), tasks) as playing:
-        playing.begin(one_each(tasks))
-        next(playing.play())
-        playing.take_time_fractions()
-        list(playing.play())
-        assert playing.take_time_fractions()["queue"] > 0
-
-
-def test_playing_ends_when_it_is_told_to_stop():
-    tasks = tiny.tasks(6)
-    with collector(OneByOne(), tasks, num_envs=2) as playing:
-        playing.begin(one_each(tasks))
-        seen = []
-        for episode, _ in playing.play():
-            seen.append(episode)
-            playing.stop()
-        assert len(seen) == 1

@@ -1,5 +1,6 @@
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import gymnasium
 import pytest
@@ -18,7 +19,7 @@ from agents.evaluation.search import (
     majority,
     monte_carlo,
     tree_search,
-)
+)  # fmt: skip
 from agents.models.checkpoints import CheckpointError, save_checkpoint
 from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
 from agents.rollouts.branching import State, search
@@ -213,9 +214,6 @@ def test_the_judges_best_of_all_episodes_is_told_apart_and_not_chosen():
     found = hunt(task, method=make("best_of_n", task, 800, blind), budget=800)
     assert (found.trajectory.reward, found.oracle.reward, found.episodes) == (0.0, 1.0, 200)
     assert path_of(found.oracle) == task.target
-
-
-def test_best_of_n_plays_n_episodes_where_the_budget_holds_them():
     found = hunt(TASKS[0], method=partial(best_of_n, choose=majority, budget=40, n=3))
     assert (found.episodes, found.env_steps) == (3, 3 * MAX_STEPS)
 
@@ -233,32 +231,20 @@ def test_what_is_kept_of_the_budget_lets_an_episode_end():
     assert reach(MAX_STEPS).ending == "exited"
 
 
-def test_of_equal_values_the_deeper_state_goes_first_and_then_the_earlier():
-    def constant(states):
-        return [0.0] * len(states)
+@pytest.mark.parametrize(
+    ("values", "budget", "order", "best"),
+    [
+        ({}, 10, [0, 1, 3, 4, 2], 5),  # of equal values the deeper state goes first, and then the earlier
+        ({1: 1.0, 2: 3.0, 3: 2.0, 4: 0.0, 5: 0.5, 6: 4.0}, 6, [0, 2, 3], 6),
+    ],
+)
+def test_the_best_state_is_expanded_wherever_it_is(values, budget, order, best):
+    def value(states):
+        return [values.get(state.number, 0.0) for state in states]
 
-    chosen, expanded = run_by_hand(
-        tree_search(State(0, None, (), "", ()), value=constant, branching=2, budget=10, reserve=0),
-        lambda steps: "exited" if len(steps) == 3 else None,
-    )
-    assert expanded == [0, 1, 3, 4, 2]
-    assert chosen.number == 5
-
-
-def test_the_best_state_is_expanded_wherever_it_is():
-    values = {1: 1.0, 2: 3.0, 3: 2.0, 4: 0.0, 5: 0.5, 6: 4.0}
-    chosen, expanded = run_by_hand(
-        tree_search(
-            State(0, None, (), "", ()),
-            value=lambda states: [values[state.number] for state in states],
-            branching=2,
-            budget=6,
-            reserve=0,
-        ),
-        lambda steps: "exited" if len(steps) == 3 else None,
-    )
-    assert expanded == [0, 2, 3]
-    assert chosen.number == 6
+    tree = tree_search(State(0, None, (), "", ()), value=value, branching=2, budget=budget, reserve=0)
+    chosen, expanded = run_by_hand(tree, lambda steps: "exited" if len(steps) == 3 else None)
+    assert (expanded, chosen.number) == (order, best)
 
 
 def test_replies_of_one_action_are_followed_once():
@@ -297,13 +283,10 @@ def test_a_search_that_may_do_nothing_is_refused(arguments, told):
         hunt(TASKS[0], method=partial(tree_search, **options))
 
 
-def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far():
+def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far_and_of_equal_ends_the_first_is_chosen():
     steps = (Step("", "", logprobs=(-1.0, -2.0)), Step("", "", logprobs=(-3.0,)), Step("", ""))
     states = [State(0, None, (), "", steps[:count]) for count in range(4)]
     assert confidence(states) == [0.0, -1.5, -2.0, -2.0]
-
-
-def test_the_most_confident_end_is_chosen_and_of_equals_the_first():
     ends = [end(1, logprobs=(-3.0,)), end(2, logprobs=(-1.0,)), end(3, logprobs=(-1.0,))]
     assert by_value(confidence)(ends).number == 2
 
@@ -330,38 +313,22 @@ def test_the_commonest_answer_is_chosen_and_without_answers_the_commonest_page(e
     assert majority(ends).number == chosen
 
 
-class KnownValues:
+def lengths(sign):
     """A critic that has learned one value for each length of text."""
-
-    def __init__(self, sign):
-        self.sign = sign
-
-    def values(self, texts):
-        return [self.sign * len(text) for text in texts]
-
-
-class Lengths:
-    def encode_all(self, conversations):
-        return [tuple(range(len(messages))) for messages in conversations]
-
-    def encode_reply(self, reply):
-        return tuple(reply)
+    return SimpleNamespace(values=lambda texts: [sign * len(text) for text in texts])
 
 
 def test_a_critic_reads_the_page_that_an_end_was_left_from_and_a_judge_the_reply_too():
     page = State(1, None, [{}] * 3, "", ())
     left = State(2, page, [{}] * 9, "", (Step("", "bye"),), "exited")
     lost = State(3, page, [{}] * 3, "", (), "too_long")
-    assert critic_value(KnownValues(1), Lengths())([page, left, lost]) == [3, 3, 3]
-    assert critic_value(KnownValues(1), Lengths(), KnownValues(-1))([page, left, lost]) == [3, -6, 3]
+    encoder = SimpleNamespace(encode_all=lambda chats: [tuple(range(len(chat))) for chat in chats], encode_reply=tuple)
+    assert critic_value(lengths(1), encoder)([page, left, lost]) == [3, 3, 3]
+    assert critic_value(lengths(1), encoder, lengths(-1))([page, left, lost]) == [3, -6, 3]
 
 
-class TrainerOf:
-    def __init__(self, **method):
-        self.method = method
-
-    def state_dict(self):
-        return {"learner": {}, "method": self.method}
+def trainer_of(**method):
+    return SimpleNamespace(state_dict=lambda: {"learner": {}, "method": method})
 
 
 @pytest.mark.parametrize("parts", [["critic"], ["goal_critic", "step_critic"], ["critic", "reward_model"]])
@@ -372,7 +339,7 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
     for number, part in enumerate(parts):
         critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
         torch.nn.init.normal_(critics[part].state_dict()["head"]["weight"], generator=torch.Generator().manual_seed(number))
-    trainer = TrainerOf(**{part: critic.state_dict() for part, critic in critics.items()})
+    trainer = trainer_of(**{part: critic.state_dict() for part, critic in critics.items()})
     save_checkpoint(tmp_path, 1, model, tokenizer, trainer, {}, {"system": "none", "elements": "label"})
     page = State(0, None, [{"role": "user", "content": "Open lamp"}], "", ())
     left = State(1, page, [], "", (Step("", leave("lamp")),), "exited")
@@ -389,7 +356,7 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
 def test_a_run_without_a_critic_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="holds no checkpoint; expected a run of train_rl"):
         load_critic(tmp_path)
-    save_checkpoint(tmp_path, 1, *tiny.tiny_model(), TrainerOf(replay={}), {}, {})
+    save_checkpoint(tmp_path, 1, *tiny.tiny_model(), trainer_of(replay={}), {}, {})
     with pytest.raises(CheckpointError, match="holds no critic; expected a run of train_rl by awr, digirl or webrl"):
         load_critic(tmp_path)
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
@@ -36,9 +38,6 @@ def test_a_name_is_the_same_tokens_wherever_it_stands(tokenizer, name):
     for text in (f"Buy {name} now", f"<a>{name}</a>", f'do(action="Click", element="{name}")', f"{name}, twice", f"({name})"):
         found = ids(tokenizer, text)
         assert any(found[start : start + len(alone)] == alone for start in range(len(found))), text
-
-
-def test_an_action_is_few_tokens(tokenizer):
     assert len(ids(tokenizer, 'do(action="Click", element="lamp")')) == 3
 
 
@@ -79,8 +78,5 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
     deeper(ids).logits.square().mean().backward()
     inserted = deeper.base_model.layers[1:3]
     assert all(layer.self_attn.o_proj.weight.grad.abs().max() > 0 for layer in inserted)
-
-
-def test_a_new_model_is_not_made_deeper(tmp_path):
     with pytest.raises(ValueError, match="inserted_layers=2 needs a trained model"):
-        BCSettings(out=tmp_path, inserted_layers=2)
+        BCSettings(out=Path("new"), inserted_layers=2)

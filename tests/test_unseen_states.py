@@ -47,27 +47,15 @@ def test_no_demonstration_of_the_training_templates_shows_the_form():
 
 
 def test_imitating_nothing_changes_nothing(tmp_path):
-    settings = unseen_states._reinforcement(
-        unseen_states.UnseenStatesSettings(models=(CLONE,)), CLONE, tmp_path / "run", seed=0
-    )
+    own = unseen_states.UnseenStatesSettings(models=(CLONE,))
+    settings = unseen_states._reinforcement(own, CLONE, tmp_path / "run", seed=0)
     unseen_states.imitate(CLONE, [], tmp_path / "same", settings, 5, seed=0)
     same, clone = (load_pointer(folder)[0].state_dict() for folder in (tmp_path / "same", CLONE))
     assert all(bool((same[name] == clone[name]).all()) for name in clone)
 
 
 def test_the_benchmark_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
-    sizes = [
-        "--updates",
-        "1",
-        "--tasks-per-update",
-        "2",
-        "--group-size",
-        "2",
-        "--per-test-template",
-        "1",
-        "--test-worlds",
-        "22",
-    ]
+    sizes = "--updates 1 --tasks-per-update 2 --group-size 2 --per-test-template 1 --test-worlds 22".split()  # noqa: SIM905
     small = ["--templates", "reddit.subscription", "--worlds", "21", "--training-steps", "3", "--out", str(tmp_path), "--json"]
     monkeypatch.setattr(unseen_states, "_demonstrated", lambda _: (0, 9))
     unseen_states.main(["--models", CLONE, *sizes, *small])

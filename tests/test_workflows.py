@@ -44,11 +44,8 @@ def episode(name="Blue Mug", reward=1.0, element="1", **changes):
 
 
 def test_a_workflow_has_no_names_and_no_step_that_failed():
-    assert induce(episode()).deeds == (
-        WorkflowStep("Click", NAME),
-        WorkflowStep("Click", "Add to Wish List"),
-        WorkflowStep("Exit"),
-    )
+    done = (WorkflowStep("Click", NAME), WorkflowStep("Click", "Add to Wish List"), WorkflowStep("Exit"))
+    assert induce(episode()).deeds == done
     assert induce(episode()) == induce(episode("Red Tent", element="2"))
     assert induce(episode()).goal == f"Add the {NAME} to my wish list."
     assert str(induce(episode())).splitlines()[1:] == [f'1. Click "{NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
@@ -108,23 +105,20 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
 @pytest.mark.parametrize(
     ("one", "other", "wanted"),
     [
-        (WorkflowStep("Exit"), WorkflowStep("Exit", "", "<text>"), False),
-        (WorkflowStep("Exit", "", "Yes"), WorkflowStep("Exit", "", "<text>"), True),
-        (WorkflowStep("Exit", "", "N/A"), WorkflowStep("Exit", "", "<text>"), False),
-        (
-            WorkflowStep("Select Dropdown Option", "Sort By", "Price"),
-            WorkflowStep("Select Dropdown Option", "Sort By", "Name"),
-            False,
-        ),
-        (WorkflowStep("Search", "Search", NAME), WorkflowStep("Search", "Search", "<text>"), True),
+        (("Exit",), ("Exit", "", "<text>"), False),
+        (("Exit", "", "Yes"), ("Exit", "", "<text>"), True),
+        (("Exit", "", "N/A"), ("Exit", "", "<text>"), False),
+        (("Select Dropdown Option", "Sort By", "Price"), ("Select Dropdown Option", "Sort By", "Name"), False),
+        (("Search", "Search", NAME), ("Search", "Search", "<text>"), True),
     ],
 )
 def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):
+    one, other = WorkflowStep(*one), WorkflowStep(*other)
     assert same(one, other) is same(other, one) is wanted
 
 
-def reply_of(policy, goal, page, step=0):
-    policy.ask([Request(0, None, {"goal": goal, "page": page, "step": step, "action_error": ""}, seed=step)])
+def reply_of(policy, goal, page, seed=0):
+    policy.ask([Request(0, None, {"goal": goal, "page": page, "step": 0, "action_error": ""}, seed=seed)])
     return policy.replies()[0][1]
 
 
@@ -135,22 +129,15 @@ def test_a_pointing_policy_prefers_the_next_deed_with_exact_probabilities():
     drawn = {}
     for name, own in (("with", memory), ("without", None)):
         policy = make_policy(memory=own)
-        replies = []
-        for seed in range(60):
-            policy.ask([Request(0, None, {"goal": goal, "page": PAGE, "step": 0, "action_error": ""}, seed=seed)])
-            replies.append(policy.replies()[0][1])
+        replies = [reply_of(policy, goal, PAGE, seed) for seed in range(60)]
         drawn[name] = numpy.mean([reply.text == action for reply in replies])
         of_action = {reply.logprobs[0] for reply in replies if reply.text == action}
         assert len(of_action) <= 1
         if of_action:
             assert drawn[name] == pytest.approx(numpy.exp(of_action.pop()), abs=0.25)
     assert drawn["with"] > drawn["without"] + 0.3
-
-
-def test_without_a_workflow_that_fits_nothing_changes():
-    memory = WorkflowMemory()
+    memory = WorkflowMemory()  # of which none fits
     memory.add([replace(episode(), goal="Show me my latest order.")])
-    goal = "Add the Blue Mug to my wish list."
     assert reply_of(make_policy(memory=memory), goal, PAGE) == reply_of(make_policy(), goal, PAGE)
 
 

@@ -30,6 +30,15 @@ def demonstrations(count, seed=0, right=1.0):
     return result
 
 
+def grouped(trajectories):
+    """Return the trajectories by group, without failed ones."""
+    groups = {}
+    for trajectory in trajectories:
+        if trajectory.ending != "failed":
+            groups.setdefault(trajectory.group, []).append(trajectory)
+    return list(groups.values())
+
+
 def texts():
     return [text for item in demonstrations(60) for text in (item.messages[0]["content"], item.reply)]
 

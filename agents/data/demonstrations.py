@@ -11,15 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import gymnasium
-from tqdm import tqdm
-
-import webarena_gym  # noqa: F401 - registers the env
-from agents.data.expert import MOST_STEPS, Shown, named, play_with_mistakes
+from agents.data.expert import MOST_STEPS, Shown, in_env, named, play_with_mistakes
 from agents.data.prompts import Style
 from agents.data.readings import Reading, read
 from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thought
-from agents.settings import ENV_ID, TaskSettings
+from agents.settings import TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.observation.history import Turn, compress
@@ -155,9 +151,8 @@ def episodes(
     """
     max_steps = env_arguments.get("max_steps", TaskSettings.max_steps)
     room = {"max_steps": MOST_STEPS * max_steps} if mistakes else {}
-    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **{**env_arguments, **room}).unwrapped
     own_mode = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
-    for task in tqdm(tasks, desc="demonstrating", unit="task", disable=None):
+    for env, task in in_env(tasks, **{**env_arguments, **room}):
         plans: list[list[Shown]] = [[]]
         if mistakes:
             plans.append(play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
@@ -173,7 +168,6 @@ def episodes(
                 if not planned or planned[number].is_example
             ]
         yield found
-    env.close()
 
 
 def _play(
@@ -223,10 +217,15 @@ def _steps(
     for number, turn in enumerate(turns):
         chat = compress(goal, turns[:number], turn.page, **keywords)
         messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
-        before = steps[-1].messages if steps else ()
-        common = [old if old == new else new for old, new in zip(before, messages, strict=False)]
-        steps.append(Demonstration(task_id, (*common, *messages[len(common) :]), turn.reply))
+        steps.append(_following(steps[-1] if steps else None, task_id, messages, turn.reply))
     return steps
+
+
+def _following(before: Demonstration | None, task_id: str, messages: Sequence[Message], reply: str) -> Demonstration:
+    """Return a step whose messages are objects of the step before it, where they are equal."""
+    shared = zip(before.messages if before else (), messages, strict=False)
+    common = [old if old == new else new for old, new in shared]
+    return Demonstration(task_id, (*common, *messages[len(common) :]), reply)
 
 
 def _within(piece: Piece, number: int, step: Demonstration) -> Demonstration:
@@ -288,11 +287,8 @@ def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstratio
         text for text in _QUOTED.findall(demonstration.reply.partition("</think>")[0]) if demonstration.reply != action and text
     ]
     head = next((number for number, line in enumerate(lines) if line.startswith("URL:")), 0)
-    kept = [
-        line
-        for number, line in enumerate(lines)
-        if number <= head or any(text in line for text in named) or rng.random() < keep
-    ]
+    kept = lines[: head + 1]
+    kept += [line for line in lines[head + 1 :] if any(text in line for text in named) or rng.random() < keep]
     return demonstration._replace(messages=(*before, {**newest, "content": "\n".join(kept)}))
 
 
@@ -320,7 +316,4 @@ def _from_record(record: Any, where: str, before: Demonstration | None) -> Demon
         raise ValueError(
             f"{where}: expected a user's message and the assistant's reply last, got {[item['role'] for item in messages]}"
         )
-    *earlier, reply = messages
-    shared = zip(before.messages if before else (), earlier, strict=False)
-    common = [old if old == new else new for old, new in shared]
-    return Demonstration(str(record.get("task_id", "")), (*common, *earlier[len(common) :]), reply["content"])
+    return _following(before, str(record.get("task_id", "")), messages[:-1], messages[-1]["content"])

@@ -24,7 +24,7 @@ from agents.data.readings import (
     read_date,
     unit_of,
     words,
-)
+)  # fmt: skip
 
 NOT_AVAILABLE = "N/A"
 _ABSENT = re.compile(
@@ -71,20 +71,14 @@ def _in_a_row(answer: str, goal: str, reading: Reading) -> str:
 
 def _as_a_fact(answer: str, goal: str, reading: Reading) -> str:
     topic = words(goal)
-    facts = [
-        fact
-        for fact in reading.facts
-        if fact.value == answer
-        or fact.value.startswith(f"{answer} ")
-        or (len(fact.value) > 8 and answer.endswith(f" {fact.value}"))
-    ]
+
+    def says(value: str) -> bool:
+        return value == answer or value.startswith(f"{answer} ") or (len(value) > 8 and answer.endswith(f" {value}"))
+
+    facts = [fact for fact in reading.facts if says(fact.value)]
     best = max(facts, key=lambda fact: len(words(fact.label) & topic), default=None)
-    if (
-        best
-        and (words(best.label) & topic or len(answer) >= _LONG)
-        and reading.quotes(best.value)
-        and reading.quotes(best.label)
-    ):
+    is_known = best and (words(best.label) & topic or len(answer) >= _LONG)
+    if best and is_known and reading.quotes(best.value) and reading.quotes(best.label):
         return f"has {quote(best.value)} right after {quote(best.label)}."
     return ""
 
@@ -114,11 +108,8 @@ def _yes_or_no(answer: str, goal: str, readings: Sequence[Reading]) -> str:
     """The state that is asked for, or its opposite, stands on the newest page."""
     for word, yes, no in _STATES:
         said = {"Yes": yes, "No": no}.get(answer, "")
-        if (
-            said
-            and word in goal.lower()
-            and any(text.startswith(said) or f" {said} " in f" {text} " for text in readings[-1].texts)
-        ):
+        shown = any(text.startswith(said) or f" {said} " in f" {text} " for text in readings[-1].texts)
+        if said and shown and word in goal.lower():
             return f"The page says {quote(said)}, so the answer is {quote(answer)}."
     return ""
 
@@ -190,11 +181,8 @@ def _most(answer: str, goal: str, readings: Sequence[Reading]) -> str:
             continue
         for column, heading in enumerate(rows[0].headings[1:], 1):
             amounts = [COUNT.read(row.cells[column]) for row in rows]
-            if (
-                None not in amounts
-                and amounts == sorted(amounts, key=lambda amount: -(amount or 0))
-                and words(heading) & (words(goal) | {"use"})
-            ):
+            falls = None not in amounts and amounts == sorted(amounts, key=lambda amount: -(amount or 0))
+            if falls and words(heading) & (words(goal) | {"use"}):
                 shown = ", ".join(f"{quote(row.cells[0])} {quote(row.cells[column])}" for row in rows[: len(parts) + 1])
                 return f"By {quote(heading)} the page has, from the most down: {shown}. So it is {quote_all(parts)}."
     return ""
@@ -321,18 +309,13 @@ def _groups(goal: str, readings: Sequence[Reading]) -> Iterator[tuple[str, list[
         yield f"The lines of {month.name} have", dated
         for state in states:
             yield f"The lines of {month.name} with {quote(state)} have", [row for row in dated if state in row.cells]
-    yield (
-        "The lines that the task names have",
-        [row for row in rows if any(len(cell) > _LONG and cell.lower() in goal.lower() for cell in row.cells)],
-    )
+    told = [row for row in rows if any(len(cell) > _LONG and cell.lower() in goal.lower() for cell in row.cells)]
+    yield "The lines that the task names have", told
     if recent:
         for table in (table[: int(recent[1])] for reading in readings for table in reading.tables):
-            common = [
-                cell
-                for cell in table[0].cells
-                if cell.isalpha() and cell.lower() in topic and all(cell in row.cells for row in table)
-            ]
-            yield f"The first {len(table)} lines{f' with {quote(common[0])}' if common else ''} have", table
+            named = (cell for cell in table[0].cells if cell.isalpha() and cell.lower() in topic)
+            common = next((cell for cell in named if all(cell in row.cells for row in table)), "")
+            yield f"The first {len(table)} lines{f' with {quote(common)}' if common else ''} have", table
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[str, ...]]:

@@ -292,14 +292,9 @@ def _to_remember(moment: Moment) -> str:
     told = [moment.goal.lower(), *(action.argument.lower() for action in moment.done if action.argument)]
     before = moment.readings[1:-1]
     texts = [part for action in moment.later for part in re.split(r"\n|; | > |, ", action.argument or "")]
-    kept = [
-        text
-        for text in dict.fromkeys(texts)
-        if len(text) > 4
-        and moment.page.quotes(text)
-        and not any(text.lower() in known for known in told)
-        and not any(page.shows(text) for page in before)
-    ]
+    here = [text for text in dict.fromkeys(texts) if len(text) > 4 and moment.page.quotes(text)]
+    new = [text for text in here if not any(text.lower() in known for known in told)]
+    kept = [text for text in new if not any(page.shows(text) for page in before)]
     return f"To remember for later: {quote_all(kept)}." if kept else ""
 
 

@@ -6,7 +6,6 @@ On disk an episode is a line of JSON, in which columns are left out that say not
 
 import gzip
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from itertools import chain, repeat
@@ -97,15 +96,6 @@ class Trajectory:
     failure: str = ""
     env: EnvSettings | None = None
     advantages: tuple[float, ...] = ()
-
-
-def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:
-    """Return the trajectories by group, without failed ones."""
-    groups: dict[int, list[Trajectory]] = defaultdict(list)
-    for trajectory in trajectories:
-        if trajectory.ending != "failed":
-            groups[trajectory.group].append(trajectory)
-    return list(groups.values())
 
 
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:

@@ -34,9 +34,7 @@ class WorkflowStep(NamedTuple):
 
     def __str__(self) -> str:
         """Write the deed as a line of a prompt."""
-        return " ".join(
-            [self.kind, *([f'"{self.label}"'] if self.label else []), *([f"with {self.argument}"] if self.argument else [])]
-        )
+        return self.kind + (f' "{self.label}"' if self.label else "") + (f" with {self.argument}" if self.argument else "")
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,8 @@ def deed_of(action: Action, label: str, names: frozenset[str]) -> WorkflowStep:
     """Return an action on an element with this label, without names. Of a text that is typed or answered, it is kept whether it is a name."""
     argument = action.argument or ""
     kept = without_names(argument, names)
-    if (
-        action.kind is not Kind.SELECT and kept != NAME and argument not in ("", "N/A", "Yes", "No")
-    ):  # constants stand for themselves
+    stands_for_itself = action.kind is Kind.SELECT or argument in ("", "N/A", "Yes", "No")
+    if kept != NAME and not stands_for_itself:
         kept = NAME if NAME in kept else "<text>"
     return WorkflowStep(str(action.kind), without_names(label, names), kept)
 

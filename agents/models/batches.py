@@ -44,11 +44,6 @@ class PackedBatch:
     tree: Tree | None = None
     allowed: tuple[tuple[int, Tensor], ...] = ()  # (p, the tokens that were allowed there), of P; those that are missing: all
 
-    def spread(self, values_S: Sequence[float]) -> Tensor:
-        """Return one value per response token, shape (N,), from one value for each sample of the list that was packed."""
-        values = torch.tensor([values_S[index] for index in self.samples], dtype=torch.float32)
-        return values.repeat_interleave(torch.tensor(self.lengths))
-
 
 class Costs(NamedTuple):
     """The multiplications of a forward pass: per token, and per pair of a query and a key."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from agents.settings import lasting
 
@@ -45,8 +45,18 @@ class Checkpoint:
         return record
 
     def state(self) -> dict[str, Any]:
-        """Return the trainer's state, under "optimizer", and that of torch's random generator, under "rng"."""
-        return load_tensors(self.path / _TRAINER, str(self.path / _TRAINER))
+        """Return the trainer's state, under "optimizer", and that of torch's random generator, under "rng".
+
+        Raises CheckpointError for a file of more than plain values and tensors, of which nothing is run.
+        """
+        import torch  # noqa: PLC0415 - see above
+
+        file = self.path / _TRAINER
+        try:
+            content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+        except (UnpicklingError, EOFError, RuntimeError) as error:
+            raise CheckpointError(f"{file} holds more than tensors, or is damaged: {str(error).splitlines()[0]}") from error
+        return content
 
     def restore(self, trainer: Any) -> None:
         """Restore the trainer's state and torch's random generator. `load_model` loads the parameters."""
@@ -184,17 +194,6 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     if not torch.allclose(logits, expected, atol=1e-3):
         raise ValueError(f"{type(model).__name__} computes its logits in a way of its own; expected head(last hidden state)")
     return model, tokenizer
-
-
-def load_tensors(file: Path | BinaryIO, named: str) -> dict[str, Any]:
-    """Return what torch has saved of plain values and tensors. Raises CheckpointError for all else, of which nothing is run."""
-    import torch  # noqa: PLC0415 - see above
-
-    try:
-        content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
-    except (UnpicklingError, EOFError, RuntimeError) as error:
-        raise CheckpointError(f"{named} holds more than tensors, or is damaged: {str(error).splitlines()[0]}") from error
-    return content
 
 
 def find_model(source: str | Path) -> str | Path:

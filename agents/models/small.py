@@ -82,14 +82,8 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
     tokenizer.add_tokens([AddedToken(chunk, normalized=False) for chunk in frequent])
     from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - it takes seconds, which a refused option does not need
 
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token=PAD,
-        eos_token=END,
-        chat_template=_CHAT_TEMPLATE,
-        clean_up_tokenization_spaces=False,
-        model_max_length=8192,
-    )
+    options = {"chat_template": _CHAT_TEMPLATE, "clean_up_tokenization_spaces": False, "model_max_length": 8192}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, **options)
 
 
 def create_model(
@@ -99,20 +93,11 @@ def create_model(
     from transformers import LlamaConfig, LlamaForCausalLM  # noqa: PLC0415 - see `train_tokenizer`
 
     config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=width,
-        intermediate_size=3 * width,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        num_key_value_heads=heads,
-        attention_bias=True,
-        max_position_embeddings=8192,
-        rope_parameters={"rope_type": "default", "rope_theta": ROPE_THETA},
-        tie_word_embeddings=True,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        bos_token_id=None,
-    )
+        vocab_size=len(tokenizer), hidden_size=width, intermediate_size=3 * width, num_hidden_layers=layers,
+        num_attention_heads=heads, num_key_value_heads=heads, attention_bias=True, max_position_embeddings=8192,
+        rope_parameters={"rope_type": "default", "rope_theta": ROPE_THETA}, tie_word_embeddings=True,
+        pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, bos_token_id=None,
+    )  # fmt: skip
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = LlamaForCausalLM(config)

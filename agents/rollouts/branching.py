@@ -426,8 +426,9 @@ def _grow(
     """
     own_seed, env_steps, generated_tokens, expansions = sampling_seed(seed, number, 0), 0, 0, 0
     info = env.reset(seed=seed + number, options={"task": task})[1]
-    here: State | None = State(0, None, info["messages"], info["page"], ())  # where the env is
-    states = [here]
+    root = State(0, None, info["messages"], info["page"], ())
+    here: State | None = root  # where the env is
+    states = [root]
     open_states = {0: (env.snapshot(), info)}  # by the state's number
     judged: dict[int, tuple[float, tuple[Mapping[str, Any], ...], str]] = {}  # reward, verdicts and failure of ends
 
@@ -437,7 +438,7 @@ def _grow(
         ending = end.ending or "truncated"
         return Trajectory(task.task_id, task.intent, end.steps, reward, ending, number, verdicts=verdicts, failure=failure)
 
-    searching = method(here)
+    searching = method(root)
     expansion = next(searching)
     while True:
         parent = expansion.state

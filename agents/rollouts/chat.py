@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from agents.data.prompts import prompt_texts, reminded, told
 from agents.data.workflows import WorkflowMemory
@@ -20,7 +20,7 @@ from agents.rollouts.policies import Policy, Reply, Request
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.errors import ServerError
 from webarena_gym.observation import HIGHLIGHT, pivotal
-from webarena_gym.observation.history import Turn, rounds
+from webarena_gym.observation.history import rounds
 from webarena_gym.servers.chat import ChatModel, is_too_long
 from webarena_gym.servers.rest import RefusedError
 from webarena_gym.sites.catalogue import URLS
@@ -84,7 +84,6 @@ class ChatPolicy:
         return self._model.name
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Queue the conversations for the request pool; does not wait."""
         for request in requests:
             said = request.info["messages"]
             messages = list(said) if self._system is None else told(said, self._system)
@@ -93,7 +92,6 @@ class ChatPolicy:
             self._pool.submit(partial(self._reply, request.slot, messages, request.seed))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the replies that are complete; wait for the first at most `timeout_s` seconds."""
         return self._pool.take(timeout_s)
 
     def close(self) -> None:
@@ -140,19 +138,12 @@ class Plan:
             waiting += [(depth + 1, child) for child in reversed(plan.children)]
 
 
-@dataclass
 class PlanTree:
-    """Plans, one of which is active. What was pruned is not in the tree."""
+    """Plans, one of which is active: at first the objective alone. What was pruned is not in the tree."""
 
-    root: Plan
-    active: Plan
-    begun: int = 1  # plans so far; no two have the same number
-
-    @classmethod
-    def begin(cls, goal: str, url: str) -> "PlanTree":
-        """Return the tree with the objective as its only plan."""
-        root = Plan(0, f"Reach the objective: {goal}", url, 0)
-        return cls(root, root)
+    def __init__(self, goal: str, url: str) -> None:
+        self.root = self.active = Plan(0, f"Reach the objective: {goal}", url, 0)
+        self._begun = 1  # plans so far; no two have the same number
 
     def find(self, number: int) -> Plan | None:
         """Return the plan with that number, unless there is none or it was pruned."""
@@ -160,8 +151,8 @@ class PlanTree:
 
     def branch(self, parent: Plan, intent: str, url: str, step: int) -> None:
         """Begin a plan under another, and make it the active one."""
-        self.active = Plan(self.begun, intent, url, step)
-        self.begun += 1
+        self.active = Plan(self._begun, intent, url, step)
+        self._begun += 1
         parent.children.append(self.active)
 
     def prune(self, plan: Plan, reason: str) -> None:
@@ -184,54 +175,35 @@ class PlanTree:
         return "\n".join(lines)
 
 
-class Said(NamedTuple):
-    """A reply of the model, taken apart."""
-
-    parts: Mapping[str, str]  # by title
-    notes: list[str]
-    actions: list[str]  # all but the notes
-
-
-@dataclass
 class OccamEpisode:
-    """An episode so far, as its conversation tells it."""
+    """An episode so far, with its plans, as the conversation in the info of an env tells it."""
 
-    info: Mapping[str, Any]
-    turns: Sequence[Turn]
-    page: str
-    tree: PlanTree
-
-    @classmethod
-    def read(cls, info: Mapping[str, Any]) -> "OccamEpisode":
-        """Return the episode that the info of an env tells of, with its plans."""
-        turns, page = rounds(info["goal"], info["messages"])
-        first = _url(turns[0].page if turns else page)
-        episode = cls(
-            info, [turn._replace(reply=_own_words(turn.reply)) for turn in turns], page, PlanTree.begin(info["goal"], first)
-        )
-        for step, turn in enumerate(episode.turns, info["step"] - len(turns)):
-            episode.take(turn.reply, _url(turn.page), step)
-        return episode
+    def __init__(self, info: Mapping[str, Any]) -> None:
+        turns, self.page = rounds(info["goal"], info["messages"])
+        self.info, self.turns = info, [turn._replace(reply=_own_words(turn.reply)) for turn in turns]
+        self.tree = PlanTree(info["goal"], _url(turns[0].page if turns else self.page))
+        for step, turn in enumerate(self.turns, info["step"] - len(turns)):
+            self.take(turn.reply, _url(turn.page), step)
 
     def take(self, text: str, url: str, step: int) -> str:
         """Change the plans as a reply says that is given on the page at `url`; return its action in the env's dialect.
 
         What cannot be done is noted at the active plan, and the env does nothing.
         """
-        said, tree = read_reply(text), self.tree
-        tree.active.notes += [f"Step {step}: {note}" for note in said.notes]
-        if not said.actions and said.notes:
+        (_, notes, actions), tree = read_reply(text), self.tree
+        tree.active.notes += [f"Step {step}: {note}" for note in notes]
+        if not actions and notes:
             tree.active.steps.append(step)
             return "noop"
-        verb = _verb(said.actions[0]) if len(said.actions) == 1 else ""
+        verb = _verb(actions[0]) if len(actions) == 1 else ""
         if verb in ("branch", "prune"):
-            return self._plan(verb, said.actions[0], url, step)
+            return self._plan(verb, actions[0], url, step)
         tree.active.steps.append(step)
         if verb == "go_home":
             return f"goto [{URLS['__HOMEPAGE__']}]"
         if verb:
-            return said.actions[0]
-        found = f"{len(said.actions)} actions" if said.actions else "no action"
+            return actions[0]
+        found = f"{len(actions)} actions" if actions else "no action"
         tree.active.notes.append(f"Step {step}: the reply had {found}; expected exactly one of {', '.join(_VERBS)}")
         return "noop"
 
@@ -275,7 +247,7 @@ class OccamEpisode:
     def _told(self, step: int) -> str:
         """Return what is told of a step of the active plan."""
         turn = self.turns[step - int(self.info["step"]) + len(self.turns)]
-        parts = read_reply(turn.reply).parts
+        parts, _, _ = read_reply(turn.reply)
         latest = step in self.tree.active.steps[-_WHOLE:]
         shown = pivotal(turn.page, turn.reply) if latest else parts.get("OBSERVATION DESCRIPTION", "")
         told = {"OBSERVATION": shown, "REASON": parts.get("REASON", ""), "ACTION": parts["ACTION"]}
@@ -283,12 +255,9 @@ class OccamEpisode:
 
 
 class OccamPolicy:
-    """Plays as AgentOccam with the replies of a chat policy.
+    """Plays as AgentOccam with the replies of a chat policy, which keeps the system messages of its requests.
 
-    Args:
-        chat: asked with a conversation in which the last message holds everything; its requests' system messages are kept.
-        max_steps: of an episode, which the model is told.
-
+    It is asked with a conversation in which the last message holds everything. `max_steps` is an episode's, which the model is told.
     """
 
     def __init__(self, chat: Policy, max_steps: int) -> None:
@@ -297,13 +266,14 @@ class OccamPolicy:
         self._asked: dict[int, OccamEpisode] = {}  # by slot, of the requests that are under way
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Ask for a reply to each episode; does not wait."""
         for request in requests:
-            self._asked[request.slot] = OccamEpisode.read(request.info)
-        self._chat.ask([request._replace(info=self._told(request)) for request in requests])
+            self._asked[request.slot] = OccamEpisode(request.info)
+        self._chat.ask([
+            request._replace(info={**request.info, "messages": self._asked[request.slot].messages(self._max_steps)})
+            for request in requests
+        ])  # fmt: skip
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the replies that are complete, in the env's dialect."""
         done = []
         for slot, reply in self._chat.replies(timeout_s):
             episode = self._asked.pop(slot)
@@ -312,15 +282,11 @@ class OccamPolicy:
         return done
 
     def close(self) -> None:
-        """Close the chat policy."""
         self._chat.close()
 
-    def _told(self, request: Request) -> Mapping[str, Any]:
-        return {**request.info, "messages": self._asked[request.slot].messages(self._max_steps)}
 
-
-def read_reply(text: str) -> Said:
-    """Return the parts of a reply by their titles, and its notes and actions. Without titles, all of it is the action."""
+def read_reply(text: str) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return the parts of a reply by their titles, its notes, and its other actions. Without titles, all of it is the action."""
     parts: dict[str, list[str]] = {}
     title = ""
     for line in text.rpartition("</think>")[2].splitlines():
@@ -331,25 +297,15 @@ def read_reply(text: str) -> Said:
         parts.setdefault(title, []).append(line)
     whole = {name: "\n".join(lines).strip() for name, lines in parts.items()}
     whole.setdefault("ACTION", whole.get("", ""))
-    notes, actions = list[str](), list[str]()
-    for written in _commands(whole["ACTION"]):
-        if _verb(written) == "note":
-            notes.append(written.removeprefix("note").strip(" []"))
-        else:
-            actions.append(written)
-    return Said(whole, notes, actions)
-
-
-def _commands(text: str) -> list[str]:
-    """Return the commands in a text: each begins on a line of its own and has the lines that follow."""
-    found: list[list[str]] = []
-    for line in text.splitlines():
+    commands: list[str] = []  # each begins on a line of its own and has the lines that follow
+    for line in whole["ACTION"].splitlines():
         bare = line.strip(" `*")
         if _verb(bare):
-            found.append([bare])
-        elif found and bare:
-            found[-1].append(bare)
-    return ["\n".join(lines) for lines in found]
+            commands.append(bare)
+        elif commands and bare:
+            commands[-1] += f"\n{bare}"
+    notes = [each.removeprefix("note").strip(" []") for each in commands if _verb(each) == "note"]
+    return whole, notes, [each for each in commands if _verb(each) != "note"]
 
 
 def _verb(text: str) -> str:

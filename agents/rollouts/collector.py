@@ -49,7 +49,6 @@ class Played(NamedTuple):
 
 
 def _nothing_spent() -> dict[Stage, float]:
-    """Return zero seconds for each stage."""
     return {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
 
 
@@ -141,17 +140,13 @@ class Collector:
         "env": the env acts, is reset, or waits for its worker. "generation": the policy computes its reply. "queue": it waits for
         this collector or its caller. "idle": it has no episode.
         """
-        spent_s = self.take_stage_seconds()
-        total = sum(spent_s.values()) or 1.0
-        return {stage: spent / total for stage, spent in spent_s.items()}
+        return fractions(self.take_stage_seconds())
 
     def take_stage_seconds(self) -> dict[Stage, float]:
         """Return the seconds since the last call, by stage, of all envs together."""
         self._note_time()
         spent_s, self._spent = self._spent, _nothing_spent()
         return spent_s
-
-    # Inside.
 
     def _are_in(self, stage: Stage) -> bool:
         return any(playing.stage == stage for playing in self._playing.values())
@@ -217,19 +212,18 @@ class Collector:
 
     def _finish(self, env_id: int, ending: Ending, reward: float = 0.0, failure: str = "") -> None:
         playing = self._playing.pop(env_id)
+        task, verdicts = playing.episode.task, tuple(playing.info.get("verdicts", ()))
         trajectory = Trajectory(
-            task_id=playing.episode.task.task_id,
-            goal=playing.episode.task.intent,
-            steps=tuple(playing.steps),
-            reward=reward,
-            ending=ending,
-            group=playing.episode.group,
-            policy_version=playing.policy_version or 0,
-            verdicts=tuple(playing.info.get("verdicts", ())),
-            failure=failure,
-            env=self._env,
-        )
+            task.task_id, task.intent, tuple(playing.steps), reward, ending, playing.episode.group, playing.policy_version or 0,
+            verdicts, failure, self._env,
+        )  # fmt: skip
         self._over.append(Played(playing.episode, trajectory))
+
+
+def fractions(spent_s: Mapping[Stage, float]) -> dict[Stage, float]:
+    """Return the part of all seconds that each stage has."""
+    total = sum(spent_s.values()) or 1.0
+    return {stage: spent / total for stage, spent in spent_s.items()}
 
 
 def sampling_seed(run_seed: int, episode: int, step: int) -> int:

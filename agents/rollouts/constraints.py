@@ -10,10 +10,9 @@ length of the longest token.
 import json
 import re
 import unicodedata
-from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -31,6 +30,11 @@ _TRIED = 'do(action="Type", argument="5 Größen, \\"naïve\\" 日本", element=
 _META_BLANK = "\u2581"  # SentencePiece's
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")  # a token of a byte, in its vocabularies
 _BLANK = ord(" ")
+# Byte-level vocabularies write some bytes as themselves, and the others as further characters (GPT-2's table).
+_PLAIN = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_CHARACTERS = {chr(byte): byte for byte in _PLAIN} | {
+    chr(0x100 + number): byte for number, byte in enumerate(byte for byte in range(0x100) if byte not in _PLAIN)
+}
 _END = 0  # the byte after each text, which no token matches
 _CONTINUES = 0x80  # the bytes of a character after its first are 0x80 to 0xBF
 _KEPT = 128  # automata of pages, of some megabytes each
@@ -55,7 +59,7 @@ class Vocabulary(NamedTuple):
         if not getattr(tokenizer, "is_fast", False):
             raise ValueError(f"the tokenizer {name} is a slow one, whose tokens cannot be read; expected a fast tokenizer")
         decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
-        kinds = {part["type"] for part in _parts(decoder)}
+        kinds = _kinds(decoder)
         added = tokenizer.added_tokens_decoder
         special = set(tokenizer.all_special_ids) | {token for token, content in added.items() if content.special}
         ids: dict[bytes, list[int]] = defaultdict(list)
@@ -98,21 +102,9 @@ class Vocabulary(NamedTuple):
         )
 
 
-def _parts(decoder: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a decoder's description and those of its parts."""
-    yield decoder if decoder else {"type": ""}
-    for part in decoder.get("decoders", ()):
-        yield from _parts(part)
-
-
-def _byte_characters() -> dict[str, int]:
-    """Return the characters that stand for bytes in byte-level vocabularies (GPT-2's table)."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(0x100) if byte not in plain]
-    return {chr(byte): byte for byte in plain} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
-
-
-_CHARACTERS = _byte_characters()
+def _kinds(decoder: Mapping[str, Any]) -> set[str]:
+    """Return the types of a decoder and of its parts."""
+    return {decoder.get("type", "")}.union(*map(_kinds, decoder.get("decoders", ())))
 
 
 def _unmarked(spelled: bytes) -> bytes:
@@ -137,7 +129,7 @@ class Position(NamedTuple):
 class State:
     """The state of an automaton after some tokens of a reply, with the tokens that may come next."""
 
-    def __init__(self, automaton: "Automaton", position: Position) -> None:
+    def __init__(self, automaton: "Constraint", position: Position) -> None:
         self._automaton, self._position = automaton, position
 
     @cached_property
@@ -158,11 +150,14 @@ class State:
         return self._automaton.find_next(self._position)
 
 
-class Automaton:
-    """The allowed tokens of a language. `stop_ids` are the tokens that may end a reply."""
+class Constraint:
+    """The language that a reply is to be of, as an automaton over tokens and as a regular expression, both made when they are used.
+
+    `stop_ids` are the tokens that may end a reply.
+    """
 
     def __init__(self, language: Language, vocabulary: Vocabulary, stop_ids: frozenset[int]) -> None:
-        self._vocabulary, self._stop_ids = vocabulary, stop_ids
+        self._language, self._vocabulary, self._stop_ids = language, vocabulary, stop_ids
         self._buffer = bytearray()
         # where one goes on, without a byte, from the place that a byte has led to
         self._follow: dict[int, tuple[int, ...]] = {}
@@ -170,14 +165,21 @@ class Automaton:
         self._hubs: dict[int, tuple[int, ...]] = {}
         self._final = self._add(b"")
         self._states: dict[Position, State] = {}
-        entries = self._sequence((vocabulary.lead, *language), (self._final,))
-        self.start = self.state(Position(self._closed((), entries)))
+
+    @cached_property
+    def start(self) -> State:
+        """The state before the first token."""
+        entries = self._sequence((self._vocabulary.lead, *self._language), (self._final,))
+        return self.state(Position(self._closed((), entries)))
+
+    @cached_property
+    def regex(self) -> str:
+        """A regular expression that the whole reply matches, for servers that decode by one."""
+        return regex(self._language)
 
     def state(self, position: Position) -> State:
         """Return the state of a position, which is kept."""
-        if position not in self._states:
-            self._states[position] = State(self, position)
-        return self._states[position]
+        return self._states.setdefault(position, State(self, position))
 
     def path(self, response_ids: Ids) -> list[State]:
         """Return the state before each token of a response. Raises ValueError for a token that is not allowed."""
@@ -296,51 +298,24 @@ class Automaton:
         return entries
 
 
-@dataclass(frozen=True)
-class Constraint:
-    """The language that a reply is to be of, as an automaton over tokens and as a regular expression."""
-
-    language: Language
-    vocabulary: Vocabulary
-    stop_ids: frozenset[int]
-
-    @cached_property
-    def automaton(self) -> Automaton:
-        """The tokens that are allowed after each beginning of a reply."""
-        return Automaton(self.language, self.vocabulary, self.stop_ids)
-
-    @cached_property
-    def regex(self) -> str:
-        """A regular expression that the whole reply matches, for servers that decode by one."""
-        return regex(self.language)
-
-
-@dataclass
 class Constraints:
-    """Makes the constraints of the replies of one tokenizer. Equal goals and pages have equal constraints."""
+    """Makes the constraints of the replies of one tokenizer: `on(goal, page)`. Equal goals and pages have equal constraints.
 
-    vocabulary: Vocabulary
-    stop_ids: frozenset[int]
-    _kept: "OrderedDict[tuple[str, str], Constraint]" = field(default_factory=OrderedDict)
+    Raises ValueError for a tokenizer that cannot be constrained.
+    """
 
-    @classmethod
-    def of(cls, encoder: PromptEncoder) -> "Constraints":
-        """Return the constraints for an encoder's tokenizer. Raises ValueError for a tokenizer that cannot be constrained."""
-        return cls(Vocabulary.of(encoder.tokenizer), encoder.stop_ids)
+    def __init__(self, encoder: PromptEncoder) -> None:
+        vocabulary, stop_ids = Vocabulary.of(encoder.tokenizer), encoder.stop_ids
 
-    def on(self, goal: str, page: str) -> Constraint:
-        """Return the constraint of a reply to a page."""
-        key = goal, page
-        if key not in self._kept:
-            self._kept[key] = Constraint(language_of(goal, page), self.vocabulary, self.stop_ids)
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        @lru_cache(maxsize=_KEPT)
+        def on(goal: str, page: str) -> Constraint:
+            return Constraint(language_of(goal, page), vocabulary, stop_ids)
+
+        self.on = on
 
 
 def create_constraints(encoder: PromptEncoder, *, constrained: bool, system: Style) -> Constraints | None:
     """Return what constrains replies where they are to be. Raises ValueError where they cannot be: with thoughts before the action."""
     if constrained and system in THINKING:
         raise ValueError("constrained replies are actions alone, and system is 'think'; expected 'none', 'act' or 'env'")
-    return Constraints.of(encoder) if constrained else None
+    return Constraints(encoder) if constrained else None

@@ -68,17 +68,14 @@ class InProcessEnvs:
         self._under_way: dict[int, Callable[[], Result]] = {}
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
-        """Start an episode in each of these envs."""
         for env_seed, env_options, env_id in zip(seed, options, env_ids, strict=True):
             self._under_way[env_id] = partial(self._reset, env_id, env_seed, env_options)
 
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
-        """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
             self._under_way[env_id] = partial(take, self._env(env_id), action)
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:  # noqa: ARG002 - the work is done here, so there is nothing to wait for
-        """Do the resets and steps that were asked for, and return their results."""
         under_way, self._under_way = self._under_way, {}
         return {env_id: work() for env_id, work in under_way.items()}
 
@@ -87,7 +84,6 @@ class InProcessEnvs:
         return self._env(env_id).unwrapped
 
     def close(self) -> None:
-        """Close the envs."""
         for env in self._envs.values():
             env.close()
         self._envs.clear()

@@ -105,37 +105,37 @@ def _node(node: Node) -> str:
 def _spans(text: str, places: Sequence[tuple[int, int]]) -> str:
     """Return an expression for all runs of these words: those of either half, or an end of the first and a beginning of the second."""
     if len(places) == 1:
-        return _piece(text, places, 0, 1)
-    half = len(places) // 2
-    left, right = places[:half], places[half:]
-    within = f"({_spans(text, left)}|{_spans(text, right)})"
-    return f"({within}|{_endings(text, left)}{_between(text, left, right)}{_beginnings(text, right)})"
+        return _piece(text, places)
+    left, right = _halves(places)
+    return f"(({_spans(text, left)}|{_spans(text, right)})|{_endings(text, left)}{_gap(text, left, right)}{_beginnings(text, right)})"
 
 
 def _beginnings(text: str, places: Sequence[tuple[int, int]]) -> str:
     """Return an expression for the runs of words that begin with the first."""
     if len(places) == 1:
-        return _piece(text, places, 0, 1)
-    half = len(places) // 2
-    left, right = places[:half], places[half:]
-    return f"({_beginnings(text, left)}|{_piece(text, left, 0, half)}{_between(text, left, right)}{_beginnings(text, right)})"
+        return _piece(text, places)
+    left, right = _halves(places)
+    return f"({_beginnings(text, left)}|{_piece(text, left)}{_gap(text, left, right)}{_beginnings(text, right)})"
 
 
 def _endings(text: str, places: Sequence[tuple[int, int]]) -> str:
     """Return an expression for the runs of words that end with the last."""
     if len(places) == 1:
-        return _piece(text, places, 0, 1)
-    half = len(places) // 2
-    left, right = places[:half], places[half:]
-    return f"({_endings(text, right)}|{_endings(text, left)}{_between(text, left, right)}{_piece(text, right, 0, len(right))})"
+        return _piece(text, places)
+    left, right = _halves(places)
+    return f"({_endings(text, right)}|{_endings(text, left)}{_gap(text, left, right)}{_piece(text, right)})"
 
 
-def _between(text: str, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]) -> str:
+def _halves(places: Sequence[tuple[int, int]]) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]:
+    return places[: len(places) // 2], places[len(places) // 2 :]
+
+
+def _gap(text: str, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]) -> str:
     return _escaped(text[left[-1][1] : right[0][0]])
 
 
-def _piece(text: str, places: Sequence[tuple[int, int]], first: int, end: int) -> str:
-    return _escaped(text[places[first][0] : places[end - 1][1]])
+def _piece(text: str, places: Sequence[tuple[int, int]]) -> str:
+    return _escaped(text[places[0][0] : places[-1][1]])
 
 
 def _escaped(text: str) -> str:
@@ -236,7 +236,7 @@ def language_of(goal: str, page: str) -> Language:
     fields = [element for element in offer.elements if element.is_typed_into]
     texts = tuple(text for text in dict.fromkeys(map(_written, (goal, *offer.texts))) if any(words(text)))
     typed: list[Language] = [(Spans(texts),)] if texts else []
-    typed += one_of(list(map(_written, date_forms(goal)))).branches
+    typed += [(_written(form),) for form in date_forms(goal)]
     branches: list[Language] = [(_DIALECT.format(Action(kind)),) for kind in _PLAIN]
     branches.append((_DIALECT.format(Action(Kind.PRESS, argument="Enter")),))
     answers = (_list_of([*typed, _number(_DIGITS)]),)

@@ -20,9 +20,9 @@ import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import nn
 
-from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage
+from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage, fractions
 from agents.rollouts.envs import Envs
-from agents.rollouts.policies import CountingPolicy, Policy
+from agents.rollouts.policies import Policy
 from agents.settings import EnvSettings, collect_rarely
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores
@@ -128,8 +128,7 @@ class Players:
     def take_time_fractions(self) -> dict[Stage, float]:
         """Return what `Collector.take_time_fractions` does, for the episodes that ended since the last call."""
         spent_s, self._spent_s = self._spent_s, {}
-        total = sum(spent_s.values()) or 1.0
-        return {stage: spent / total for stage, spent in spent_s.items()}
+        return fractions(spent_s)
 
     def stop(self) -> None:
         """Make `play` return after the next episode. It cannot be resumed."""
@@ -200,8 +199,7 @@ def _play_all(index: int, messages: Any, reports: Any, player: Player, collector
                 player.load(torch.load(BytesIO(message[0]), weights_only=True), message[1])
         for played in collector.play():
             under_way -= 1
-            policy = player.policy
-            now = (policy.replied, policy.generated_tokens) if isinstance(policy, CountingPolicy) else (0, 0)
+            now = tuple(getattr(player.policy, name, 0) for name in ("replied", "generated_tokens"))
             cpu_now_s = time.process_time()
             report = index, played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s
             reports.put(pickle.dumps(report))

@@ -63,11 +63,9 @@ class PointerPolicy:
         self._use_memory()
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Take requests; they are answered together when replies are asked for."""
         self._waiting += requests
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - nobody else works meanwhile
-        """Answer all requests."""
         waiting, self._waiting = self._waiting, []
         pending = [self._begin(request) for request in waiting]
         found: list[tuple[int, Reply]] = []
@@ -141,10 +139,8 @@ class PointerPolicy:
         return normalised
 
     def _choose(self, item: _Pending, logprobs: LogProbs) -> list[tuple[int, Reply]]:
-        if item.rng is None:
-            place = int(logprobs.argmax())
-        else:
-            place = int((logprobs + item.rng.gumbel(size=len(logprobs))).argmax())
+        noise = 0.0 if item.rng is None else item.rng.gumbel(size=len(logprobs))
+        place = int((logprobs + noise).argmax())
         self.generated_tokens += 1
         item.places.append(place)
         item.logprobs.append(float(logprobs[place]))
@@ -163,14 +159,9 @@ class PointerPolicy:
         state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
         self._states[slot] = _after(self._states[slot], text)
         return Reply(
-            text,
-            state,
-            tuple(item.places),
-            tuple(item.logprobs),
-            policy_version=self.version,
-            tokens=tuple(item.tokens),
-            candidates=item.candidates,
-        )
+            text, state, tuple(item.places), tuple(item.logprobs),
+            policy_version=self.version, tokens=tuple(item.tokens), candidates=item.candidates,
+        )  # fmt: skip
 
 
 def _trace(item: _Pending, place: int, logprobs: LogProbs) -> None:

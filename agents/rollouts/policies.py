@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Candidate, Ids, Step
@@ -39,21 +39,16 @@ class Reply(NamedTuple):
     def step(self, page: str, action_error: str, *, policy_s: float = 0.0, env_s: float = 0.0) -> Step:
         """Return the step that this reply makes on a page."""
         return Step(
-            page,
-            self.text,
-            action_error,
-            self.prompt_ids,
-            self.response_ids,
-            self.logprobs,
-            tokens=self.tokens,
-            candidates=self.candidates,
-            policy_s=policy_s,
-            env_s=env_s,
-        )
+            page, self.text, action_error, self.prompt_ids, self.response_ids, self.logprobs,
+            tokens=self.tokens, candidates=self.candidates, policy_s=policy_s, env_s=env_s,
+        )  # fmt: skip
 
 
 class Policy(Protocol):
-    """Chooses replies for many envs at once; they are returned in the order of completion."""
+    """Chooses replies for many envs at once; they are returned in the order of completion.
+
+    One that generates tokens counts them in `generated_tokens` and its replies in `replied`, and CPU time in other processes in `cpu_s`.
+    """
 
     def ask(self, requests: Sequence[Request]) -> None:
         """Accept requests; does not wait for any reply."""
@@ -72,35 +67,23 @@ class Policy(Protocol):
         ...
 
 
-@runtime_checkable
-class CountingPolicy(Policy, Protocol):
-    """A policy that generates tokens, and counts them and its replies."""
-
-    replied: int
-    generated_tokens: int
-    cpu_s: float
-    """CPU time in other processes"""
-
-
 def resume(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
     """Let the next request of a slot be about an episode that was begun elsewhere, for a policy that keeps episodes by slot."""
     if steps and hasattr(policy, "resume"):
         policy.resume(slot, goal, steps)
 
 
+@dataclass
 class ScriptedPolicy:
     """Replies with the result of a function of each request."""
 
-    def __init__(self, choose: Callable[[Request], str]) -> None:
-        self._choose = choose
-        self._ready: list[tuple[int, Reply]] = []
+    _choose: Callable[[Request], str]
+    _ready: list[tuple[int, Reply]] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Choose the replies."""
         self._ready += [(request.slot, Reply(self._choose(request))) for request in requests]
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - nothing to wait for
-        """Return all replies."""
         ready, self._ready = self._ready, []
         return ready
 
@@ -119,7 +102,6 @@ class RandomReplies:
     exit_rate: float = 0.15
 
     def __call__(self, request: Request) -> str:
-        """Return a random valid reply. Raises ValueError for an env in another process."""
         env, rng = look_behind(request), Random(request.seed)
         action = random_action(env.observation.nodes, request.info["page"], request.info["goal"], rng, self.exit_rate)
         reply: str = env.dialect.format(action)
@@ -133,7 +115,6 @@ class ExpertReplies:
     _experts: dict[int, Expert] = field(default_factory=dict)
 
     def __call__(self, request: Request) -> str:
-        """Return the next reply of the task's reference solution. Raises ValueError for an env in another process."""
         env = look_behind(request)
         if request.info["step"] == 0:
             self._experts[request.slot] = Expert(env.task, env.dialect)
@@ -156,7 +137,6 @@ class LanguageModelPolicy:
     _too_long: list[int] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Submit the prompts to the engine, except those that are too long."""
         prompts = self.encoder.encode_all([request.info["messages"] for request in requests])
         for request, prompt_ids in zip(requests, prompts, strict=True):
             if len(prompt_ids) > self.max_prompt_tokens:
@@ -167,7 +147,6 @@ class LanguageModelPolicy:
                 self.engine.submit(request.slot, prompt_ids, request.seed, own)
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the sampled replies, as text and as the exact tokens."""
         version = self.engine.policy_version
         ready = [(slot, Reply("", too_long=True, policy_version=version)) for slot in self._too_long]
         self._too_long.clear()
@@ -187,7 +166,6 @@ class LanguageModelPolicy:
         self.engine.load(model, version)
 
     def close(self) -> None:
-        """Close the engine."""
         self.engine.close()
 
 

@@ -174,6 +174,6 @@ def _allowed(packed: PackedBatch, choices: Sequence[Answer], constraints: Constr
     states: list[State] = []
     for index in packed.samples:
         sample, goal, page = choices[index]
-        states += constraints.on(goal, page).automaton.path(sample.response_ids)
+        states += constraints.on(goal, page).path(sample.response_ids)
     found = dict(zip(packed.predictors.tolist(), states, strict=True))
     return tuple((position, state.allowed) for position, state in found.items())

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from functools import lru_cache
 from operator import ge, gt, le, lt
-from typing import NamedTuple
 
 from agents.models.pointer.goals import Goal, amount_of, date_of, read_goal, shape_of, words_of, write_like
 from agents.models.pointer.pages import Piece, Row, Table, page_pieces, tables_of
@@ -95,25 +94,10 @@ def pieces_across(goal_text: str, texts: tuple[str, ...]) -> tuple[Piece, ...]:
     for earlier in own[:-1]:
         for one in newest:
             for other in earlier:
-                if (
-                    (one.column, one.way, one.left) == (other.column, other.way, other.left)
-                    and one.text[:1] == other.text[:1]
-                    and one.way != "all"
-                ):
-                    a, b = amount_of(one.text) or 0.0, amount_of(other.text) or 0.0
-                    pieces.append(
-                        Piece(
-                            write_like(abs(a - b), one.text),
-                            "difference",
-                            one.way,
-                            one.left,
-                            "",
-                            "",
-                            "",
-                            one.heading,
-                            one.column,
-                        )
-                    )
+                alike = (one.column, one.way, one.left) == (other.column, other.way, other.left)
+                if alike and one.text[:1] == other.text[:1] and one.way != "all":
+                    gap = write_like(abs((amount_of(one.text) or 0.0) - (amount_of(other.text) or 0.0)), one.text)
+                    pieces.append(one._replace(text=gap, source="difference"))
     times = [
         piece for text in dict.fromkeys(texts) for piece in page_pieces(text)
         if piece.way == "whole" and shape_of(piece.text) in ("duration", "money") and piece.number >= 0 and not piece.column
@@ -133,23 +117,16 @@ def pieces_across(goal_text: str, texts: tuple[str, ...]) -> tuple[Piece, ...]:
     return tuple(dict.fromkeys(pieces))
 
 
-class Derivation(NamedTuple):
-    """The texts of the pieces that make a text, in order; those in `literals` are no pieces."""
-
-    parts: tuple[str, ...]
-    literals: tuple[str, ...]
-
-
-def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> Derivation:
-    """Return the derivation of a text with the fewest pieces, where a character that stands in none costs more than a piece.
+def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return the fewest pieces that make a text, in order, and those of them that are no pieces; a character of these costs more than a piece.
 
     `constants` stand between or beside the others. The empty text is one piece.
 
     >>> derive("Ann, Bob", {"Ann", "Bob"}, {", "})
-    Derivation(parts=('Ann', ', ', 'Bob'), literals=())
+    (['Ann', ', ', 'Bob'], [])
     """
     if text in pieces or text in constants or not text:
-        return Derivation((text,), ())
+        return [text], []
     inside = sorted(
         {piece for piece in (*pieces, *constants) if piece and len(piece) <= len(text) and piece in text}, key=len, reverse=True
     )
@@ -182,21 +159,13 @@ def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> De
     at = 0
     while at < size:
         part, is_literal = ways[at]
-        if not part:
-            return Derivation((text,), (text,))
         parts.append(part)
-        if is_literal:
-            literals.append(part)
-        at += len(part)
-    if len(parts) > _MAX_PIECES:
-        return Derivation((text,), (text,))
-    return Derivation(tuple(parts), tuple(literals))
+        literals += [part] * is_literal
+        at += len(part) or size
+    return (parts, literals) if all(parts) and len(parts) <= _MAX_PIECES else ([text], [text])
 
 
 def _breaks_word(text: str, start: int, end: int) -> bool:
     """Return whether a cut lies between two letters or two digits."""
-    return any(
-        0 < place < len(text)
-        and ((text[place - 1].isalpha() and text[place].isalpha()) or (text[place - 1].isdigit() and text[place].isdigit()))
-        for place in (start, end)
-    )
+    pairs = [text[place - 1 : place + 1] for place in (start, end) if 0 < place < len(text)]
+    return any(pair.isalpha() or pair.isdigit() for pair in pairs)

@@ -254,8 +254,8 @@ def demonstrate(session: Session, text: str, action: Action, *, has_error: bool)
         else:
             if parts is None:
                 pieces = {piece for piece in question.meanings if isinstance(piece, str)}
-                derivation = derive(action.argument or "", pieces - set(CONSTANTS), CONSTANTS)
-                parts = [] if derivation.literals else _in_turns(derivation.parts)
+                made_of, literals = derive(action.argument or "", pieces - set(CONSTANTS), CONSTANTS)
+                parts = [] if literals else _in_turns(made_of)
             wanted = parts.pop(0) if parts else "\x00"
             right = tuple(place for place, meaning in enumerate(question.meanings) if meaning == wanted)
         if not right:

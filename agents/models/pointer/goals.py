@@ -30,6 +30,10 @@ MONEY = r"\$\d[\d,]*(?:\.\d\d)?"
 DURATION = r"\d+h \d+min|\d+ ?min|\d+h"
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _TIME = re.compile(r"(?:(\d+)h ?)?(?:(\d+) ?min)?")
+_SHAPES = (
+    (MONEY, "money"), (DURATION, "duration"), (r"\d{1,4}", "number"), (r"\d+", "digits"), (r"[\d.,:/ -]+", "figures"), ("(?s).*@.*", "mail"),
+    ("(?s).*://.*", "address"), (r"[\d.,]+ k?m", "distance"),
+)  # fmt: skip
 MATCH = 8
 _NO_MATCH = (0.0,) * MATCH
 
@@ -204,20 +208,8 @@ def shape_of(text: str) -> str:
     """
     if not text:
         return "empty"
-    if re.fullmatch(MONEY, text):
-        return "money"
-    if re.fullmatch(DURATION, text):
-        return "duration"
-    if re.fullmatch(r"\d+", text):
-        return "number" if len(text) < 5 else "digits"
-    if re.fullmatch(r"[\d.,:/ -]+", text):
-        return "figures"
-    if "@" in text:
-        return "mail"
-    if "://" in text:
-        return "address"
-    if re.fullmatch(r"[\d.,]+ k?m", text):
-        return "distance"
+    if found := next((shape for pattern, shape in _SHAPES if re.fullmatch(pattern, text)), ""):
+        return found
     if date_of(text):
         return "date"
     if "\n" in text:

@@ -73,13 +73,7 @@ class StepMemory:
         self._rows: dict[str, tuple[Ids, Ids]] = {}
         for site in dict.fromkeys(step.site for step in self.steps):
             own = [step for step in self.steps if step.site == site]
-            keys = [
-                (
-                    numbers[step.goal],
-                    *map(self._new_id, (("path", step.path), ("title", step.title), ("deed", *same_by(step.before)))),
-                )
-                for step in own
-            ]
+            keys = [(numbers[step.goal], *map(self._new_id, _place_keys(step.path, step.title, step.before))) for step in own]
             does = [[self._new_id(key) for key in _keys(step.deed)] for step in own]
             self._rows[site] = numpy.array(keys, numpy.int32), numpy.array(does, numpy.int32)
         self._overlaps = lru_cache(maxsize=512)(self._goal_overlaps)
@@ -112,14 +106,8 @@ class StepMemory:
         if rows is not None:
             keys, does = rows
             page, names = read_page(situation.page), names_of(situation.goal)
-            here = [
-                self._ids.get(key, _NO_CANDIDATE)
-                for key in (
-                    ("path", without_names(path_of(page.url), names)),
-                    ("title", without_names(page.title, names)),
-                    ("deed", *same_by(situation.before)),
-                )
-            ]
+            place = without_names(path_of(page.url), names), without_names(page.title, names)
+            here = [self._ids.get(key, _NO_CANDIDATE) for key in _place_keys(*place, situation.before)]
             overlaps, equal = self._overlaps(situation.goal)
             numbers = numpy.stack([overlaps[keys[:, 0]], equal[keys[:, 0]], *(keys[:, 1:] == here).T], axis=1)
             numbers = numbers.astype(numpy.float32)
@@ -159,16 +147,13 @@ def load_memory(path: Path) -> StepMemory:
 
 def stored(situation: Situation, deed: WorkflowStep) -> StoredStep:
     """Return a step for a memory; the deed is one without names."""
-    names, page = names_of(situation.goal), read_page(situation.page)
-    return StoredStep(
-        situation.goal,
-        without_names(situation.goal, names),
-        urlsplit(page.url).netloc,
-        without_names(path_of(page.url), names),
-        without_names(page.title, names),
-        situation.before,
-        deed,
-    )
+    page, names = read_page(situation.page), names_of(situation.goal)
+    goal, path, title = (without_names(text, names) for text in (situation.goal, path_of(page.url), page.title))
+    return StoredStep(situation.goal, goal, urlsplit(page.url).netloc, path, title, situation.before, deed)
+
+
+def _place_keys(path: str, title: str, before: WorkflowStep) -> tuple[Any, ...]:
+    return ("path", path), ("title", title), ("deed", *same_by(before))
 
 
 def _keys(deed: WorkflowStep) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ Its batches, its checkpoints, and ensembles of networks are here, too.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from agents.models.checkpoints import find_model
 from agents.models.ensembles import Weights
 from agents.models.pointer.decoding import ACT, JOIN, PIECE, Choice, Question
 from agents.models.pointer.goals import words_of
-from agents.models.pointer.memory import MemoryRead, Recalled, StepMemory, load_memory
+from agents.models.pointer.memory import MemoryRead, StepMemory, load_memory
 from agents.models.pointer.reader import (
     ACT_NUMBERS,
     ACT_SLOTS,
@@ -32,7 +32,7 @@ from agents.models.pointer.reader import (
     Reader,
     StringTable,
     distinct,
-)
+)  # fmt: skip
 
 UNKNOWN = ("<name>", "<number>")
 WEIGHTS, RECORD, MEMORY = "pointer.safetensors", "pointer.json", "memory.json"
@@ -174,11 +174,7 @@ class PointerNetwork(nn.Module):
         super().__init__()
         self.embedding = nn.EmbeddingBag(vocabulary, width, mode="sum")
         nn.init.normal_(self.embedding.weight, std=scale)
-        sizes: Mapping[int, tuple[int, int]] = {
-            ACT: (ACT_SLOTS, ACT_NUMBERS),
-            PIECE: (PIECE_SLOTS, PIECE_NUMBERS),
-            JOIN: (PIECE_SLOTS, PIECE_NUMBERS),
-        }
+        sizes = {ACT: (ACT_SLOTS, ACT_NUMBERS), PIECE: (PIECE_SLOTS, PIECE_NUMBERS), JOIN: (PIECE_SLOTS, PIECE_NUMBERS)}
         self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACT, PIECE, JOIN))
         self.width, self.hidden = width, hidden
         self.dropout = nn.Dropout(dropout)
@@ -207,7 +203,10 @@ class PointerNetwork(nn.Module):
         parts = [tuple(map(torch.from_numpy, distinct(column, len(wanted)))) for column in columns]
         values = self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners)
         if self.read is not None and questions[0].stage == ACT:
-            values = values + self.read([_recalled(question) for question in questions], owners)
+            recalled = [question.recalled for question in questions if question.recalled is not None]
+            if len(recalled) < len(questions):
+                raise ValueError("a question recalls nothing; expected one of a reader with the network's memory")
+            values = values + self.read(recalled, owners)
         return Scores(values, lengths)
 
     def save_pretrained(self, folder: Path) -> None:
@@ -215,12 +214,6 @@ class PointerNetwork(nn.Module):
         save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
         if self.memory is not None:
             self.memory.save(folder / MEMORY)
-
-
-def _recalled(question: Question) -> Recalled:
-    if question.recalled is None:
-        raise ValueError("a question recalls nothing; expected one of a reader with the network's memory")
-    return question.recalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +225,6 @@ class ChoiceBatch:
     lengths: tuple[int, ...]
     reader: Reader
 
-    def spread(self, values_S: Sequence[float]) -> Tensor:
-        """Return one value per choice, shape (N,), from one value for each sample of the list that was packed."""
-        values = torch.tensor([values_S[index] for index in self.samples], dtype=torch.float32)
-        return values.repeat_interleave(torch.tensor(self.lengths))
-
 
 def pack_choices(
     choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], most: int, reader: Reader
@@ -247,15 +235,17 @@ def pack_choices(
     """
     start, room = 0, most
     known = set[int]()
-    for end, own in enumerate(choices_S):
-        if end > start and _count(own, known) > room:
-            yield _batch(choices_S[start:end], samples[start:end], reader)
-            start, room = end, most
+    for end, own in enumerate([*choices_S, ()]):
+        counts = {id(choice.question): len(choice.question.rows.slots) for choice in own}
+        added = sum(count for key, count in counts.items() if key not in known)
+        if end > start and (added > room or end == len(choices_S)):
+            members = choices_S[start:end]
+            flat = tuple(choice for each in members for choice in each)
+            yield ChoiceBatch(flat, tuple(samples[start:end]), tuple(map(len, members)), reader)
+            start, room, added = end, most, sum(counts.values())
             known.clear()
-        room -= _count(own, known)
-        known.update(id(choice.question) for choice in own)
-    if start < len(choices_S):
-        yield _batch(choices_S[start:], samples[start:], reader)
+        room -= added
+        known.update(counts)
 
 
 def choice_logprobs(network: PointerNetwork, batch: ChoiceBatch, vocabulary: Vocabulary, temperature: float = 1.0) -> Tensor:
@@ -273,17 +263,6 @@ def choice_logprobs(network: PointerNetwork, batch: ChoiceBatch, vocabulary: Voc
             found.append(scores.logprobs_of(asked, taken, temperature))
             order += own
     return torch.cat(found)[torch.tensor(order).argsort()]
-
-
-def _count(choices: Sequence[Choice], known: Collection[int]) -> int:
-    """Return how many candidates the questions have that are not known, by their ids."""
-    rows = {id(choice.question): len(choice.question.rows.slots) for choice in choices}
-    return sum(count for key, count in rows.items() if key not in known)
-
-
-def _batch(choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], reader: Reader) -> ChoiceBatch:
-    flat = tuple(choice for own in choices_S for choice in own)
-    return ChoiceBatch(flat, tuple(samples), tuple(map(len, choices_S)), reader)
 
 
 def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:

@@ -40,13 +40,6 @@ _POINTS = re.compile(r"(-?(?<!\d)\d+) points?\b")
 _LONGEST_LINE = 160  # characters of a line beside a control's own
 
 
-class Option(NamedTuple):
-    """An entry of a drop-down list."""
-
-    text: str
-    chosen: bool
-
-
 class Control(NamedTuple):
     """Something that can be used, in the order of the page."""
 
@@ -57,7 +50,7 @@ class Control(NamedTuple):
     value: str = ""  # what a text field holds
     is_on: bool = False  # a box is ticked
     is_disabled: bool = False
-    options: tuple[Option, ...] = ()
+    options: tuple[tuple[str, bool], ...] = ()  # of a drop-down list: the text, and whether it is chosen
 
 
 class Segment(NamedTuple):
@@ -130,10 +123,7 @@ def read_page(text: str) -> Page:
         first = len(controls)
         segments, is_row, is_heading = _read_line(raw, len(lines), controls, counts)
         if is_row and "<th" in raw:
-            columns = tuple(
-                " ".join(part.text for part in segments if part.column == place)
-                for place in range(1 + max((part.column for part in segments), default=-1))
-            )
+            columns = _cells_of(segments, 1 + max((part.column for part in segments), default=-1))
         elif not is_row:
             columns = ()
         plain = " ".join(part.text for part in segments)
@@ -155,7 +145,7 @@ def _read_line(
     column, inside = -1, ""
     attributes: dict[str, str] = {}
     names: list[str] = []
-    options: list[Option] = []
+    options: list[tuple[str, bool]] = []
     for place, part in enumerate(parts):
         if place % 2 == 0:
             text = part.replace("&lt;", "<")
@@ -169,7 +159,7 @@ def _read_line(
                     attributes = {}
                 inside = ""
             elif inside == "option":
-                options.append(Option(text, "selected" in names))
+                options.append((text, "selected" in names))
                 inside = ""
             elif text.strip():
                 segments.append(Segment(text.strip(), False, column))
@@ -272,12 +262,12 @@ def tables_of(text: str) -> tuple[Table, ...]:
     return tuple(tables)
 
 
+def _cells_of(segments: Sequence[Segment], count: int) -> tuple[str, ...]:
+    return tuple(" ".join(part.text for part in segments if part.column == place) for place in range(count))
+
+
 def _is_header(line: Line) -> bool:
-    return (
-        bool(line.columns)
-        and tuple(" ".join(part.text for part in line.segments if part.column == place) for place in range(len(line.columns)))
-        == line.columns
-    )
+    return bool(line.columns) and _cells_of(line.segments, len(line.columns)) == line.columns
 
 
 def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -289,8 +279,7 @@ def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
             continue
         kinds.append("link" if segment.is_control else "text")
         cells.append(segment.text)
-        if len(kinds) == 3:
-            break
+    cells, kinds = cells[:3], kinds[:3]
     if len(kinds) == 1 and kinds[0] == "text":
         head, sep, tail = line.text.partition(": ")
         if sep:
@@ -387,14 +376,14 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
             parts.append((value, "value", control.label))
         if (
             value and control.use == "area"
-        ):  # also up to the end of each tag in it, and from the beginning of each, of the first tags
+        ):  # also up to the end of each of the first tags in it, and from the beginning of each
             for match in islice(re.finditer(r"<[^<>]*>", value), max(_MOST_COPIED // len(value), 1)):
                 named = match.group().strip("<>/")
                 parts += [(value[: match.end()], "up to", named), (value[match.start() :], "from", named)]
         if control.use == "select" and 1 < len(control.options) <= 20:
             for way, options in (("all options", control.options), ("options but the first", control.options[1:])):
-                parts.append((", ".join(option.text for option in options), way, control.label))
-        parts += [(option.text, "chosen", control.label) for option in control.options if option.chosen]
+                parts.append((", ".join(option for option, _ in options), way, control.label))
+        parts += [(option, "chosen", control.label) for option, is_chosen in control.options if is_chosen]
         heading = page.lines[control.line].heading
         pieces += [
             Piece(part, "field", way, left, "", control.label, "", heading, "", control.line) for part, way, left in parts
@@ -430,10 +419,9 @@ def wanted_of(goal: Goal, page: Page) -> Floats:
             table[number, 5] = any(cell is not None and cell in goal.numbers for cell in cells)
     if best:
         table[best[1], 6] = 1.0
-    if named:
-        for amount, number in named:
-            table[number, 7] = float(amount == max(named)[0])
-            table[number, 8] = float(amount == min(named)[0])
+    for amount, number in named:
+        table[number, 7] = float(amount == max(named)[0])
+        table[number, 8] = float(amount == min(named)[0])
     return table
 
 

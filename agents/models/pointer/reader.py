@@ -32,7 +32,7 @@ from agents.models.pointer.pages import (
     read_page,
     tables_of,
     wanted_of,
-)
+)  # fmt: skip
 from webarena_gym.actions import Action, Kind
 
 KINDS = (
@@ -88,15 +88,10 @@ class Rows(NamedTuple):
     numbers: Floats
 
 
-def mark_of(source: str, way: str, shape: str) -> str:
-    """Return the marks of a piece: its source, how it was cut out, and what it looks like."""
-    return f"#{source} #{way} #{shape}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
-
-
 def uses_of(control: Control) -> list[tuple[str, str, bool]]:
     """Return the ways of using a control: kind, argument, and whether it is so already."""
     if control.use == "select":
-        return [("option", option.text, option.chosen) for option in control.options]
+        return [("option", *option) for option in control.options]
     if control.use == "text":
         return [("type", "", False), ("search", "", False)]
     if control.use == "area":
@@ -266,15 +261,8 @@ class Reader:
             slots[:, column] = numpy.array(self.texts.all(around(goal, known[number]) for number in unique), numpy.int32)[
                 inverse
             ]
-        best = numpy.stack(
-            [
-                (labels[:, 0] >= labels[:, 0].max() - 1e-6) & (labels[:, 0] > 0),
-                (labels[:, 5] >= labels[:, 5].max() - 1e-6) & (labels[:, 5] > 0),
-                (lines[:, 5] >= lines[:, 5].max() - 1e-6) & (lines[:, 5] > 0),
-                (labels[:, 1] >= labels[:, 1].max() - 1e-6) & (labels[:, 1] > 0),
-            ],
-            axis=1,
-        ).astype(numpy.float32)
+        best = numpy.stack([labels[:, 0], labels[:, 5], lines[:, 5], labels[:, 1]], axis=1)
+        best = ((best >= best.max(0) - 1e-6) & (best > 0)).astype(numpy.float32)
         extremes = _take(frame.extremes, frame.lines)
         wanted = _take(wanted_of(goal, read_page(text)), frame.lines)
         ranks = (frame.ranks[:, None] == numpy.arange(1, RANKS)).astype(numpy.float32)
@@ -386,9 +374,7 @@ class Reader:
                 places[: len(spans)] = [span.place for span in spans]
             lines.append(places)
             pages.append(numpy.full(len(own), -9, numpy.int32))
-        slots = numpy.concatenate([rows.slots for rows in blocks])
-        numbers = numpy.concatenate([rows.numbers for rows in blocks])
-        return found, Rows(slots, numbers), numpy.concatenate(lines), numpy.concatenate(pages)
+        return found, _stacked(*blocks), numpy.concatenate(lines), numpy.concatenate(pages)
 
     def _page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
         """Return the pieces of a page and what is computed from it, their rows, and the line of each."""
@@ -397,11 +383,7 @@ class Reader:
         rows = self._with_goal(goal, frame, wanted_of(goal, read_page(text)))
         computed, more = self._piece_frame(computed_pieces(goal_text, text), text)
         extra = self._with_goal(goal, more)
-        return (
-            own + computed,
-            Rows(numpy.concatenate([rows.slots, extra.slots]), numpy.concatenate([rows.numbers, extra.numbers])),
-            numpy.concatenate([frame.lines, more.lines]),
-        )
+        return own + computed, _stacked(rows, extra), numpy.concatenate([frame.lines, more.lines])
 
     def _field_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
         """Return spans of the goal and constants, and their rows for a field."""
@@ -446,10 +428,9 @@ class Reader:
         kinds: list[int] = []
         for piece in pieces:
             named = (piece.source, piece.way, shape_of(piece.text))
-            mark = marks.get(named)
-            if mark is None:
-                mark = marks[named] = self.texts(mark_of(*named))
-            kinds.append(mark)
+            if named not in marks:
+                marks[named] = self.texts("".join(f" #{part.replace(' ', '_')}" for part in named).strip())
+            kinds.append(marks[named])
         texts = [piece.text for piece in pieces]
         slots = numpy.zeros((count, PIECE_SLOTS), numpy.int32)
         slots[:, 0] = number_of(text if len(text) < _LONGEST_OWN else "" for text in texts)
@@ -485,14 +466,11 @@ class Reader:
         known = self._matches.setdefault(goal.text, {})
         before = len(known)
         unique, inverse = distinct(ids.ravel(), len(self.texts.known))
-        rows = []
         for number in unique.tolist():
-            found = known.get(number)
-            if found is None:
-                found = known[number] = match_of(goal, self.texts.known[number])
-            rows.append(found)
+            if number not in known:
+                known[number] = match_of(goal, self.texts.known[number])
         self.matched += len(known) - before
-        table = numpy.array(rows, numpy.float32).reshape(-1, MATCH)
+        table = numpy.array([known[number] for number in unique.tolist()], numpy.float32).reshape(-1, MATCH)
         return table[inverse.reshape(ids.shape)]
 
     def _line_extremes(self, text: str) -> Floats:
@@ -517,6 +495,10 @@ class SharedReader:
     def renew(self) -> None:
         """Replace a reader that keeps very many texts. Whoever still uses it keeps it."""
         self.current = self.current.renewed()
+
+
+def _stacked(*blocks: Rows) -> Rows:
+    return Rows(numpy.concatenate([rows.slots for rows in blocks]), numpy.concatenate([rows.numbers for rows in blocks]))
 
 
 def _take(table: Floats, lines: Ids) -> Floats:

@@ -94,11 +94,6 @@ class PrefixCache:
             self._blocks.move_to_end(key)
 
 
-def joined(blocks: Sequence[KeyValues]) -> KeyValues:
-    """Return the keys and values of consecutive blocks as one."""
-    return KeyValues(torch.cat([block.keys for block in blocks], dim=2), torch.cat([block.values for block in blocks], dim=2))
-
-
 @dataclass(slots=True, eq=False)
 class ActiveSequence:
     """One request whose response is being decoded."""
@@ -218,7 +213,7 @@ class DecodeBatch:
         for states, sequences in newcomers:
             row, length, end = len(self._slots), states.keys.shape[2], self._buffer.end
             self._buffer.write(row, end, states)
-            self._mask[row] = self._hidden
+            self._mask[row] = torch.finfo(self._mask.dtype).min
             self._mask[row, :, end - length : end] = 0
             if any(self._windows.values()):
                 self._positions[row, end - length : end] = torch.arange(length, device=self._positions.device)
@@ -264,10 +259,6 @@ class DecodeBatch:
                 self._drop(row)
         self._compact()
 
-    @property
-    def _hidden(self) -> float:
-        return torch.finfo(self._mask.dtype).min
-
     def _drop(self, row: int) -> None:
         """Remove a row by moving the last row to its index."""
         last = len(self._slots) - 1
@@ -294,7 +285,7 @@ class DecodeBatch:
         # All slots of a row that has just joined have the same mask, so any of them will do for a new slot.
         sources = [[min(slot, width - 1) for slot in kept + kept[:1] * (widest - len(kept))] for kept in filled]
         index = torch.tensor(sources, device=self._mask.device)
-        mask = self._mask.new_full((self._mask.shape[0], widest, self._mask.shape[2]), self._hidden)
+        mask = self._mask.new_full((self._mask.shape[0], widest, self._mask.shape[2]), torch.finfo(self._mask.dtype).min)
         mask[:rows] = self._mask[torch.arange(rows, device=index.device)[:, None], index]
         self._mask = mask
 
@@ -303,7 +294,7 @@ class DecodeBatch:
         old, shown = self._buffer, len(self._slots)
         self._buffer = new = KVBuffer(self._empty, rows, live + _ROOM * width)
         new.end = live
-        mask = self._mask.new_full((rows, self._mask.shape[1], live + _ROOM * width), self._hidden)
+        mask = self._mask.new_full((rows, self._mask.shape[1], live + _ROOM * width), torch.finfo(self._mask.dtype).min)
         positions = self._positions.new_zeros(rows, live + _ROOM * width)
         source, target = slice(old.start, old.end), slice(live - (old.end - old.start), live)
         for part, before in zip(new.states, old.states, strict=True):
@@ -342,7 +333,7 @@ def prefill(
     for row, prompt in enumerate(prompts):
         input_ids[row, : prompt.new_tokens] = torch.tensor(prompt.ids[prompt.cached_tokens :])
         if prompt.cached:
-            buffer.write(row, past, joined(prompt.cached))
+            buffer.write(row, past, KeyValues(*(torch.cat(parts, dim=2) for parts in zip(*prompt.cached, strict=True))))
     buffer.end = past
     cached_B1 = torch.tensor([[prompt.cached_tokens] for prompt in prompts], device=device)
     queries = cached_B1 + torch.arange(longest, device=device)
@@ -365,13 +356,11 @@ def prefill(
 def evaluating(model: "PreTrainedModel") -> Iterator[None]:
     """Put the model into evaluation mode inside the block."""
     was_training = model.training
-    if was_training:
-        model.eval()
+    model.eval()
     try:
         yield
     finally:
-        if was_training:
-            model.train()
+        model.train(was_training)
 
 
 def parameter_versions(model: "PreTrainedModel") -> tuple[tuple[int, int], ...]:

@@ -68,12 +68,10 @@ class InProcessEngine:
 
     @property
     def policy_version(self) -> int:
-        """The version of the parameters that sample now."""
         return self._version
 
     @property
     def is_idle(self) -> bool:
-        """True once the completion of every request has been taken."""
         return not self._request_ids
 
     def load(self, model: "PreTrainedModel", version: int) -> None:
@@ -93,7 +91,6 @@ class InProcessEngine:
             self._waiting.setdefault(sequence.ids, []).append(sequence)
 
     def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
-        """Request a response to a prompt. It depends on these arguments and the parameters, and on no other request."""
         prompt_ids = tuple(prompt_ids)
         vocabulary: int = self._open_model.config.get_text_config().vocab_size
         if request_id in self._request_ids:
@@ -104,7 +101,7 @@ class InProcessEngine:
             raise ValueError(f"a prompt has tokens {min(prompt_ids)} to {max(prompt_ids)}; expected 0 to {vocabulary - 1}")
         draws = torch.rand(self._max_new_tokens, generator=torch.Generator().manual_seed(seed)).tolist()
         self._request_ids.add(request_id)
-        state = constraint.automaton.start if constraint else None
+        state = constraint.start if constraint else None
         self._waiting.setdefault(prompt_ids, []).append(ActiveSequence(request_id, prompt_ids, draws, state))
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:
@@ -132,7 +129,6 @@ class InProcessEngine:
         return completions
 
     def close(self) -> None:
-        """Release the model and all memory, and drop the requests that are under way."""
         self._model = None
         self._prefixes.clear()
         self._batches.clear()

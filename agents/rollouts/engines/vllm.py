@@ -94,22 +94,18 @@ class VLLMEngine:
 
     @property
     def policy_version(self) -> int:
-        """The version of the parameters that sample now; 0 until the first `load`."""
         return self._version
 
     @property
     def is_idle(self) -> bool:
-        """True once the completion of every request has been taken."""
         return self._pool.is_idle
 
     def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
-        """Request a response to a prompt; does not wait."""
         if not prompt_ids:
             raise ValueError(f"the prompt of request {request_id} has no tokens; expected at least one")
         self._pool.submit(partial(self._complete, request_id, prompt_ids, seed, constraint))
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:
-        """Return what is complete; wait for the first completion at most `timeout_s` seconds."""
         return self._pool.take(timeout_s)
 
     def load(self, model: "PreTrainedModel", version: int) -> None:
@@ -158,13 +154,9 @@ class VLLMEngine:
 
     def _post(self, path: str, payload: dict[str, Any]) -> Any:
         return request_json_patiently(
-            self._url + path,
-            payload,
-            token=self._api_key,
-            timeout_s=self._timeout_s,
-            deadline_s=self._deadline_s,
-            stopped=self._closed,
-        )
+            self._url + path, payload,
+            token=self._api_key, timeout_s=self._timeout_s, deadline_s=self._deadline_s, stopped=self._closed,
+        )  # fmt: skip
 
     def _reset_prefix_cache(self) -> None:
         """Clear the server's prefix cache; the server refuses to for a moment after its last response."""
