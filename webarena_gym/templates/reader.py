@@ -81,6 +81,11 @@ def shuffled(world: t.Sampler, items: list[Any]) -> list[Any]:
     return items
 
 
+def click_nth(label: str, place: int, thought: str) -> Step:
+    """Click the element that has that many of the same label before it."""
+    return t.click(ways.nth(label, place), thought)
+
+
 def filled(row: Mapping[str, Any], text: str) -> str:
     """Return a drawn text with the columns that it names."""
     return text.format_map(row)
@@ -93,7 +98,7 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
 
 BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
-    "turn_pages": ways.turn_pages, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
+    "turn_pages": ways.turn_pages, "click_nth": click_nth, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "difference_of": grounds.difference_of,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
+from webarena_gym.sites.reddit.queries import PERIODS as PERIODS
+from webarena_gym.sites.reddit.queries import SORTS as SORTS
+from webarena_gym.sites.reddit.queries import WITH_PERIOD as WITH_PERIOD
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
@@ -188,18 +190,6 @@ def best_comment(world: t.Sampler) -> t.Draw:
 
 
 SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
-
-
-def forum_list(world: t.Sampler) -> t.Draw:
-    """Open a forum's list in some order."""
-    forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
-    sort, period = world.rng.choice(WITH_PERIOD), world.rng.choice(list(SPANS))
-    return visit(
-        {"wish": TEXTS["wishes"][sort], "span": SPANS[period], "forum": forum},
-        f"__REDDIT__/f/{forum}/{sort}?t={period}",
-        way=open_forum(forum, SORTS[sort], PERIODS[period]),
-        seen="This is the list.",
-    )
 
 
 def extreme_post(world: t.Sampler) -> t.Draw:

@@ -183,18 +183,6 @@ FROM (SELECT *, row_number() OVER (ORDER BY page_id) AS place FROM cms_page) ORD
 """The shop's own pages, with the labels of their links in the list."""
 
 
-def apply_theme(world: t.Sampler) -> t.Draw:
-    """Give the shop another look; a world has as many draws as themes but one."""
-    rows = world.rows("SELECT * FROM theme ORDER BY title COLLATE NOCASE, theme_id")
-    place, row = world.rng.choice([(place, row) for place, row in enumerate(rows) if not row["is_applied"]])
-    return instruction(
-        {"theme": row["title"]},
-        t.state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
-        way=[*open_menu("Content", "Themes"), t.click(nth("View", place), f"This is {row['title']}."), t.click("Apply Theme")],
-        seen="The theme is applied.",
-    )
-
-
 def change_setting(world: t.Sampler) -> t.Draw:
     """Change one of the store's settings."""
     wanted = {

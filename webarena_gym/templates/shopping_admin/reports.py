@@ -7,18 +7,14 @@ from urllib.parse import urlencode
 from webarena_gym.sites.country.texts import long_date
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping_admin import (
-    KEYWORD,
-    STATUSES,
     Month,
     a_month,
-    an_order,
     filtered,
-    open_customer,
     open_menu,
     show_report,
     typed,
 )
-from webarena_gym.templates.ways import instruction, nth, question, visit
+from webarena_gym.templates.ways import nth, question, visit
 
 ORDINALS = ("", "second", "third", "fourth", "fifth")
 _SOLD = "SELECT i.name, sum(qty_ordered) AS pieces FROM order_item i JOIN sales_order o USING (order_id)"
@@ -34,43 +30,6 @@ def ranked(rows: list[t.Row], place: int, column: str) -> t.Row:
 def best(place: int, word: str) -> str:
     """Return a rank in words: most used, second most used."""
     return f"{ORDINALS[place]} {word}".strip()
-
-
-def orders_of_month(world: t.Sampler) -> t.Draw:
-    """Ask for a figure of the report about orders."""
-    month = a_month(world)
-    counts = dict(
-        tuple(row)
-        for row in world.rows(
-            """SELECT status = 'canceled', count(*) FROM sales_order WHERE substr(created_at, 1, 7) = ?
-               GROUP BY 1 ORDER BY 1""",
-            month.key,
-        )
-    )
-    if 0 not in counts:
-        raise t.NothingToDraw(month.name)
-    count = str(counts[0])
-    return question(
-        {"month": month.name},
-        count,
-        way=show_report("Orders", month.first, month.last),
-        seen=f"The report shows {count} orders for {month.name}.",
-        wrong=[str(counts[0] + counts.get(1, 1))],
-    )
-
-
-def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
-    """Ask for a figure of the report about orders of one status."""
-    month, status = a_month(world), world.rng.choice(("complete", "closed", "canceled"))
-    count = world.value("SELECT count(*) FROM sales_order WHERE substr(created_at, 1, 7) = ? AND status = ?", month.key, status)
-    t.skip_if(not count, status)
-    label, steps = STATUSES[status], show_report("Orders", month.first, month.last)
-    return question(
-        {"month": month.name, "status": label},
-        count,
-        way=[*steps[:-1], t.choose("Order Status", label), steps[-1]],
-        seen=f"The report counts {count} orders.",
-    )
 
 
 def busiest_month(world: t.Sampler) -> t.Draw:
@@ -260,75 +219,6 @@ def list_page(world: t.Sampler) -> t.Draw:
         " |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths),
         way=open_menu(section, label),
         seen=f"This is {listed}.",
-    )
-
-
-def orders_in_status(world: t.Sampler) -> t.Draw:
-    """Filter the list of orders; there are as many draws as statuses."""
-    status, label = world.rng.choice(list(STATUSES.items()))
-    return visit(
-        {"status": label.lower()},
-        f"__SHOPPING_ADMIN__/sales/order/?status={status}",
-        way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", label))],
-        seen="The list is filtered.",
-    )
-
-
-def large_orders(world: t.Sampler) -> t.Draw:
-    """Filter the list of orders by status and amount."""
-    status, label = world.rng.choice(list(STATUSES.items()))
-    amount = str(world.rng.randrange(50, 400, 25))
-    query = {"status": status, "grand_total_from": f"{amount}.00"}
-    return visit(
-        {"status": label, "amount": amount},
-        f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}",
-        way=[*open_menu("Sales", "Orders"), *filtered(t.type_text("Grand Total from", amount), t.choose("Status", label))],
-        seen="Both filters are active.",
-    )
-
-
-def customer_order(world: t.Sampler) -> t.Draw:
-    """Open one of a customer's newest orders."""
-    place = world.rng.randrange(3)
-    customer = world.pick(
-        """SELECT customer_id, c.firstname || ' ' || c.lastname AS name FROM customer c JOIN sales_order USING (customer_id)
-           GROUP BY customer_id HAVING count(*) > ? ORDER BY customer_id""",
-        place,
-    )
-    order = world.rows(
-        "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC", customer["customer_id"]
-    )[place]
-    return visit(
-        {"rank": ("most recent", "second most recent", "third most recent")[place], "customer": customer["name"]},
-        f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/",
-        way=[
-            *open_customer(customer["name"], "Orders"),
-            t.click(nth("View", place), f"The newest stand first; number {place + 1} is {order['increment_id']}."),
-        ],
-        seen="This is the order.",
-    )
-
-
-def order_of_shipment(world: t.Sampler) -> t.Draw:
-    """Go from a shipment to its order."""
-    row = world.pick("SELECT * FROM shipment ORDER BY shipment_id")
-    order = an_order(world, f"order_id = {row['order_id']}")
-    place = world.value(
-        """SELECT count(*) FROM shipment JOIN sales_order o USING (order_id)
-           WHERE (shipment.increment_id = ?1 OR o.increment_id = ?1) AND shipment.created_at > ?2""",
-        row["increment_id"],
-        row["created_at"],
-    )
-    return instruction(
-        {"number": row["increment_id"]},
-        t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/"),
-        way=[
-            *open_menu("Sales", "Shipments"),
-            t.search(KEYWORD, row["increment_id"]),
-            t.click(nth("View", place), f"This is shipment {row['increment_id']}."),
-            t.click(f"#{order['increment_id']}"),
-        ],
-        seen="This is the order.",
     )
 
 
