@@ -4,14 +4,11 @@ A template is a function of a `Sampler` that returns a `Draw`. It picks its slot
 truth with a query, and says how a person would do the task, naming elements by the labels they would see.
 """
 
-import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
 
 Row = sqlite3.Row
 T = TypeVar("T")
-_FOLDERS = Path(__file__).parent.parent / "templates"
 _NUMBER = re.compile(r" \[\d+\]$")
 
 
@@ -149,6 +145,7 @@ class Template:
     draw: Callable[[Sampler], Draw] = field(repr=False)
     difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
     others: tuple[str, ...] = ()  # other phrasings of the intent
+    answer_type: str = ""  # where one is asked for, also if it is N/A
 
     @property
     def number(self) -> int:
@@ -169,7 +166,7 @@ class Template:
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
             intent=intent.format(**drawn.slots),
-            eval=_with_type(_with_site(drawn.eval, self.sites[0]), self.name),
+            eval=_with_type(_with_site(drawn.eval, self.sites[0]), self.answer_type),
             intent_template=intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
@@ -198,17 +195,9 @@ def _in_layout(step: Step, layout: Layout) -> Step:
     return replace(step, action=replace(action, element=element, argument=argument))
 
 
-@cache
-def _answer_types() -> Mapping[str, str]:
-    """Return the type of the answers of each template that asks for one, also where the answer is N/A."""
-    found: dict[str, str] = json.loads((_FOLDERS / "answer_types.json").read_text(encoding="utf-8"))
-    return found
-
-
-def _with_type(block: dict[str, Any], template: str) -> dict[str, Any]:
+def _with_type(block: dict[str, Any], kind: str) -> dict[str, Any]:
     """State the type of the answer in a check of the answer."""
-    kind = _answer_types().get(template)
-    if kind is None or "string_match" not in block["eval_types"]:
+    if not kind or "string_match" not in block["eval_types"]:
         return block
     return block | {"asked": {"type": kind, **block.get("asked", {})}}
 

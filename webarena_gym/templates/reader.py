@@ -5,6 +5,7 @@ a query; its texts name the columns in braces: `{cents:money}`, `{other[name]}`,
 alone is the column's own value. `$NAME` is what the site's modules call by that name. The keys of a section:
 
 - `intent`, and `sites` where they are others than the folder's; `on`, the site of the queries, if it is not the first;
+  `type`, that of the answer (docs/answers.md), also where it is N/A;
 - `given`: columns computed before the row is drawn, as in `also`;
 - `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other` is the query of a
   second row. Queries name columns that are known as `:column`; texts call the second row `other`, queries `:other_column`;
@@ -56,7 +57,7 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "says": ways.impossible,
     "lacks": ways.impossible,
 }
-_OWN = {"intent", "sites", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
+_OWN = {"intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
 _REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels"}
 
 
@@ -128,7 +129,7 @@ class Row(Formatter):
         self._name, self._names, self._kind = name, {**BUILT_IN, **names}, kinds[0]
         self._way = [self._step(line) for line in entry["way"]]
         tables = ("given", "also", "needs", "slots")  # by name, and no calls
-        self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "way", *tables)}
+        self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "type", "way", *tables)}
         self._entry |= {key: {name: self._named(value) for name, value in entry.get(key, {}).items()} for key in tables}
         slots = self._entry["slots"]
         fields = (field for _, field, _, _ in self.parse(entry["intent"]) if field)
@@ -268,7 +269,7 @@ class Row(Formatter):
         return str(own(value) if callable(own) else own[value])
 
 
-_GOAL = {"intent", "sites", "difficulty", "goals", "like", "spoils"}  # keys of entries whose other keys are texts
+_GOAL = {"intent", "sites", "type", "difficulty", "goals", "like", "spoils"}  # keys of entries whose other keys are texts
 
 
 def read_texts(name: str) -> dict[str, Any]:
@@ -319,5 +320,6 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
         same = entries[entry.get("spoils", entry.get("like", key))]
         intent, *others = [entry["intent"]] if "intent" in entry else same["goals"]
         sites, difficulty = tuple(entry.get("sites", (folder,))), tuple(entry.get("difficulty", ()))
-        known[f"{folder}.{key}"] = t.Template(f"{folder}.{key}", sites, intent, draw, difficulty, tuple(others))
+        name, kind = f"{folder}.{key}", entry.get("type", "")
+        known[name] = t.Template(name, sites, intent, draw, difficulty, tuple(others), kind)
     return known
