@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from lxml.etree import fromstring
 
 from tests.visitors import Visitor, small_database
-from webarena_gym.observation import observe
 from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.shopping.views.catalogue import draw_image
 
@@ -551,30 +549,6 @@ def test_pictures_are_of_what_the_name_says():
     assert all(len(paths) > 1 for paths in drawn.values())
 
 
-PAGES = [
-    "/", "/outdoors.html?price=0-10", "/two-person-tent.html", "/catalogsearch/result/?q=tint", "/catalogsearch/advanced/",
-    "/catalogsearch/advanced/result/?name=pan", "/review/product/list/id/1/", "/checkout/cart/", "/checkout/", "/checkout/?address=new",
-    "/customer/account/", "/customer/account/edit/", "/customer/account/create/", "/customer/address/", "/customer/address/new/",
-    "/newsletter/manage/", "/sales/order/history/", "/sales/order/view/order_id/1/", "/sales/guest/form/", "/wishlist/",
-    "/catalog/product_compare/", "/contact/", "/about-us/", "/nowhere/",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_every_control_has_a_name_and_every_posted_form_its_key(emma, path):
-    for button in ("Add to Cart", "Add to Wish List", "Add to Compare"):
-        emma.open("/copper-frying-pan.html").click(button)
-    root = emma.open(path).browser.page().root
-    nodes = observe(emma.browser.page(), elements="label", window=10**6).nodes
-    assert not {"input", "button", "select", "textarea", "a"} & set(nodes)
-    for form in root.iter("form"):
-        assert form.get("method") != "post" or form.find(".//input[@name='form_key']") is not None
-    ids = [element.get("id") for element in root.iter() if element.get("id")]
-    assert len(ids) == len(set(ids))
-    assert len(root.findall(".//h1")) == 1
-    assert root.findtext(".//title").strip()
-
-
 def test_signing_in_as_somebody_else_does_not_carry_the_cart_over(emma):
     emma.open("/copper-frying-pan.html").click("Add to Cart")
     key = emma.find("Add to Wish List").getparent().find("input").get("value")
@@ -591,121 +565,3 @@ def test_a_posted_form_needs_its_key(emma):
     for path in ("/checkout/cart/add/", "/wishlist/index/add/", "/checkout/payment/", "/contact/", "/customer/account/login/"):
         assert emma.network.request("POST", HOST + path, headers, body).status == 400
     assert emma.value("SELECT count(*) FROM cart_item") == 0
-
-
-ODD = [
-    "",
-    " ",
-    "0",
-    "-1",
-    "1.5",
-    "1e9",
-    "99999999999999999999",
-    "' OR 1=1 --",
-    "<script>x</script>",
-    "\x00\x1f\n",
-    "ü😀\u202e",
-    "%",
-    "[",
-    "a" * 3000,
-    "2020-01-01",
-    "Pan",
-    "1",
-    "on",
-]
-GETS = [
-    "/?x={}", "/{}.html", "/kitchen/{}.html", "/kitchen.html?p={}", "/kitchen.html?price={}&brand={}", "/kitchen.html?price={}-{}",
-    "/kitchen.html?rating={}&in_stock={}", "/kitchen.html?product_list_order={}&product_list_dir={}&product_list_limit={}",
-    "/catalogsearch/result/?q={}", "/catalogsearch/advanced/result/?name={}&price[from]={}&price[to]={}", "/catalogsearch/advanced/?sku={}",
-    "/review/product/list/id/{}/", "/review/product/list/id/1/?p={}", "/review/customer/view/id/{}/", "/sales/order/history/?p={}",
-    "/sales/order/view/order_id/{}/", "/sales/order/{}/order_id/1/", "/sales/guest/{}/", "/customer/address/edit/id/{}/", "/checkout/?address={}",
-    "/checkout/{}/", "/media/catalog/{}.svg", "/static/{}", "/{}/", "/{}",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("pattern", GETS)
-def test_no_odd_address_breaks_the_shop(emma, pattern):
-    emma.open("/copper-frying-pan.html").click("Add to Cart")
-    cookie = {"Cookie": f"sid={emma.sid}"}
-    for odd in ODD:
-        url = HOST + pattern.replace("{}", quote(odd, safe=""))
-        assert emma.network.request("GET", url, cookie).status < 500, url
-
-
-FORMS = {
-    "/contact/": ["Name", "Email", "Phone Number", "What's on your mind?"],
-    "/review/product/list/id/1/": ["Nickname", "Summary", "Review"],
-    "/copper-frying-pan.html": ["Qty"],
-    "/checkout/cart/": ["Qty", "Discount Code"],
-    "/wishlist/": ["Comment", "Qty"],
-    "/customer/address/new/": ["City", "Zip/Postal Code", "Country"],
-    "/customer/account/edit/": ["First Name", "Email", "New Password"],
-    "/sales/guest/form/": ["Order ID", "Billing Last Name", "Email"],
-    "/checkout/?address=new": ["City", "Zip/Postal Code"],
-}
-
-
-@pytest.mark.parametrize("path", FORMS)
-def test_no_odd_text_breaks_a_form(emma, path):
-    """Every button of the page is pressed with each odd text in every field."""
-    emma.open("/copper-frying-pan.html").click("Add to Cart").click("Add to Wish List")
-    statuses = []
-    request = emma.network.request
-
-    def watched(*arguments: Any) -> Any:
-        response = request(*arguments)
-        statuses.append(response.status)
-        return response
-
-    emma.network.request = watched
-    for odd in ODD:
-        for button in _buttons(emma.open(path)):
-            emma.open(path)
-            fields = observe(emma.browser.page(), elements="label", window=10**6).nodes
-            emma.fill({label: odd for label in FORMS[path] if label in fields})
-            if button in fields:
-                emma.click(button)
-    assert statuses
-    assert max(statuses) < 500
-
-
-def _buttons(visitor: Visitor) -> list[str]:
-    nodes = observe(visitor.browser.page(), elements="label", window=10**6).nodes
-    return [label for label, node in nodes.items() if node.element.tag == "button" and label not in ("Search", "Subscribe")]
-
-
-POSTS = {
-    "/checkout/cart/add/": ["product", "qty", "options[1]", "return_url"],
-    "/checkout/cart/delete/": ["item"],
-    "/checkout/cart/updatePost/": ["qty[1]"],
-    "/checkout/cart/couponPost/": ["coupon_code", "remove"],
-    "/checkout/cart/estimatePost/": ["shipping_method"],
-    "/checkout/": ["address_id", "shipping_method", "email"],
-    "/checkout/payment/": ["payment_method", "billing_same_as_shipping"],
-    "/wishlist/index/add/": ["product", "return_url"],
-    "/wishlist/index/cart/": ["item"],
-    "/wishlist/index/remove/": ["item"],
-    "/catalog/product_compare/add/": ["product", "return_url"],
-    "/catalog/product_compare/remove/": ["product"],
-    "/customer/address/delete/": ["id"],
-    "/sales/order/reorder/": ["order_id"],
-    "/review/product/list/id/1/": ["rating", "title"],
-    "/newsletter/subscriber/new/": ["email", "return_url"],
-    "/newsletter/manage/": ["is_subscribed"],
-    "/customer/account/login/": ["email", "password"],
-    "/customer/account/create/": ["email", "password", "password_confirmation", "firstname", "lastname"],
-}
-
-
-@pytest.mark.parametrize("path", POSTS)
-def test_no_odd_value_breaks_a_view(emma, path):
-    """What no browser would send is refused by a page, too."""
-    emma.open("/copper-frying-pan.html").click("Add to Cart")
-    form_key = emma.find("Add to Wish List").getparent().find("input").get("value")
-    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"sid={emma.sid}"}
-    for odd in ODD:
-        body = "&".join([f"form_key={form_key}", *(f"{name}={quote(odd)}" for name in POSTS[path])])
-        response = emma.network.request("POST", HOST + path, headers, body.encode())
-        assert response.status < 500
-        assert response.status != 400 or odd == "", odd
-        assert not response.header("Location").startswith(("http", "//"))

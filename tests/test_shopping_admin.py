@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import pytest
-from lxml.html import HtmlElement, document_fromstring
+from lxml.html import HtmlElement
 
 from tests.shopping_rows import GOODS, NOW, signed_in, small_shop
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -157,23 +157,6 @@ def test_menu_leads_to_every_page(person):
         assert person.root.xpath("//nav//a[@class='current']")[0].text == name
         for link in person.root.xpath("//nav//ul/li/ul//a/@href"):
             assert person.send("GET", link).status == 200, link
-
-
-def test_every_control_has_one_label_and_every_id_is_unique(person):
-    order_id = person.one("SELECT min(order_id) FROM shipment")
-    for path in sorted((paths("GET", "6") | paths("GET", str(order_id))) - {LOGOUT}):
-        for query in ("", "?filters=1", "?tab=account", "?tab=addresses"):
-            answer = person.send("GET", path + query)
-            if answer.status != 200 or path.startswith("/static"):
-                continue
-            root = document_fromstring(answer.body)
-            ids = root.xpath("//@id")
-            assert len(ids) == len(set(ids)), path
-            for control in root.xpath("//*[self::input[not(@type='hidden')] or self::select or self::textarea]"):
-                labels = root.xpath("//label[@for=$id]", id=control.get("id", ""))
-                assert len(labels) == 1 or control.get("aria-label"), (path, control.get("name"))
-            labels = root.xpath("//label/text() | //main//input/@aria-label")
-            assert len(labels) == len(set(labels)), (path, labels)
 
 
 def test_dashboard(person):
@@ -632,7 +615,7 @@ def test_other_reports(person):
     assert "couldn't find any records" in person.text
 
 
-# --- odd input ---
+# --- addresses and parsers ---
 
 
 def paths(method: str, number: str = "1", word: str = "sales") -> set[str]:
@@ -646,52 +629,6 @@ def paths(method: str, number: str = "1", word: str = "sales") -> set[str]:
             path = re.sub(r"<any\([^)]*\):\w+>", choice.strip(), rule.rule)
             found.add(re.sub(r"<int:\w+>", number, path).replace("<path:name>", "style.css").replace("<name>", word))
     return found
-
-
-ODD = ("", " ", "0", "-1", "9" * 30, "1e9", "NaN", "٣", "'; DROP TABLE product; --", "<script>alert(1)</script>", "☃" * 300, "\x00", "99/99/9999", "0000-00-00", "12/31/0001", "%", "a\r\nb: c")  # fmt: skip
-
-
-def test_odd_input_never_breaks_a_page(person):
-    names, key = {"p", "sort", "dir", "tab", "ids", "query", "selected"}, person.form_key
-    for number in ("1", "0", "999999999999999", "9" * 5000, "-5", "٣"):
-        for path in paths("GET", quote(number)) - {LOGOUT}:
-            answer = person.send("GET", path)
-            assert answer.status < 500, path
-            names |= set(re.findall(' name="([^"]+)"', answer.body.decode())) - {"form_key", "viewport"}
-    products = person.one("SELECT count(*) FROM product")
-    for odd in ODD:
-        fields = dict.fromkeys(names, odd)
-        for path in sorted(paths("GET") - {LOGOUT}):
-            answer = person.send("GET", f"{path}?{urlencode(fields)}")
-            assert answer.status < 500, (path, odd)
-            assert b"<script>alert" not in answer.body, path
-        for path in sorted(paths("POST")):
-            if "/delete/" not in path:
-                assert person.send("POST", path, fields | {"form_key": key}).status < 500, (path, odd)
-    assert person.one("SELECT count(*) FROM product") == products
-
-
-def test_one_odd_field_in_a_good_form(person):
-    order_id, tried = person.one("SELECT min(order_id) FROM shipment"), set()
-    for path in sorted((paths("GET", "6") | paths("GET", str(order_id))) - {LOGOUT}):
-        answer = person.send("GET", path)
-        if answer.status != 200 or path.startswith("/static"):
-            continue
-        for form in document_fromstring(answer.body).forms:
-            target = form.get("action") or path
-            if form.method != "POST" or "/delete/" in target:
-                continue
-            for name in form.fields:
-                tried.add((target, name))
-                for odd in ODD:
-                    fields = dict(form.form_values()) | {name: odd, "form_key": person.form_key}
-                    assert person.send("POST", target, fields).status in (200, 302), (target, name, odd)
-    assert len(tried) > 80
-
-
-def test_huge_bodies_are_refused(person):
-    answer = person.send("POST", "/admin/catalog/product/new/", {"form_key": person.form_key, "name": "x" * 3_000_000})
-    assert answer.status == 413
 
 
 def test_parsers():
