@@ -4,7 +4,6 @@ A list is read from the query string alone.
 """
 
 import re
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -14,7 +13,6 @@ from webarena_gym.sites.country.texts import date_time, folded, money
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.forms import clean, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.layout import PLAIN, Layout
 
 _AMOUNT = re.compile(r"(-?)\$?([0-9]{1,9})?(?:\.([0-9]{1,2}))?")
 _Value = TypeVar("_Value")
@@ -218,45 +216,6 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """One page of a grid, as the query string asked for it. `typed` holds the filter fields that are filled in."""
-
-    grid: "Grid"
-    rows: list[tuple[Any, list[str]]]  # the key of each, for links and checkboxes, and its cells' texts
-    total: int
-    page: int
-    pages: int
-    size: int
-    sizes: tuple[int, ...]
-    sort: str
-    is_descending: bool
-    search: str
-    typed: Mapping[str, str]
-    active: list[str]
-    errors: list[str]
-    is_form_open: bool
-    content: Mapping[str, object]  # the filters as they were understood, by their names in the query string
-
-    @property
-    def kept(self) -> dict[str, str]:
-        """The query parameters that say what is listed and in which order, without defaults and paging."""
-        query = dict(self.typed)
-        if self.search:
-            query["search"] = self.search
-        if (self.sort, self.is_descending) != self.grid.first_sort:
-            query |= {"sort": self.sort, "dir": "desc" if self.is_descending else "asc"}
-        return query | ({"limit": str(self.size)} if self.size != self.sizes[0] else {})
-
-    def url(self, **changes: Any) -> str:
-        """Return the link to this list with some parameters changed."""
-        return "?" + urlencode(self.kept | changes)
-
-    def sort_url(self, column: Column) -> str:
-        """Return the link to this list sorted by a column, the other way round if it is so already."""
-        return self.url(sort=column.name, dir="desc" if column.name == self.sort and not self.is_descending else "asc")
-
-
-@dataclass(frozen=True, slots=True)
 class Grid:
     """A list over `source`, the SQL behind FROM. `order` names the column it is first sorted by, with "-" for descending."""
 
@@ -283,89 +242,94 @@ class Grid:
         """The columns that the table has."""
         return [column for column in self.columns if column.is_shown]
 
-    def read(
-        self,
-        db: sqlite3.Connection,
-        query: Mapping[str, str],
-        where: str = "1",
-        values: Sequence[Any] = (),
-        layout: Layout = PLAIN,
-    ) -> Listing:
-        """Return the page that `query` asks for, among the rows for which the SQL condition `where` holds."""
-        conditions, bound, typed, active, errors = [where], list(values), {}, [], []
-        content: dict[str, object] = {}
-        for column in self.columns:
+
+class Listing:
+    """One page of a grid, as the query string asks for it, among the rows for which the SQL condition `where` holds.
+
+    `typed` holds the filter fields that are filled in, `content` the filters as they were understood, by their names.
+    """
+
+    def __init__(self, request: Request, grid: Grid, where: str, values: Sequence[Any]) -> None:
+        query: Mapping[str, str] = request.args
+        self.grid = grid
+        self.typed: dict[str, str] = {}
+        self.content: dict[str, object] = {}
+        self.active: list[str] = []
+        self.errors: list[str] = []
+        conditions, bound = [where], list(values)
+        for column in grid.columns:
             for name, label in column.fields:
                 text = clean(query.get(name, ""))[:_LONGEST]
                 if not text:
                     continue
-                typed[name] = content[name] = text
+                self.typed[name] = self.content[name] = text
                 try:
                     condition, value = column.condition(name, text)
                 except ValueError as error:
-                    errors.append(f"{label}: {error}")
+                    self.errors.append(f"{label}: {error}")
                     continue
-                content[name] = column.understood(text)
+                self.content[name] = column.understood(text)
                 conditions.append(condition)
                 bound.append(value)
-                active.append(f"{label}: {column.choices.get(text, text)}")
-        search = clean(query.get("search", ""))[:_LONGEST] if self.keyword else ""
-        content["search"] = folded(search)
-        if search:
-            words = " || ' ' || ".join(f"coalesce({sql}, '')" for sql in self.keyword)
+                self.active.append(f"{label}: {column.choices.get(text, text)}")
+        self.search = clean(query.get("search", ""))[:_LONGEST] if grid.keyword else ""
+        self.content["search"] = folded(self.search)
+        if self.search:
+            words = " || ' ' || ".join(f"coalesce({sql}, '')" for sql in grid.keyword)
             conditions.append(f"instr(lower({words}), lower(?))")
-            bound.append(search)
-            active.append(f"Keyword: {search}")
+            bound.append(self.search)
+            self.active.append(f"Keyword: {self.search}")
+        self.is_form_open = "filters" in query or bool(self.errors)
 
-        by_name = {column.name: column for column in self.shown}
-        sort, is_descending = self.first_sort
+        by_name = {column.name: column for column in grid.shown}
+        self.sort, self.is_descending = grid.first_sort
         if query.get("sort") in by_name:
-            sort, is_descending = query["sort"], query.get("dir") == "desc"
-        sizes = (layout.page_size(USUAL_SIZE), *LARGER_SIZES)
-        size = next((size for size in sizes if query.get("limit") == str(size)), sizes[0])
-        found = f"FROM {self.source} WHERE {' AND '.join(conditions)}"
-        (total,) = db.execute(f"SELECT count(*) {found}", bound).fetchone()
-        pages = max(1, -(-total // size))
-        page = min(whole_number(query.get("p"), 1, 10**9 - 1) or 1, pages)
-        order = by_name[sort].sql + (" COLLATE NOCASE" if by_name[sort].kind == "text" else "")
-        direction = "DESC" if is_descending else "ASC"
-        rows = db.execute(
-            f"SELECT {self.key}, {', '.join(column.sql for column in self.shown)} {found} "
-            f"ORDER BY {order} {direction}, {self.key} {direction} LIMIT ? OFFSET ?",
-            [*bound, size, (page - 1) * size],
-        )
-        return Listing(
-            grid=self,
-            rows=[
-                (key, [column.written(value) for column, value in zip(self.shown, cells, strict=True)]) for key, *cells in rows
-            ],
-            total=total,
-            page=page,
-            pages=pages,
-            size=size,
-            sizes=sizes,
-            sort=sort,
-            is_descending=is_descending,
-            search=search,
-            typed=typed,
-            active=active,
-            errors=errors,
-            is_form_open="filters" in query or bool(errors),
-            content=content,
-        )
+            self.sort, self.is_descending = query["sort"], query.get("dir") == "desc"
+        self.sizes = (request.layout.page_size(USUAL_SIZE), *LARGER_SIZES)
+        self.size = next((size for size in self.sizes if query.get("limit") == str(size)), self.sizes[0])
+        found = f"FROM {grid.source} WHERE {' AND '.join(conditions)}"
+        (self.total,) = request.db.execute(f"SELECT count(*) {found}", bound).fetchone()
+        self.pages = max(1, -(-self.total // self.size))
+        self.page = min(whole_number(query.get("p"), 1, 10**9 - 1) or 1, self.pages)
+        order = by_name[self.sort].sql + (" COLLATE NOCASE" if by_name[self.sort].kind == "text" else "")
+        direction = "DESC" if self.is_descending else "ASC"
+        rows = request.db.execute(
+            f"SELECT {grid.key}, {', '.join(column.sql for column in grid.shown)} {found} "
+            f"ORDER BY {order} {direction}, {grid.key} {direction} LIMIT ? OFFSET ?",
+            [*bound, self.size, (self.page - 1) * self.size],
+        )  # each with its key, for links and checkboxes, and its cells' texts
+        self.rows = [
+            (key, [column.written(value) for column, value in zip(grid.shown, cells, strict=True)]) for key, *cells in rows
+        ]
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The query parameters that say what is listed and in which order, without defaults and paging."""
+        query = dict(self.typed)
+        if self.search:
+            query["search"] = self.search
+        if (self.sort, self.is_descending) != self.grid.first_sort:
+            query |= {"sort": self.sort, "dir": "desc" if self.is_descending else "asc"}
+        return query | ({"limit": str(self.size)} if self.size != self.sizes[0] else {})
+
+    def url(self, **changes: Any) -> str:
+        """Return the link to this list with some parameters changed."""
+        return "?" + urlencode(self.kept | changes)
+
+    def sort_url(self, column: Column) -> str:
+        """Return the link to this list sorted by a column, the other way round if it is so already."""
+        return self.url(sort=column.name, dir="desc" if column.name == self.sort and not self.is_descending else "asc")
 
 
 def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:
     """Return the page of a grid."""
-    listing = grid.read(request.db, request.args, where, values, request.layout)
+    listing = Listing(request, grid, where, values)
     request.shows(listing.content)
     direction = "desc" if listing.is_descending else "asc"
     form = 1 if listing.is_form_open else None
     request.arranges({"sort": listing.sort, "dir": direction, "limit": listing.size, "p": listing.page, "filters": form})
-    sizes = {size: size for size in listing.sizes}
-    return request.render(
-        "grid.html", title=grid.title, section=grid.section, grid=grid, listing=listing, sizes=sizes, tabs=tabs
-    )
+    page = {"title": grid.title, "section": grid.section, "sizes": {size: size for size in listing.sizes}, "tabs": tabs}
+    return request.render("grid.html", grid=grid, listing=listing, **page)
 
 
 def selected(request: Request) -> list[int]:

@@ -304,16 +304,14 @@ TERMS = Grid(
     source="search_term",
     key="query_id",
     columns=(
-        Column("ID", "id", "query_id", "id"),
-        Column("Search Query", "query", "query_text"),
-        Column("Results", "results", "num_results", "number"),
-        Column("Uses", "uses", "uses", "number"),
+        Column("ID", "id", "query_id", "id"), Column("Search Query", "query", "query_text"),
+        Column("Results", "results", "num_results", "number"), Column("Uses", "uses", "uses", "number"),
         Column("Updated", "updated_at", "updated_at", "date"),
     ),
     order="query",
     actions={"delete": "Delete"},
     action_url="/admin/search/term/mass/",
-)
+)  # fmt: skip
 TYPES = {"guest": "Guest", "customer": "Customer"}
 SUBSCRIBERS = Grid(
     title="Newsletter Subscribers",

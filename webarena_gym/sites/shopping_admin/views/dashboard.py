@@ -182,9 +182,7 @@ PAGES = Grid(
     source="cms_page",
     key="page_id",
     columns=(
-        Column("ID", "id", "page_id", "id"),
-        Column("Title", "title", "title"),
-        Column("URL Key", "url_key", "url_key"),
+        Column("ID", "id", "page_id", "id"), Column("Title", "title", "title"), Column("URL Key", "url_key", "url_key"),
         Column("Status", "status", "CAST(is_enabled AS TEXT)", "choice", {"1": "Enabled", "0": "Disabled"}),
         Column("Modified", "updated_at", "updated_at", "date"),
     ),
@@ -192,7 +190,7 @@ PAGES = Grid(
     keyword=("title", "url_key", "content"),
     row_link=Link("Edit", EDIT_URL),
     add=Link("Add New Page", "/admin/cms/page/new/"),
-)
+)  # fmt: skip
 THEMES = Grid(
     title="Themes",
     section="Content",
