@@ -6,8 +6,7 @@
 import json
 from collections.abc import Sequence
 
-from agents.data.trajectories import write_trajectories
-from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults
+from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults, save
 from agents.settings import collect_rarely, given, parse_settings
 from webarena_gym import console
 
@@ -22,22 +21,11 @@ def main(arguments: Sequence[str]) -> None:
     from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
 
     evaluation = evaluate_policy(settings, tasks)
-    if settings.save:
-        settings.save.parent.mkdir(parents=True, exist_ok=True)
-        write_trajectories(settings.save, evaluation.trajectories)
+    save(settings, evaluation)
     print(evaluation.table())
     if settings.json:
-        print(
-            json.dumps(
-                {
-                    **evaluation.record(),
-                    "policy": settings.policy,
-                    "split": settings.split,
-                    "world_seed": settings.world_seed,
-                    "variation": settings.variation,
-                }
-            )
-        )
+        asked = {name: getattr(settings, name) for name in ("policy", "split", "world_seed", "variation")}
+        print(json.dumps({**evaluation.record(), **asked}))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import Path
 
 from agents.evaluation.report.document import Watched, create_app, held, render_report, write_report
-from agents.evaluation.report.episodes import Shown
 from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources, write_table
 from webarena_gym import console
 from webarena_gym.server.http import listen, serve
@@ -43,32 +42,27 @@ filters and the search, and leads back to the very step.
 def main(arguments: Sequence[str]) -> None:
     """Write the report that the command line asks for."""
     parser = console.Parser(prog="python -m agents.report", description=_DESCRIPTION, epilog=_EXAMPLES)
-    parser.add_argument("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
-    parser.add_argument(
-        "--out", type=console.writable(), help="the file to write (default: report.html, or none with --to-dataframe)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
+    add("--out", type=console.writable(), help="the file to write (default: report.html, or none with --to-dataframe)")
+    add(
         "--to-dataframe",
         type=console.writable(),
         metavar="FILE",
         help="write a table of the episodes, a row each, as FILE.csv or FILE.jsonl",
     )
-    parser.add_argument("--watch", action="store_true", help="follow runs in the browser, instead of writing a file")
-    parser.add_argument(
-        "--port", type=console.whole(0, 65535), default=8090, help="of --watch, on this machine; 0: a free one (default: 8090)"
-    )
-    parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
-    parser.add_argument("--lead", default="", help="a sentence below the title")
-    parser.add_argument(
-        "--megabytes", type=console.decimal(above=0), default=100.0, help="the file's greatest size (default: 100)"
-    )
-    parser.add_argument(
+    add("--watch", action="store_true", help="follow runs in the browser, instead of writing a file")
+    add("--port", type=console.whole(0, 65535), default=8090, help="of --watch, on this machine; 0: a free one (default: 8090)")
+    add("--title", default="Web agents, run by run", help="what stands at the top")
+    add("--lead", default="", help="a sentence below the title")
+    add("--megabytes", type=console.decimal(above=0), default=100.0, help="the file's greatest size (default: 100)")
+    add(
         "--groups",
         type=console.whole(0),
         default=MOST_GROUPS,
         help=f"of each run, so many groups of rollouts (default: {MOST_GROUPS})",
     )
-    parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
+    add("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
     options = parser.parse_args(arguments)
     if options.watch:
         _watch(parser, options)
@@ -109,15 +103,12 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
     size, shown = write_report(
         out, sources, title=options.title, lead=options.lead, megabytes=options.megabytes, pages=not options.no_pages
     )
-    told = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in shown.items())
-    print(f"{out}: {size / 1e6:.1f} MB" + (f"; {told}" if told else ""))
-
-
-def _told(name: str, held: Shown, *, pages: bool) -> str:
-    without = [f"{held.episodes - held.steps} without steps"] if held.steps < held.episodes else []
-    if pages and held.pages < held.steps:
-        without.append(f"{held.steps - held.pages} without pages")
-    return f"{held.episodes} episodes of {name}" + (f" ({', '.join(without)}: give more --megabytes)" if without else "")
+    told = []
+    for name, own in shown.items():
+        left = {"steps": own.episodes - own.steps, "pages": 0 if options.no_pages else own.steps - own.pages}
+        without = ", ".join(f"{count} without {what}" for what, count in left.items() if count)
+        told.append(f"{own.episodes} episodes of {name}" + (f" ({without}: give more --megabytes)" if without else ""))
+    print(f"{out}: {size / 1e6:.1f} MB" + (f"; {', '.join(told)}" if told else ""))
 
 
 if __name__ == "__main__":

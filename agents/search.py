@@ -3,8 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from agents.data.trajectories import write_trajectories
-from agents.evaluation.settings import SearchSettings, expect_server, policy_defaults
+from agents.evaluation.settings import SearchSettings, expect_server, policy_defaults, save
 from agents.settings import given, parse_settings
 from webarena_gym import console
 
@@ -12,19 +11,13 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Search as the command line says."""
     named = given(arguments, "--policy")
-    settings = parse_settings(
-        SearchSettings,
-        arguments,
-        policy_defaults(named, given(arguments, "--system")) if named else {},
-        program="agents.search",
-    )
+    defaults = policy_defaults(named, given(arguments, "--system")) if named else {}
+    settings = parse_settings(SearchSettings, arguments, defaults, program="agents.search")
     expect_server(settings.policy)
     from agents.evaluation.search import run  # noqa: PLC0415 - options are refused without torch
 
     evaluation, record = run(settings)
-    if settings.save:
-        settings.save.parent.mkdir(parents=True, exist_ok=True)
-        write_trajectories(settings.save, evaluation.trajectories)
+    save(settings, evaluation)
     print(evaluation.table())
     print(
         f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "

@@ -11,7 +11,7 @@ reported is their success on test tasks. The last line is one JSON object, which
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -29,7 +29,7 @@ from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
 from agents.training.settings import PointerBCSettings
 from benchmarks.learning import demonstration_worlds
-from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, play, rewards, side_by_side, some
+from benchmarks.playing import TrainingSettings, claim, hand_over, play, rewards, side_by_side, some
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -43,22 +43,14 @@ DRAWN: dict[str, tuple[Any, ...]] = {
 }
 """Hyperparameters of reinforcement, and the values that they are drawn from, beside the number of groups in an update."""
 QUICK: dict[str, Any] = {
-    "runs": 3,
-    "seeds": (0,),
-    "cloning_updates": (0, 15, 45),
-    "budgets": (0.12, 0.2),
-    "groups": (1, 2),
-    "templates": ("reddit.subscription", "gitlab.star_count"),
-    "worlds": (41,),
-    "limit": 8,
-    "max_steps": 6,
-    "training_steps": 6,
+    "runs": 3, "seeds": (0,), "cloning_updates": (0, 15, 45), "budgets": (0.12, 0.2), "groups": (1, 2), "limit": 8,
+    "templates": ("reddit.subscription", "gitlab.star_count"), "worlds": (41,), "max_steps": 6, "training_steps": 6,
     "out": Path("runs/allocation_quick"),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class AllocationSettings(ResultSettings):
+class AllocationSettings(TrainingSettings):
     """Reinforce clones of different lengths with hyperparameters drawn at random, and estimate the best switch point."""
 
     out: Path = Path("runs/allocation")
@@ -83,20 +75,10 @@ class AllocationSettings(ResultSettings):
     """world of the tasks that configurations are chosen on"""
     test_world: int = 1907
     """world of the tasks whose success is reported"""
-    limit: int | None = None
-    """evaluate on so many tasks only"""
-    max_steps: int = MAX_STEPS
-    """steps of an episode in an evaluation"""
     training_steps: int = 15
     """steps of an episode in reinforcement"""
     resamples: int = 2000
     """of the bootstrap"""
-    jobs: int = 1
-    """runs at the same time"""
-    threads: int = 1
-    """CPU threads of each run; 0: torch's default"""
-    quick: bool = False
-    """a small run to check that everything works; its figures are rough"""
 
     def __post_init__(self) -> None:
         if list(self.budgets) != sorted(set(self.budgets)) or not self.budgets or min(self.budgets) <= 0:
@@ -173,20 +155,13 @@ def clone_and_measure(settings: AllocationSettings, seed: int, updates: int) -> 
     folder = _clone_folder(settings, seed, updates)
     kept = folder / "cost.json"
     worlds = demonstration_worlds(1, seed)
-    claim(folder, updates=updates, seed=seed, worlds=worlds, templates=settings.templates)
+    options: dict[str, Any] = {"updates": updates, "seed": seed, "worlds": worlds, "templates": settings.templates}
+    claim(folder, **options)
     if not kept.exists():
         shutil.rmtree(folder / "run", ignore_errors=True)
         began_s = time.process_time()
         pointer_cloning.train_pointer(
-            PointerBCSettings(
-                out=folder / "run",
-                updates=updates,
-                seed=seed,
-                threads=settings.threads,
-                worlds=worlds,
-                one_world_each=not settings.templates,
-                templates=settings.templates,
-            )
+            PointerBCSettings(out=folder / "run", threads=settings.threads, one_world_each=not settings.templates, **options)
         )
         kept.write_text(json.dumps((time.process_time() - began_s) / 60), encoding="utf-8")
     minutes = json.loads(kept.read_text(encoding="utf-8"))
@@ -309,13 +284,14 @@ def _clone_folder(settings: AllocationSettings, seed: int, updates: int) -> Path
 
 def held_out(settings: AllocationSettings) -> dict[str, list[Task]]:
     """Return the tasks to choose by and those to report."""
-    load: Callable[[str, int], list[Task]]
-    if settings.templates:
-        load = lambda _, world: draw_tasks([world], 4, templates=settings.templates)  # noqa: E731
-    else:
-        load = lambda split, world: list(task_suite.load(split, world))  # noqa: E731
     worlds = {"validation": settings.validation_world, "test": settings.test_world}
-    return {split: some(load(split, world), settings.limit) for split, world in worlds.items()}
+    found = {
+        split: draw_tasks([world], 4, templates=settings.templates)
+        if settings.templates
+        else list(task_suite.load(split, world))
+        for split, world in worlds.items()
+    }
+    return {split: some(tasks, settings.limit) for split, tasks in found.items()}
 
 
 def _measure(settings: AllocationSettings, policy: Path, folder: Path) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.machine import cores, held_by, origin, use_cores
+from benchmarks.recording import record
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.backends.embedded import follow
@@ -32,7 +33,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import HostUnknownError, Response
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.tasks import Expert, Step, Task, load
+from webarena_gym.tasks import Step, Task, load
 from webarena_gym.tools.cli import main as command
 
 
@@ -41,11 +42,8 @@ class Client:
 
     def __init__(self, url: str, token: str = "", name: str = "") -> None:
         self.url = url
-        self.headers = {"Content-Type": "application/json"}
-        if token:
-            self.headers["Authorization"] = f"Bearer {token}"
-        if name:
-            self.headers["Host"] = name
+        more = {"Authorization": f"Bearer {token}" if token else "", "Host": name}
+        self.headers = {"Content-Type": "application/json"} | {key: value for key, value in more.items() if value}
 
     def ask(
         self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -57,21 +55,17 @@ class Client:
         return answer.status, json.loads(answer.body) if kind == "application/json" else answer.body.decode()
 
     def well(self, method: str, path: str, body: Any = None) -> Any:
-        """The value of an answer that must be a good one."""
         status, value = self.ask(method, path, body)
         assert status in (200, 201), (status, value)
         return value
 
     def begin(self, **settings: Any) -> Any:
-        """A new episode."""
         return self.well("POST", "/episodes", settings)
 
     def answer(self, episode: Any, answer: str = "", url: str | None = None) -> Any:
-        """Judgement of an episode."""
         return self.well("POST", f"/episodes/{episode['id']}/answer", {"answer": answer, "url": url})
 
     def delete(self, episode: Any) -> Any:
-        """Close an episode."""
         return self.well("DELETE", f"/episodes/{episode['id']}")
 
 
@@ -132,10 +126,10 @@ def read_biographies(episode: Any) -> set[str]:
 def _given(solution: Iterable[Step], addresses: Mapping[str, str]) -> Iterator[Step]:
     """The steps, with the addresses that the player was given in them."""
     for step in solution:
-        argument = step.action.argument or ""
-        for site, address in addresses.items():
+        argument = step.action.argument
+        for site, address in addresses.items() if argument else ():
             argument = argument.replace(f"http://{HOSTS[site]}", address)
-        yield Step(replace(step.action, argument=argument if step.action.argument is not None else None), step.thought)
+        yield Step(replace(step.action, argument=argument), step.thought)
 
 
 _CLIENTS = 8
@@ -163,30 +157,14 @@ class Line(Client):
         super().__init__(url)
         place = urlsplit(url)
         self._connection = HTTPConnection(place.hostname or "", place.port, timeout=600)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        self.close = self._connection.close
 
     def well(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask, and return what was answered."""
         self._connection.request(method, path, json.dumps(body) if body is not None else None, self.headers)
         found = self._connection.getresponse()
         value = json.loads(found.read())
         assert found.status in (200, 201), (found.status, value)
         return value
-
-
-def replies_of(task: Task) -> list[str]:
-    """Return the replies by which the expert solves a task."""
-    env = WebArenaLite(tasks=[task], max_steps=_STEPS)
-    env.reset()
-    expert, replies, is_over = Expert(task), [], False
-    while not is_over:
-        replies.append(expert.reply(env.page, env.observation))
-        _, _, is_over, _, _ = env.step(replies[-1])
-    env.close()
-    return replies
 
 
 def browse(client: Client, task: Task, browser: Browser | None = None) -> bool:
@@ -249,12 +227,11 @@ def crowd(count: int) -> dict[str, Any]:
         written = time.perf_counter()
         results = list(pool.map(client.answer, episodes))
         held = held_by(pid)
-        own = sum(found == {str(place)} for place, found in enumerate(seen))
-        judged = sum(f"'Writer {place}'" in result["verdicts"][0]["reason"] for place, result in enumerate(results))
+        reasons = [result["verdicts"][0]["reason"] for result in results]
         return {
             "episodes": count,
-            "saw_their_own_alone": own,
-            "judged_by_their_own": judged,
+            "saw_their_own_alone": sum(found == {str(place)} for place, found in enumerate(seen)),
+            "judged_by_their_own": sum(f"'Writer {place}'" in reason for place, reason in enumerate(reasons)),
             "server_mb": round(held.mb) if held else None,
             "begin_s": round(begun - start, 2),
             "write_and_read_s": round(written - begun, 2),
@@ -318,16 +295,16 @@ def speed(tasks: list[Task], replies: dict[str, list[str]]) -> dict[str, Any]:
 def main() -> None:
     """Measure and print one JSON object."""
     parser = console.Parser(prog="python -m benchmarks.arena", description=__doc__)
-    parser.add_argument(
-        "--cores", type=console.whole(1), default=2, help="cores that the server and its clients share (default: 2)"
-    )
-    parser.add_argument("--episodes", type=console.whole(1), default=200, help="episodes at once (default: 200)")
-    parser.add_argument("--tasks", type=console.whole(1), default=165, help="test tasks that are played (default: all)")
-    parser.add_argument("--chromium", action="store_true", help="play the solutions in Chromium too: two minutes more")
+    add = parser.add_argument
+    add("--cores", type=console.whole(1), default=2, help="cores that the server and its clients share (default: 2)")
+    add("--episodes", type=console.whole(1), default=200, help="episodes at once (default: 200)")
+    add("--tasks", type=console.whole(1), default=165, help="test tasks that are played (default: all)")
+    add("--chromium", action="store_true", help="play the solutions in Chromium too: two minutes more")
     options = parser.parse_args()
     use_cores(cores()[: options.cores])
     tasks = list(load("test"))[: options.tasks]
-    replies = {task.task_id: replies_of(task) for task in tasks}
+    with contextlib.closing(WebArenaLite(tasks=tasks, max_steps=_STEPS)) as env:
+        replies = {each.task_id: [step.reply for step in each.steps] for each in record(env, tasks)}
     found = {
         "solutions": solutions(tasks, replies, in_chromium=options.chromium),
         "crowd": crowd(options.episodes),

@@ -85,28 +85,22 @@ class Comparison(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The folder of its runs and episodes."""
         return self.settings.out / self.settings.recipe
 
     def tasks(self) -> list[Task]:
-        """Return the tasks that all its agents play."""
+        """Return the tasks that all its agents play: those of the suite, of one site, or of the recipe's own worlds."""
         settings, options = self.settings, self.options
-        if settings.recipe == "long_tasks":
-            return some(
-                draw_tasks(options["test_worlds"], options["per_test_template"], templates=options["templates"]), settings.limit
-            )
-        tasks = suite_tasks(settings.split, settings.test_worlds, None)
-        if settings.recipe == "adaptation":
-            tasks = [task for task in tasks if task.template.startswith(f"{options['site']}.")]
-        return some(tasks, settings.limit)
+        if "per_test_template" in options:
+            found = draw_tasks(options["test_worlds"], options["per_test_template"], templates=options["templates"])
+        else:
+            found = suite_tasks(settings.split, settings.test_worlds, None)
+        if "site" in options:
+            found = [task for task in found if task.template.startswith(f"{options['site']}.")]
+        return some(found, settings.limit)
 
-
-class Played(NamedTuple):
-    """An agent of one seed: the reward of each task, and what was spent or counted."""
-
-    title: str
-    rewards: Sequence[float]
-    spent: Mapping[str, float] = {}
+    def episodes(self, policy: str) -> Path:
+        """Return the folder of the episodes of an agent that is played in several ways."""
+        return self.folder / policy.strip("/").replace("/", "_")
 
 
 def command(module: str, **options: Any) -> str:
@@ -125,7 +119,7 @@ def command(module: str, **options: Any) -> str:
     return printed.getvalue()
 
 
-def adaptation(run: Comparison, seed: int) -> Iterator[Played]:
+def adaptation(run: Comparison, seed: int) -> Iterator[Measured]:
     """Clone on all sites but one, and fine-tune with demonstrations of it; fewer are the first of more."""
     options, site = run.options, run.options["site"]
     names = [name for part in PARTS.values() for name in part.names("train")]
@@ -160,7 +154,7 @@ def adaptation(run: Comparison, seed: int) -> Iterator[Played]:
                 decisions_per_update=16,
             )
         title = f"after {count} demonstrations"
-        yield Played(title, rewards(play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=MAX_STEPS)))
+        yield Measured(title, [rewards(play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=MAX_STEPS))])
 
 
 def others(site: str) -> tuple[str, ...]:
@@ -170,7 +164,7 @@ def others(site: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in needing and not name.startswith(f"{site}."))
 
 
-def agent_q(run: Comparison, seed: int) -> Iterator[Played]:
+def agent_q(run: Comparison, seed: int) -> Iterator[Measured]:
     """Improve the agent of a seed, and play each of its checkpoints."""
     out, model = run.folder / f"seed_{seed}", run.settings.agents[seed]
     command("agents.agent_q", model=model, out=out / "run", seed=seed, threads=1, **run.options)
@@ -178,14 +172,11 @@ def agent_q(run: Comparison, seed: int) -> Iterator[Played]:
     for number, (policy, spent) in enumerate(zip(policies, [{}, *read_metrics(out / "run")], strict=True)):
         played = play(policy, run.tasks(), out / f"{number}.jsonl", max_steps=MAX_STEPS)
         names = ("env_steps", "pairs", "cpu_minutes")
-        yield Played(
-            f"after {number} iterations" if number else "before",
-            rewards(played),
-            {name: spent.get(name, 0.0) for name in names},
-        )
+        title = f"after {number} iterations" if number else "before"
+        yield Measured(title, [rewards(played)], {name: spent.get(name, 0.0) for name in names})
 
 
-def ensembles(run: Comparison, _: int) -> Iterator[Played]:
+def ensembles(run: Comparison, _: int) -> Iterator[Measured]:
     """Play the agents one by one, and joined with equal weights, with weights by site, and with the best of each site alone."""
     titles = {"uniform": "all, with equal weights", "fitted": "all, with weights by site", "switched": "the best of each site"}
     policies = {f"agent {number}": policy for number, policy in enumerate(run.settings.agents, 1)}
@@ -196,23 +187,22 @@ def ensembles(run: Comparison, _: int) -> Iterator[Played]:
         policies[title] = str(folder)
     for title, policy in policies.items():
         file = run.folder / "episodes" / f"{policy.strip('/').replace('/', '_')}.jsonl"
-        yield Played(title, rewards(play(policy, run.tasks(), file, max_steps=MAX_STEPS)))
+        yield Measured(title, [rewards(play(policy, run.tasks(), file, max_steps=MAX_STEPS))])
 
 
-def interactions(run: Comparison, _: int) -> Iterator[Played]:
+def interactions(run: Comparison, _: int) -> Iterator[Measured]:
     """Play with each step limit."""
     (policy,) = run.settings.agents
-    folder = run.folder / policy.strip("/").replace("/", "_")
     for limit in run.options["limits"]:
-        played = play(policy, run.tasks(), folder / f"{limit}.jsonl", max_steps=limit)
+        played = play(policy, run.tasks(), run.episodes(policy) / f"{limit}.jsonl", max_steps=limit)
         spent = {
             "steps": mean(len(item.steps) for item in played),
             "cut_off": mean(item.ending == "truncated" for item in played),
         }
-        yield Played(f"{limit} interactions", rewards(played), spent)
+        yield Measured(f"{limit} interactions", [rewards(played)], spent)
 
 
-def long_tasks(run: Comparison, seed: int) -> Iterator[Played]:
+def long_tasks(run: Comparison, seed: int) -> Iterator[Measured]:
     """Clone from whole demonstrations and from pieces of them, and go on by M-GRPO with fixed or growing step limits."""
     options, folder = run.options, run.folder / f"seed_{seed}"
     limits = options["step_limits"]
@@ -239,10 +229,10 @@ def long_tasks(run: Comparison, seed: int) -> Iterator[Played]:
             command("agents.train_grpo", **shared, **own, **asked, **growing)
             spent = {each: read_metrics(policy)[-1][each] for each in ("env_steps", "cpu_minutes")}
         played = play(str(policy), run.tasks(), folder / "episodes" / f"{policy.name}.jsonl", max_steps=max(limits))
-        yield Played(title, rewards(played), spent)
+        yield Measured(title, [rewards(played)], spent)
 
 
-def searches(run: Comparison, seed: int) -> Iterator[Played]:
+def searches(run: Comparison, seed: int) -> Iterator[Measured]:
     """Search with each method within the same number of env steps."""
     ways: dict[str, dict[str, Any]] = {
         "one episode, greedy": {"method": "greedy"},
@@ -255,7 +245,7 @@ def searches(run: Comparison, seed: int) -> Iterator[Played]:
     options = {"policy": policy, "split": run.settings.split, "seed": seed, "threads": 1, "json": True, **run.options}
     options |= {"limit": run.settings.limit} if run.settings.limit else {}
     for title, own in ways.items():
-        file = run.folder / policy.strip("/").replace("/", "_") / f"{'_'.join(own.values())}_{seed}.jsonl"
+        file = run.episodes(policy) / f"{'_'.join(own.values())}_{seed}.jsonl"
         record = file.with_suffix(".json")
         if not record.exists():
             printed = command("agents.search", **options, **own, save=file)
@@ -263,10 +253,10 @@ def searches(run: Comparison, seed: int) -> Iterator[Played]:
         found = json.loads(record.read_text(encoding="utf-8"))
         spent = {name: found[name] for name in ("episodes", "env_steps", "generated_tokens")}
         spent["any_episode"] = found["oracle_any"]["success"]
-        yield Played(title, rewards(list(read_trajectories(file))), spent)
+        yield Measured(title, [rewards(read_trajectories(file))], spent)
 
 
-def workflows(run: Comparison, seed: int) -> Iterator[Played]:
+def workflows(run: Comparison, seed: int) -> Iterator[Measured]:
     """Play a stream of tasks with no memory, with workflows of its own successes, and with those of the expert.
 
     The memory is induced from what was solved, as the env says, and given back from the next part of the stream on.
@@ -280,14 +270,8 @@ def workflows(run: Comparison, seed: int) -> Iterator[Played]:
 
     def episodes(player: str, part: Sequence[Task], memory: Path | None, draw: int) -> list[Any]:
         temperature = None if options["temperature"] < 0 else options["temperature"]
-        own = {
-            "max_steps": MAX_STEPS,
-            "temperature": temperature,
-            "seed": draw,
-            "memory": memory,
-            "threads": 1,
-            "elements": "id",
-        }
+        own = {"temperature": temperature, "seed": draw, "memory": memory}
+        own |= {"max_steps": MAX_STEPS, "threads": 1, "elements": "id"}
         evaluated = EvaluationSettings(**{**policy_defaults(policy), **own, "policy": player})
         evaluation = evaluate_policy(evaluated, part, quiet=True)
         if evaluation.failed:
@@ -311,16 +295,17 @@ def workflows(run: Comparison, seed: int) -> Iterator[Played]:
             f"part_{start // options['part'] + 1}": mean(values[start : start + options["part"]])
             for start in range(0, len(values), options["part"])
         }
-        yield Played(titles[way], [found[task.task_id] for task in tasks], parts)
+        yield Measured(titles[way], [[found[task.task_id] for task in tasks]], parts)
 
 
 class Recipe(NamedTuple):
     """A function that plays the agents of one seed, its seeds, how many agents it takes (None: several), and its numbers."""
 
-    play: Callable[[Comparison, int], Iterator[Played]]
+    play: Callable[[Comparison, int], Iterator[Measured]]
     seeds: tuple[int, ...]
     agents: int | None
     options: Mapping[str, Any]
+    mean: str = ""  # title of a first row: the mean of the agents one by one
 
 
 RECIPES: dict[str, Recipe] = {
@@ -352,7 +337,7 @@ RECIPES: dict[str, Recipe] = {
             "epochs": 1,
         },
     ),
-    "ensembles": Recipe(ensembles, (0,), None, {"fit_limit": None}),
+    "ensembles": Recipe(ensembles, (0,), None, {"fit_limit": None}, "one of them, mean"),
     "interactions": Recipe(interactions, (0,), 1, {"limits": [5, 10, 15, 20, 25, 30]}),
     "long_tasks": Recipe(
         long_tasks,
@@ -422,15 +407,14 @@ def compare(settings: CompareSettings) -> dict[str, Any]:
     measured = []
     for items in zip(*found, strict=True):
         spent = {name: mean(item.spent[name] for item in items) for name in items[0].spent}
-        measured.append(Measured(items[0].title, [item.rewards for item in items], spent))
-    if settings.recipe == "ensembles":
-        alone = [item.rewards[0] for item in measured[:count]]
-        measured.insert(0, Measured("one of them, mean", alone))
+        measured.append(Measured(items[0].title, [item.rewards[0] for item in items], spent))
+    if recipe.mean:
+        measured.insert(0, Measured(recipe.mean, [item.rewards[0] for item in measured[:count]]))
     chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": settings.test_worlds}
     return {"rows": rows(measured, tasks), "recipe": settings.recipe, "begun_at": begun_at, **chosen, **run.options}
 
 
-def _play_all(run: Comparison, seed: int) -> list[Played]:
+def _play_all(run: Comparison, seed: int) -> list[Measured]:
     return list(RECIPES[run.settings.recipe].play(run, seed))
 
 

@@ -6,27 +6,30 @@ installed it. WebArena is not run: its fixed sleep gives an upper bound of its s
 parts of a step, many envs in the vector env, and start-up. The last line is one JSON object.
 """
 
-import json
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from benchmarks import plots, scaling
-from benchmarks.machine import cores, origin, use_cores
-from benchmarks.parts import step_parts
+from benchmarks.machine import cores, middle, say, tell, use_cores
 from benchmarks.peers.contender import PEERS_PYTHON, Contender, Measured, contenders, megabytes_per_env, play_round
 from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
 from webarena_gym import console
+from webarena_gym import env as env_module
+from webarena_gym.browsers import document
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
 from webarena_gym.browsers.document import read_changed, read_source
 from webarena_gym.env import WebArenaLite
+from webarena_gym.pages.page import Network
 from webarena_gym.server.app import running
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.serve import WorldSites
@@ -41,7 +44,6 @@ class Served(WorldSites):
         self.renew()
 
     def renew(self) -> None:
-        """Put the world back to its beginning."""
         super().__init__(self.port, self._world_seed)
 
 
@@ -84,29 +86,21 @@ QUICK = Effort(rounds=1, episodes=2, suite_rounds=1, suite_part=4, seconds=1.0, 
 def main() -> None:
     """Run the benchmark and print what it measured."""
     parser = console.Parser(prog="python -m benchmarks.env_speed", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
-    parser.add_argument(
-        "--only", choices=NAMES, action="append", help="measure only this one beside the others (may be repeated)"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
-    parser.add_argument("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
-    parser.add_argument("--plot", action="store_true", help=f"draw {plots.PICTURE}, for which matplotlib is needed")
+    add = parser.add_argument
+    add("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
+    add("--only", choices=NAMES, action="append", help="measure only this one beside the others (may be repeated)")
+    add("--json", action="store_true", help="print one JSON object as the last line")
+    add("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
+    add("--plot", action="store_true", help=f"draw {plots.PICTURE}, for which matplotlib is needed")
     options = parser.parse_args()
     if options.plot and not plots.is_possible():
         parser.error("matplotlib draws the picture; install it with pip install 'webarena-gym[bench]'")
     effort, start = QUICK if options.quick else FULL, time.perf_counter()
     result = measure(effort, options.only or NAMES)
-    result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick, **origin("env_speed")}
-    for name, value in result.items():
-        print(f"{name:<32}{json.dumps(value)}")
-    if options.out:
-        file = Path(__file__).parent / "results" / options.out.name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(result, indent=1) + "\n")
+    result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick}
     if options.plot:
         plots.draw(result, plots.PICTURE)
-    if options.json:
-        print(json.dumps(result))
+    tell("env_speed", result, as_json=options.json, out=options.out)
 
 
 def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
@@ -155,13 +149,13 @@ def figures(rounds: Sequence[Measured]) -> dict[str, Any]:
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
     return {
-        "steps_per_s": _middle(rates),
+        "steps_per_s": middle(rates),
         "steps_per_s_of_rounds": [round(rate, 2) for rate in rates],
-        "step_ms": _middle(steps),
+        "step_ms": middle(steps),
         "steps": len(steps),
-        "reset_ms": _middle(resets),
+        "reset_ms": middle(resets),
         "resets": len(resets),
-        "first_observation_s": _middle([measured.first_s for measured in rounds]),
+        "first_observation_s": middle([measured.first_s for measured in rounds]),
         "failures": [failure for measured in rounds for failure in measured.failures],
     }
 
@@ -188,9 +182,7 @@ def suite(effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequ
     rates: dict[str, list[float]] = {"first": [], "again": []}
     resets: list[float] = []
     for _ in range(effort.suite_rounds):
-        load_world.cache_clear()
-        read_source.cache_clear()
-        read_changed.cache_clear()
+        forget()
         env = make_env()
         before = len(steps["first"])
         for recording in recordings:
@@ -207,11 +199,17 @@ def suite(effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequ
     result: dict[str, Any] = {}
     for time_of, taken in steps.items():
         result |= {
-            f"suite_{time_of}_steps_per_s": _middle(rates[time_of]),
-            f"suite_{time_of}_step_ms": _middle(taken),
+            f"suite_{time_of}_steps_per_s": middle(rates[time_of]),
+            f"suite_{time_of}_step_ms": middle(taken),
             f"suite_{time_of}_step_ms_p95": round(sorted(taken)[int(0.95 * len(taken))], 3),
         }
-    return result | {"suite_steps": len(steps["first"]), "suite_reset_ms": _middle(resets), "suite_resets": len(resets)}
+    return result | {"suite_steps": len(steps["first"]), "suite_reset_ms": middle(resets), "suite_resets": len(resets)}
+
+
+def forget() -> None:
+    """Forget worlds and pages, as in a new process."""
+    for known in (load_world, read_source, read_changed):
+        known.cache_clear()
 
 
 def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
@@ -232,9 +230,9 @@ def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
         spread.append([rate.steps_per_s for rate in pair] if len(use) > 1 else [0.0, 1.0])
     return {
         "scaling": curve,
-        "async_over_lockstep": _middle([ready_first / all_of_them for ready_first, all_of_them in tails]),
+        "async_over_lockstep": middle([ready_first / all_of_them for ready_first, all_of_them in tails]),
         "async_and_lockstep_steps_per_s": tails,
-        "two_core_scaling": _middle([two / one for two, one in spread]) if len(use) > 1 else None,
+        "two_core_scaling": middle([two / one for two, one in spread]) if len(use) > 1 else None,
         "two_and_one_core_steps_per_s": spread if len(use) > 1 else None,
     }
 
@@ -244,7 +242,7 @@ def import_s(starts: int) -> float | None:
     script = "import time; start = time.perf_counter(); import webarena_gym; print(time.perf_counter() - start)"
     command = [sys.executable, "-c", script]
     taken = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(starts)]  # noqa: S603
-    return _middle(map(float, taken))
+    return middle(map(float, taken))
 
 
 def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
@@ -256,11 +254,6 @@ def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
         say(f"left out: {', '.join(absent)}; `make peers` installs them")
 
 
-def say(what: str) -> None:
-    """Print the progress of the run to the standard error."""
-    print(what, file=sys.stderr, flush=True)
-
-
 def _megabytes(contender: Contender, walks: Sequence[Recording], served: Served) -> float | None:
     if contender.name == "browsergym_nowait":
         return None  # the same as with its waits
@@ -269,9 +262,71 @@ def _megabytes(contender: Contender, walks: Sequence[Recording], served: Served)
     return None if size is None else round(size, 2)
 
 
-def _middle(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return round(median(known), 3) if known else None
+PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
+    "request": ((Network, "request"),),  # routing, queries, templates
+    "parse": ((document, "parse"),),
+    "observe": ((env_module, "observe"),),  # number the elements and write the page
+    "history": ((env_module, "compress"), (env_module, "as_text")),
+    "evaluate": ((WebArenaLite, "_evaluate"),),
+}
+"""The functions that a step is made of. What is left is `act`: the reply's parsing, links and forms, cookies, the env itself."""
+
+
+class Stopwatch:
+    """Measures the time of parts. A part that runs inside another pauses the outer one."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._running: list[str] = []
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def timing(self, part: str) -> Iterator[None]:
+        """Add the time of the block to a part."""
+        self._turn()
+        self._running.append(part)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._running.pop()
+
+    def around(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function with its time added to a part."""
+
+        def timed(*positional: Any, **named: Any) -> Any:
+            with self.timing(part):
+                return function(*positional, **named)
+
+        return timed
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        if self._running:
+            self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+
+
+def step_parts(make_env: Callable[[], WebArenaLite], recordings: Sequence[Recording]) -> dict[str, float]:
+    """Return the mean milliseconds of each part of a step, over the steps of these recordings, each played for the first time."""
+    forget()
+    env = make_env()
+    watch, steps = Stopwatch(), 0
+    with ExitStack() as patches:
+        for part, places in PARTS.items():
+            for owner, name in places:
+                patches.enter_context(patch.object(owner, name, watch.around(part, getattr(owner, name))))
+        for recording in recordings:
+            before = dict(watch.seconds)
+            env.reset(options={"task": recording.task_id})
+            watch.seconds = defaultdict(float, before)  # a reset is no step
+            for step in recording.steps:
+                with watch.timing("act"):
+                    env.step(step.reply)
+                steps += 1
+    return {
+        part: round(1000 * seconds / steps, 3) for part, seconds in sorted(watch.seconds.items(), key=lambda item: -item[1])
+    }
 
 
 if __name__ == "__main__":

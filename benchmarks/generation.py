@@ -79,16 +79,8 @@ def padded(model: PreTrainedModel) -> Callable[[Sequence[Ids]], int]:
         longest = max(map(len, prompts))
         input_ids = torch.tensor([[0] * (longest - len(prompt)) + list(prompt) for prompt in prompts])
         mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts])
-        made = make(
-            input_ids,
-            attention_mask=mask,
-            max_new_tokens=NEW_TOKENS,
-            do_sample=True,
-            top_k=0,
-            top_p=1.0,
-            eos_token_id=None,
-            pad_token_id=0,
-        )
+        sampling = {"do_sample": True, "top_k": 0, "top_p": 1.0, "max_new_tokens": NEW_TOKENS}
+        made = make(input_ids, attention_mask=mask, eos_token_id=None, pad_token_id=0, **sampling)
         return int((made.shape[1] - longest) * len(prompts))
 
     return run
@@ -130,11 +122,8 @@ def main() -> None:
             for count in counts:
                 rates = measure(model, prompts_of(scene, count), rounds)
                 results.append({"model": name, "scene": scene, "prompts": count, "tokens_per_cpu_s": rates})
-                ratio = rates["ours"] / rates["padded"]
-                print(
-                    f"{name:7}{scene:7}{count:3} prompts  {rates} new tokens per CPU second; ours / padded {ratio:.2f}",
-                    flush=True,
-                )
+                told = f"{rates} new tokens per CPU second; ours / padded {rates['ours'] / rates['padded']:.2f}"
+                print(f"{name:7}{scene:7}{count:3} prompts  {told}", flush=True)
     if arguments.json:
         print(json.dumps({"results": results, "rounds": rounds, **origin("generation")}))
 

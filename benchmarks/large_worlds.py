@@ -5,7 +5,6 @@ write, and are reset. Memory is what each further env adds to the process, as it
 """
 
 import gc
-import json
 import os
 import re
 import tempfile
@@ -17,7 +16,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.machine import cores, held_by, origin, use_cores
+from benchmarks.machine import cores, held_by, tell, use_cores
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
@@ -49,11 +48,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     use_cores(cores()[-1:])
-    result = measure() | origin("large_worlds")
-    for name, value in result.items():
-        print(f"{name:<24}{json.dumps(value)}")
-    if options.json:
-        print(json.dumps(result))
+    tell("large_worlds", measure(), as_json=options.json)
 
 
 def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics
 from agents.training.settings import OF_LANGUAGE_MODELS, PointerBCSettings, hidden_from_pointing_networks
-from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
+from benchmarks.playing import TrainingSettings, claim, hand_over, measure, play, rewards, side_by_side, some, suite_tasks
 from benchmarks.plots import DYNAMICS
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
@@ -35,14 +35,9 @@ from webarena_gym.evaluation.statistics import paired_lift, pooled, wilson
 from webarena_gym.tasks import Task
 
 QUICK: dict[str, Any] = {
-    "cloning_updates": 60,
-    "converged_updates": 120,
-    "grpo_updates": (5, 10),
-    "clones": 1,
-    "seeds": (0,),
-    "limit": 40,
+    "cloning_updates": 60, "converged_updates": 120, "grpo_updates": (5, 10), "clones": 1, "seeds": (0,), "limit": 40,
     "out": Path("runs/learning_quick"),
-}
+}  # fmt: skip
 _WORLDS_OF_A_CLONE = 4  # at least: words are learned if two worlds have them
 _FIRST_WORLD = 11
 
@@ -51,27 +46,13 @@ Run = Mapping[str, Any]
 
 
 _HINTS = get_type_hints(GRPOSettings, include_extras=True)
-_OWN = (
-    "out",
-    "worlds",
-    "per_template",
-    "templates",
-    "threads",
-    "model",
-    "updates",
-    "minutes",
-    "cpu_minutes",
-    "env_steps",
-    "max_steps",
-    "seed",
-    "processes",
-)
+_OWN = """out worlds per_template templates threads model updates minutes cpu_minutes env_steps max_steps seed processes"""
 Recipe: Any = make_dataclass(
     "Recipe",
     [
-        (item.name, _HINTS[item.name], field(default=item.default))
-        for item in fields(GRPOSettings)
-        if item.name not in {*_OWN, *hidden_from_pointing_networks()}
+        (each.name, _HINTS[each.name], field(default=each.default))
+        for each in fields(GRPOSettings)
+        if each.name not in {*_OWN.split(), *hidden_from_pointing_networks()}
     ],
     frozen=True,
     kw_only=True,
@@ -80,7 +61,7 @@ Recipe: Any = make_dataclass(
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningSettings(ResultSettings, Recipe):  # type: ignore[misc] - made from a list
+class LearningSettings(TrainingSettings, Recipe):  # type: ignore[misc] - made from a list
     """Clone, reinforce and evaluate with several clones and seeds."""
 
     out: Path = Path("runs/learning")
@@ -105,20 +86,10 @@ class LearningSettings(ResultSettings, Recipe):  # type: ignore[misc] - made fro
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
     fresh_world: int = 1907
     """a world in which the test split's templates are drawn once more"""
-    limit: int | None = None
-    """evaluate on so many tasks only"""
-    max_steps: int = MAX_STEPS
-    """steps of an episode in an evaluation"""
     training_steps: int = 15
     """steps of an episode in reinforcement"""
     grpo_updates: tuple[int, ...] = (50, 100, 200, 400)
     """updates of M-GRPO after which the model is evaluated; it ends after the last"""
-    jobs: int = 1
-    """runs at the same time"""
-    threads: int = 1
-    """CPU threads of each run; 0: torch's default"""
-    quick: bool = False
-    """a small run to check that everything works; its figures are rough"""
 
 
 def run(settings: LearningSettings) -> dict[str, Any]:
@@ -231,19 +202,14 @@ def clone_and_measure(settings: LearningSettings, number: int) -> Run:
     if settings.cloned:
         begun_at = claim(folder, cloned=settings.cloned[number])
         return {"bc": _measure(settings, settings.cloned[number], folder / "episodes"), "begun_at": begun_at}
-    worlds, options = demonstration_worlds(settings.demonstrations, number), {"templates": settings.templates}
-    begun_at = claim(folder, demonstrations=settings.demonstrations, worlds=worlds, seed=number, **options)
+    worlds = demonstration_worlds(settings.demonstrations, number)
+    begun_at = claim(folder, demonstrations=settings.demonstrations, worlds=worlds, seed=number, templates=settings.templates)
+    options: dict[str, Any] = {"templates": settings.templates, "one_world_each": settings.demonstrations == 1}
     found: dict[str, Any] = {"begun_at": begun_at}
     for name, updates in (("bc", settings.cloning_updates), ("converged", settings.converged_updates)):
         pointer_cloning.train_pointer(
             PointerBCSettings(
-                out=folder / name,
-                updates=updates,
-                seed=number,
-                threads=settings.threads,
-                worlds=worlds,
-                one_world_each=settings.demonstrations == 1,
-                **options,
+                out=folder / name, updates=updates, seed=number, threads=settings.threads, worlds=worlds, **options
             )
         )
         found[name] = _measure(settings, folder / name, folder / f"{name}_episodes")
@@ -268,42 +234,36 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     cloned = settings.cloned[clone] if settings.cloned else settings.out / f"clone_{clone}" / "bc"
     folder = settings.out / f"clone_{clone}_seed_{seed}"
-    own = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
-    fixed = {name: value for name, value in lasting(settings).items() if name in own}
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
-    begun_at = claim(folder, cloned=cloned, **common, **fixed)
+    own = {item.name: getattr(settings, item.name) for item in fields(Recipe)}
+    begun_at = claim(folder, cloned=cloned, **common, **{key: value for key, value in lasting(settings).items() if key in own})
     options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
     marks = []
     for updates in settings.grpo_updates:
         episodes = folder / f"episodes_{updates}"
         if not episodes.exists():
-            _reinforce(updates, options)
+            training = make_settings("grpo", updates=updates, **options)
+            if (made := len(read_metrics(training.out))) > updates:  # models of fewer are not kept
+                raise ValueError(
+                    f"{training.out} has made {made} updates and cannot be measured after {updates}; choose another --out"
+                )
+            reinforce(training)
         spent = next(record["cpu_minutes"] for record in read_metrics(folder / "run") if record["update"] == updates)
         marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": spent})
     return {"marks": marks, "metrics": read_metrics(folder / "run"), "begun_at": begun_at}
 
 
-def _reinforce(updates: int, options: Mapping[str, Any]) -> None:
-    """Train on to that many updates. Raises ValueError if more were made, since models of fewer are not kept."""
-    settings = make_settings("grpo", updates=updates, **options)
-    if (made := len(read_metrics(settings.out))) > updates:
-        raise ValueError(f"{settings.out} has made {made} updates and cannot be measured after {updates}; choose another --out")
-    reinforce(settings)
-
-
 def held_out(settings: LearningSettings) -> list[Task]:
     """Return the tasks to evaluate on: the test split, and its templates once more in a fresh world."""
-    if settings.templates:
-        tasks = draw_tasks([settings.fresh_world, settings.fresh_world + 1], 5, templates=settings.templates)
-    else:
-        tasks = [*task_suite.load("test"), *task_suite.load("test", settings.fresh_world)]
-    return some(tasks, settings.limit)
+    if not settings.templates:
+        return suite_tasks("test", (settings.fresh_world,), settings.limit)
+    return some(draw_tasks([settings.fresh_world, settings.fresh_world + 1], 5, templates=settings.templates), settings.limit)
 
 
 def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str, Any]:
     """Return the reward of each held-out task, greedily and sampled."""
-    return dict(measure(policy, held_out(settings), folder, settings.max_steps))
+    return measure(policy, held_out(settings), folder, settings.max_steps)
 
 
 def main(arguments: Sequence[str]) -> None:

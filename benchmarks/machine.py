@@ -1,18 +1,20 @@
 """Origin of a result (commit, machine, versions, command), and time and memory of processes, read from /proc on Linux."""
 
+import json
 import os
 import platform
 import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("webarena-gym", "gymnasium", "lxml", "jinja2", "playwright", "numpy", "torch", "transformers")
 
 
@@ -24,6 +26,18 @@ def origin(name: str) -> dict[str, Any]:
         "versions": {"python": platform.python_version(), **{package: _version(package) for package in PACKAGES}},
         "command": " ".join([f"python -m benchmarks.{name}", *sys.argv[1:]]),
     }
+
+
+def tell(name: str, result: dict[str, Any], *, as_json: bool, out: Path | None = None) -> None:
+    """Print the result of the benchmark with that name, with its origin, a figure a line and as JSON; and write it to benchmarks/results."""
+    result |= origin(name)
+    for key, value in result.items():
+        print(f"{key:<36}{json.dumps(value)}")
+    if out:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / out.name).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        print(json.dumps(result))
 
 
 def _commit() -> str:
@@ -60,23 +74,17 @@ COMMIT = _commit()
 """the commit that is measured: asked when the code is loaded, as a long run may see others made"""
 
 
-class Took(NamedTuple):
-    """Duration of some work."""
-
-    cpu_s: float
-    wall_s: float
-
-
-def timed(work: Callable[[], Any]) -> Took:
-    """Do the work and return how long it took."""
+def timed(work: Callable[[], Any]) -> dict[str, float]:
+    """Do the work and return how long it took, in seconds of the processor and of the clock."""
     cpu_s, wall_s = time.process_time(), time.perf_counter()
     work()
-    return Took(time.process_time() - cpu_s, time.perf_counter() - wall_s)
+    return {"cpu_s": time.process_time() - cpu_s, "wall_s": time.perf_counter() - wall_s}
 
 
-def middle(values: Sequence[float]) -> float | None:
+def middle(values: Iterable[float]) -> float | None:
     """Return the median, rounded; None of nothing."""
-    return round(median(values), 3) if values else None
+    known = list(values)
+    return round(median(known), 3) if known else None
 
 
 def say(what: str) -> None:

@@ -23,31 +23,14 @@ from agents.train_rl import train as train_rl
 from agents.training.cloning import train as train_bc
 from agents.training.metrics import read_metrics
 from agents.training.settings import METHODS, BCSettings, RememberSettings, SB3Settings
-from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
+from benchmarks.playing import TrainingSettings, claim, hand_over, measure, side_by_side, some, suite_tasks
 from webarena_gym import console
-from webarena_gym import tasks as task_suite
 from webarena_gym.evaluation.statistics import paired_lift, pooled
 from webarena_gym.tasks import Task
 
-TEMPLATES = tuple(
-    f"shopping.{name}"
-    for name in [
-        "account_place",
-        "category_place",
-        "search_place",
-        "product_place",
-        "reviews_place",
-        "cart_add",
-        "cart_show",
-        "wish_list_add",
-        "newsletter_switch",
-        "latest_total",
-        "latest_number",
-        "order_status",
-        "product_price",
-        "product_sku",
-    ]
-)
+_KINDS = """account_place category_place search_place product_place reviews_place cart_add cart_show wish_list_add newsletter_switch
+latest_total latest_number order_status product_price product_sku"""
+TEMPLATES = tuple(f"shopping.{kind}" for kind in _KINDS.split())
 """Tasks of the shop that take two to six steps, which a language model of a million parameters can learn in minutes."""
 
 
@@ -58,22 +41,12 @@ class Recipe(NamedTuple):
     options: Mapping[str, Any] = {}
     cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
     trainer: str = "grpo"  # a method of agents.train_rl, or sb3
-    memory: Mapping[str, Any] | None = (
-        None  # options of agents.remember: of a memory that the clone is given, within the budget
-    )
+    memory: Mapping[str, Any] | None = None  # options of agents.remember, whose memory the clone is given within the budget
 
 
-_CLAIMED = (
-    "minutes",
-    "cpu_minutes",
-    "training_steps",
-    "learning_rate",
-    "tasks_per_update",
-    "group_size",
-    "templates",
-    "worlds",
-    "per_template",
-)
+_TASKS = ("templates", "worlds", "per_template")
+_CLAIMED = ("minutes", "cpu_minutes", "training_steps", "learning_rate", "tasks_per_update", "group_size", *_TASKS)
+_BUDGETS = ("cpu_minutes", "env_steps")
 _UNTRAINED = {"updates": 0, "minutes": 0.0}
 _PAPER = {"advantages": "trajectory", "weighting": "paper"}
 RECIPES: dict[str, Recipe] = {
@@ -94,9 +67,7 @@ RECIPES: dict[str, Recipe] = {
     "digirl": Recipe("DigiRL", trainer="digirl"),
     "webrl": Recipe("WebRL", trainer="webrl"),
     "starpo": Recipe(
-        "StarPO with a critic (PPO), all groups",
-        {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001},
-        trainer="starpo",
+        "StarPO with a critic (PPO), all groups", {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001}, trainer="starpo"
     ),
     "starpo_group": Recipe(
         "StarPO without a critic (GRPO), all groups",
@@ -142,16 +113,12 @@ SPENT = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minut
 """what a run spent, by the names of its metrics"""
 
 QUICK: dict[str, Any] = {
-    "minutes": 0.5,
-    "cloning_minutes": 1.0,
-    "methods": ("mgrpo", "filtered_bc"),
-    "limit": 20,
-    "out": Path("runs/methods_quick"),
-}
+    "minutes": 0.5, "cloning_minutes": 1.0, "methods": ("mgrpo", "filtered_bc"), "limit": 20, "out": Path("runs/methods_quick")
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodsSettings(ResultSettings):
+class MethodsSettings(TrainingSettings):
     """Train every method for the same time, and evaluate it."""
 
     out: Path = Path("runs/methods")
@@ -172,10 +139,6 @@ class MethodsSettings(ResultSettings):
     """seeds of the worlds to evaluate in, never trained in"""
     per_test_template: int = 4
     """tasks of each template in each of these worlds"""
-    limit: int | None = None
-    """evaluate on so many tasks only"""
-    max_steps: int = MAX_STEPS
-    """steps of an episode in an evaluation"""
     training_steps: int | None = None
     """steps of an episode in training; by default as the clone was used"""
     cloning_minutes: float = 3.0
@@ -192,12 +155,6 @@ class MethodsSettings(ResultSettings):
     """rollouts of each task in a group of M-GRPO"""
     learning_rate: float = 3e-4
     """of every method but those of Stable-Baselines3, which have their own"""
-    jobs: int = 1
-    """runs at the same time"""
-    threads: int = 1
-    """CPU threads of each run; 0: torch's default"""
-    quick: bool = False
-    """a small run to check that everything works; its figures are rough"""
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
@@ -206,7 +163,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
     timed = [name for name in settings.methods if RECIPES[name].trainer == "sb3"]
-    for budget in ("cpu_minutes", "env_steps"):
+    for budget in _BUDGETS:
         if timed and getattr(settings, budget):
             raise ValueError(
                 f"{budget} is {getattr(settings, budget)}; expected 0 with {timed[0]}, whose trainer counts minutes"
@@ -229,12 +186,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         "curves": {name: {str(found["seed"]): found["curves"] for found in own} for name, own in of_method.items()},
         "n": len(kinds),
         "begun_at": sorted({found["begun_at"] for found in runs}),
-        "seeds": settings.seeds,
-        "minutes": settings.minutes,
-        "cloning_minutes": settings.cloning_minutes,
-        "learning_rate": settings.learning_rate,
-        "cpu_minutes": settings.cpu_minutes,
-        "env_steps": settings.env_steps,
+        **{name: getattr(settings, name) for name in ("seeds", "minutes", "cloning_minutes", "learning_rate", *_BUDGETS)},
         "clones": len(settings.cloned),
         "templates": len(settings.templates),
         "max_steps": settings.max_steps,
@@ -249,21 +201,20 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     recipe = RECIPES[name]
     folder = settings.out / f"{name}_{seed}"
-    own = recipe.cloning is not None
+    common, cloned = _common_clone(settings, seed)
+    is_given = settings.cloned and recipe.cloning is None
     begun_at = claim(
         folder,
-        cloned=_common_clone(settings, seed)[1] if settings.cloned and not own else None,
+        cloned=cloned if is_given else None,
         options=recipe.options,
         cloning=recipe.cloning,
-        cloning_minutes=settings.cloning_minutes if own or not settings.cloned else None,
+        cloning_minutes=None if is_given else settings.cloning_minutes,
         **{key: getattr(settings, key) for key in _CLAIMED},
         **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of before have none
         **({"memory": recipe.memory} if recipe.memory is not None else {}),
     )
-    if recipe.cloning is None:
-        common, cloned = _common_clone(settings, seed)
-        episodes = common / "episodes"
-    else:
+    episodes = common / "episodes"
+    if recipe.cloning is not None:
         cloned, episodes = folder / "clone", folder / "clone_episodes"
         if recipe.trainer == "sb3":
             _train_sb3(settings, cloned, seed, {**recipe.options, **recipe.cloning})
@@ -275,16 +226,16 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     else:
         begin_with, spent = _remember(settings, recipe, cloned, folder / "memory", seed)
         _train(settings, recipe, begin_with, folder / "run", seed, spent)
-    tasks = held_out(settings)
+    tasks, metrics = held_out(settings), read_metrics(folder / "run")
     return {
         "method": name,
         "clone": str(cloned),
         "before": measure(cloned, tasks, episodes, settings.max_steps),
         "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
         "seed": seed,
-        "last": _with(read_metrics(folder / "run")[-1], spent),
+        "spent": {name: metrics[-1].get(name, 0.0) + spent.get(name, 0.0) for name in SPENT},
         "steps_remembered": spent.get("steps_remembered", 0),
-        "curves": curves(read_metrics(folder / "run")),
+        "curves": curves(metrics),
         "begun_at": begun_at,
     }
 
@@ -320,12 +271,7 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
         }
     if any(found["steps_remembered"] for found in runs):
         row["steps_remembered"] = round(mean(found["steps_remembered"] for found in runs), 1)
-    return row | {key: round(mean(found["last"].get(key, 0.0) for found in runs), 1) for key in SPENT}
-
-
-def _with(last: Mapping[str, float], spent: Mapping[str, float]) -> dict[str, float]:
-    """Return what a run spent in all: of a run's last metrics, and on its memory."""
-    return {name: value + (spent.get(name, 0.0) if name in SPENT else 0.0) for name, value in last.items()}
+    return row | {key: round(mean(found["spent"][key] for found in runs), 1) for key in SPENT}
 
 
 def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> dict[str, Any]:
@@ -347,11 +293,9 @@ def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after:
 
 def held_out(settings: MethodsSettings) -> list[Task]:
     """Return the tasks to evaluate on."""
-    if settings.templates:
-        tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
-    else:
-        tasks = [*task_suite.load("test"), *(task for world in settings.test_worlds for task in task_suite.load("test", world))]
-    return some(tasks, settings.limit)
+    if not settings.templates:
+        return suite_tasks("test", settings.test_worlds, settings.limit)
+    return some(draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates), settings.limit)
 
 
 def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
@@ -363,7 +307,7 @@ def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
 
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
-    shared = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
+    shared = {name: getattr(settings, name) for name in (*_TASKS, "threads")}
     return BCSettings(**{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
 
 
@@ -379,7 +323,7 @@ def _remember(
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:
     """Reinforce the clone as the recipe says, for the budget less what was spent before."""
-    names = ("worlds", "per_template", "templates", "minutes", "cpu_minutes", "learning_rate", "threads")
+    names = (*_TASKS, "minutes", "cpu_minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if settings.env_steps:
         options |= {"env_steps": settings.env_steps, "minutes": 0.0, "cpu_minutes": 0.0}
@@ -401,8 +345,7 @@ def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping
     """Train an agent of Stable-Baselines3, on candidate actions."""
     from agents.sb3 import train  # noqa: PLC0415 - an optional dependency
 
-    names = ("worlds", "per_template", "templates", "minutes", "threads")
-    shared = {name: getattr(settings, name) for name in names}
+    shared = {name: getattr(settings, name) for name in (*_TASKS, "minutes", "threads")}
     train(SB3Settings(**shared | {"out": out, "seed": seed} | dict(options)))
 
 

@@ -34,14 +34,13 @@ COLUMNS = (
 def main() -> None:
     """Run the benchmark and print what it measured."""
     parser = console.Parser(prog="python -m benchmarks.page_sizes", description=__doc__)
-    parser.add_argument("--split", choices=tuple(SPLITS), default="test", help="the tasks (default: test)")
-    parser.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed (default: id)")
-    parser.add_argument(
-        "--observation", choices=get_args(Style), nargs="+", default=["html"], help="how pages are written (default: html)"
-    )
-    parser.add_argument("--variation", choices=get_args(Variation), default="content", help="how the sites are built")
-    parser.add_argument("--save", metavar="NAME", default="", help="keep the result under this name in benchmarks/results")
-    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    add = parser.add_argument
+    add("--split", choices=tuple(SPLITS), default="test", help="the tasks (default: test)")
+    add("--elements", choices=("id", "label"), default="id", help="how elements are addressed (default: id)")
+    add("--observation", choices=get_args(Style), nargs="+", default=["html"], help="how pages are written (default: html)")
+    add("--variation", choices=get_args(Variation), default="content", help="how the sites are built")
+    add("--save", metavar="NAME", default="", help="keep the result under this name in benchmarks/results")
+    add("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     count_tokens = token_counter()
     if not count_tokens:
@@ -61,13 +60,7 @@ def main() -> None:
 
 def measure(options: argparse.Namespace, count_tokens: Callable[[str], int] | None) -> dict[Style, dict[str, dict[str, float]]]:
     """Return the figures of each site, and of all together, for each way to show the pages."""
-    env = WebArenaLite(
-        split=options.split,
-        elements=options.elements,
-        variation=options.variation,
-        window=WHOLE,
-        max_steps=60,
-    )
+    env = WebArenaLite(split=options.split, elements=options.elements, variation=options.variation, window=WHOLE, max_steps=60)
     sizes: dict[tuple[Style, str], list[tuple[int, int]]] = defaultdict(list)
     sites = {host: site for site, host in HOSTS.items()}
     for page in met_pages(env):

@@ -12,7 +12,7 @@ from agents.evaluation.evaluate import create_policy, evaluate
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models import checkpoints
 from agents.rollouts.policies import Policy
-from benchmarks.machine import COMMIT, origin
+from benchmarks.machine import COMMIT, RESULTS, origin
 from webarena_gym import tasks as task_suite
 from webarena_gym.evaluation.statistics import paired_lift, pooled
 from webarena_gym.processes import workers
@@ -20,7 +20,6 @@ from webarena_gym.tasks import Task
 
 MAX_STEPS = 30
 """steps of an episode in an evaluation, as in the paper"""
-RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +30,22 @@ class ResultSettings:
     """keep it under this name in benchmarks/results, from where `python -m benchmarks.tables` writes it into the documents"""
     json: bool = False
     """print it as one JSON object on the last line"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings(ResultSettings):
+    """Extent of a benchmark that trains."""
+
+    limit: int | None = None
+    """evaluate on so many tasks only"""
+    max_steps: int = MAX_STEPS
+    """steps of an episode in an evaluation"""
+    jobs: int = 1
+    """runs at the same time"""
+    threads: int = 1
+    """CPU threads of each run; 0: torch's default"""
+    quick: bool = False
+    """a small run to check that everything works; its figures are rough"""
 
 
 def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> None:
@@ -99,9 +114,7 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
     return [item.reward for item in trajectories]
 
 
-def measure(
-    policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None
-) -> dict[str, list[float]]:
+def measure(policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None) -> dict[str, Any]:
     """Return the reward of each task by greedy decoding, and of all or the first `sampled` of them by sampling.
 
     Raises ValueError if the folder holds episodes of another policy, or with another limit of steps.

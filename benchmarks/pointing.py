@@ -8,7 +8,6 @@ staleness of 1, processes go on playing from one update to the next. The first
 update of each is left out, in which worlds are opened. The last line is one JSON object.
 """
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -29,7 +28,7 @@ from agents.rollouts.players import Player, Players
 from agents.rollouts.pointer import PointerPolicy
 from agents.settings import collect_rarely
 from agents.training.metrics import read_metrics
-from benchmarks.machine import cores, middle, origin, say, use_cores
+from benchmarks.machine import cores, middle, say, tell, use_cores
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
@@ -118,23 +117,20 @@ def train(model: str, worlds: list[int], processes: int, updates: int, staleness
 def main() -> None:
     """Measure as the command line says."""
     parser = console.Parser(prog="python -m benchmarks.pointing", description=__doc__)
-    parser.add_argument("--model", required=True, help="a run of agents.train_bc --model pointer")
-    parser.add_argument(
-        "--worlds", type=console.whole(), nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)"
-    )
-    parser.add_argument("--rounds", type=console.whole(1), default=8, help="of playing (default: 8)")
-    parser.add_argument("--updates", type=console.whole(1), default=10, help="of each training (default: 10)")
-    parser.add_argument(
-        "--processes", type=console.whole(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--model", required=True, help="a run of agents.train_bc --model pointer")
+    add("--worlds", type=console.whole(), nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)")
+    add("--rounds", type=console.whole(1), default=8, help="of playing (default: 8)")
+    add("--updates", type=console.whole(1), default=10, help="of each training (default: 10)")
+    add("--processes", type=console.whole(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)")
+    add(
         "--staleness",
         type=console.whole(),
         nargs="+",
         default=[0, 1],
         help="of rollouts, in updates, with several processes (default: 0 1)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    add("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     collect_rarely()
     torch.set_num_threads(1)
@@ -154,11 +150,7 @@ def main() -> None:
             alone = result.get("train_rollouts_per_s_with_1")
             if alone and processes > 1:
                 result[f"scaling_{kind}"] = round(rates["rollouts_per_s"] / alone, 2)
-    result |= origin("pointing")
-    for name, value in result.items():
-        print(f"{name:<36}{json.dumps(value)}")
-    if options.json:
-        print(json.dumps(result))
+    tell("pointing", result, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,25 @@ def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
 
     Raises RuntimeError for a solution that earns no reward.
     """
-    return [_record(env, task) for task in tasks]
+    recordings = []
+    for task in tasks:
+        _, info = env.reset(options={"task": task})
+        start, steps, expert, done, reward = path_of(info["url"]), [], Expert(task, env.dialect), False, 0.0
+        while not done:
+            reply = expert.reply(env.page, env.observation)
+            action = env.dialect.parse(reply)
+            index = None
+            if action.element is not None:
+                index = list(env.page.root.iter(*USABLE)).index(env.observation.element(action.element))
+            with patch.object(Client, "load", autospec=True, side_effect=Client.load) as load:
+                _, reward, terminated, truncated, info = env.step(reply)
+            argument, path = action.argument or "", path_of(info["url"])
+            steps.append(RecordedStep(reply, action.kind.value, index, argument, load.called, path))
+            done = terminated or truncated
+        if reward != 1:
+            raise RuntimeError(f"the reference solution of {task.task_id} earned {reward}")
+        recordings.append(Recording(task.task_id, start, tuple(steps)))
+    return recordings
 
 
 def walk_only(recording: Recording) -> Recording:
@@ -54,21 +72,3 @@ def path_of(url: str) -> str:
     """
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-
-
-def _record(env: WebArenaLite, task: Task) -> Recording:
-    _, info = env.reset(options={"task": task})
-    start, steps, expert, done, reward = path_of(info["url"]), [], Expert(task, env.dialect), False, 0.0
-    while not done:
-        reply = expert.reply(env.page, env.observation)
-        action = env.dialect.parse(reply)
-        index = None
-        if action.element is not None:
-            index = list(env.page.root.iter(*USABLE)).index(env.observation.element(action.element))
-        with patch.object(Client, "load", autospec=True, side_effect=Client.load) as load:
-            _, reward, terminated, truncated, info = env.step(reply)
-        steps.append(RecordedStep(reply, action.kind.value, index, action.argument or "", load.called, path_of(info["url"])))
-        done = terminated or truncated
-    if reward != 1:
-        raise RuntimeError(f"the reference solution of {task.task_id} earned {reward}")
-    return Recording(task.task_id, start, tuple(steps))

@@ -32,7 +32,6 @@ from benchmarks.playing import (
     hand_over,
     play,
     print_rows,
-    rewards,
     rows,
     side_by_side,
     suite_tasks,
@@ -101,9 +100,7 @@ def run(settings: RecoverySettings) -> dict[str, Any]:
             }
             for title, own in of_way.items()
         },
-        "seeds": settings.seeds,
-        "mistakes": settings.mistakes,
-        "cloning_updates": settings.cloning_updates,
+        **{name: getattr(settings, name) for name in ("seeds", "mistakes", "cloning_updates")},
         "begun_at": sorted({each["begun_at"] for each in found}),
     }
 
@@ -116,27 +113,21 @@ def clone_and_measure(settings: RecoverySettings, seed: int, mistakes: float) ->
     worlds = demonstration_worlds(settings.demonstrations, seed)
     options: dict[str, Any] = {"templates": settings.templates, "updates": settings.cloning_updates, "mistakes": mistakes}
     begun_at = claim(folder, seed=seed, worlds=worlds, **options)
-    clone = train_pointer(
-        PointerBCSettings(
-            out=folder / "clone",
-            seed=seed,
-            threads=1,
-            worlds=worlds,
-            one_world_each=settings.demonstrations == 1,
-            **options,
-        )
-    )
+    options |= {"seed": seed, "worlds": worlds, "one_world_each": settings.demonstrations == 1}
+    clone = train_pointer(PointerBCSettings(out=folder / "clone", threads=1, **options))
     led = beginnings(tasks, agent_record(clone))
     episodes = folder / "episodes"
     played = [task for task in tasks if task.task_id in led]
-    found: dict[str, Any] = {"by_limit": {}}
-    for limit in (*settings.limits, MAX_STEPS):
-        alone = play(str(clone), tasks, episodes / f"alone_{limit}.jsonl", max_steps=limit)
-        found["by_limit"][str(limit)] = _by_task(tasks, rewards(alone))
+
+    def rewards_by_task(tasks: Sequence[Task], name: str, **options: Any) -> dict[str, float]:
+        return {item.task_id: item.reward for item in play(str(clone), tasks, episodes / f"{name}.jsonl", **options)}
+
+    limits = (*settings.limits, MAX_STEPS)
+    by_limit = {str(limit): rewards_by_task(tasks, f"alone_{limit}", max_steps=limit) for limit in limits}
+    found: dict[str, Any] = {"by_limit": by_limit}
     for name, less in (("led", 1), ("forced", 0)):
         own = {key: steps[: len(steps) - less] for key, steps in led.items()}
-        after = play(str(clone), played, episodes / f"{name}.jsonl", led=partial(LedPolicy, led=own))
-        found[name] = _by_task(played, rewards(after))
+        found[name] = rewards_by_task(played, name, led=partial(LedPolicy, led=own))
     return found | {"alone": found["by_limit"][str(MAX_STEPS)], "begun_at": begun_at}
 
 
@@ -187,35 +178,24 @@ class LedPolicy:
                 self.inner.ask([request._replace(history=tuple(steps)) if number == len(given) else request])
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the first steps, or else the policy's replies."""
         ready, self._ready = self._ready, []
         return ready or self.inner.replies(timeout_s)
 
     def close(self) -> None:
-        """Close the policy."""
         self.inner.close()
-
-
-def _by_task(tasks: Sequence[Task], values: Sequence[float]) -> dict[str, float]:
-    return {task.task_id: value for task, value in zip(tasks, values, strict=True)}
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
     settings = parse_settings(RecoverySettings, arguments, program="benchmarks.recovery")
     result = run(settings)
-    for name, title in (
-        ("rows", "alone"),
-        ("led", "after the expert's first steps"),
-        ("forced", "after those and a wrong step"),
-    ):
+    titles = {"rows": "alone", "led": "after the expert's first steps", "forced": "after those and a wrong step"}
+    for name, title in titles.items():
         print(f"{title}:")
         print_rows(result[name])
     for title, scores in result["by_limit"].items():
-        print(
-            f"{title}, by step limit: "
-            + ", ".join(f"{limit}: {100 * score['success']:.1f} %" for limit, score in scores.items())
-        )
+        told = ", ".join(f"{limit}: {100 * score['success']:.1f} %" for limit, score in scores.items())
+        print(f"{title}, by step limit: {told}")
     hand_over("recovery", result, settings)
 
 

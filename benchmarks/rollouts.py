@@ -5,11 +5,9 @@ long. Both collectors play the same episodes with the same samples, in alternati
 then for all replies; the asynchronous one waits for neither. Rates are medians over the rounds, of wall time, as most of it is waiting.
 """
 
-import json
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,7 +18,7 @@ from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
-from benchmarks.machine import origin
+from benchmarks.machine import tell
 from benchmarks.scaling import heavy_tailed
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
@@ -31,64 +29,46 @@ STEPS = 5  # of an episode, which a model that has learned nothing always takes
 WINDOW = 800  # characters of a page, few enough that the model is not all that is measured
 
 
-@dataclass
 class LockStepEnvs:
     """Envs that wait for the slowest of them."""
 
-    envs: Envs
-    _under_way: int = 0
-
-    @property
-    def num_envs(self) -> int:
-        """The number of envs."""
-        return self.envs.num_envs
+    def __init__(self, envs: Envs) -> None:
+        self.envs, self.num_envs, self.close = envs, envs.num_envs, envs.close
+        self._under_way = 0
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
-        """Start episodes."""
         self._under_way += len(env_ids)
         self.envs.async_reset(seed, options, env_ids)
 
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
-        """Take actions."""
         self._under_way += len(env_ids)
         self.envs.send(actions, env_ids)
 
     def poll(self, timeout_s: float | None = None) -> Mapping[int, Result]:  # noqa: ARG002 - waits for all
-        """Return the results of all resets and steps under way, once all are complete."""
         results: dict[int, Result] = {}
         while len(results) < self._under_way:
             results |= self.envs.poll()
         self._under_way = 0
         return results
 
-    def close(self) -> None:
-        """Close the envs."""
-        self.envs.close()
 
-
-@dataclass
 class LockStepPolicy:
     """A policy that returns no reply before all are complete."""
 
-    policy: Policy
-    _asked: int = field(default=0)
+    def __init__(self, policy: Policy) -> None:
+        self.policy, self.close = policy, policy.close
+        self._asked = 0
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Take requests."""
         self._asked += len(requests)
         self.policy.ask(requests)
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - waits for all
-        """Return all replies."""
         replies: list[tuple[int, Reply]] = []
         while len(replies) < self._asked:
             replies += self.policy.replies()
         self._asked = 0
         return replies
-
-    def close(self) -> None:
-        """Close the policy."""
-        self.policy.close()
 
 
 def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) -> dict[str, Any]:
@@ -109,10 +89,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
         max_steps=STEPS,
         window=WINDOW,
     )
-    collectors = {
-        "lockstep": Collector(LockStepEnvs(envs), LockStepPolicy(policy)),
-        "async": Collector(envs, policy),
-    }
+    collectors = {"lockstep": Collector(LockStepEnvs(envs), LockStepPolicy(policy)), "async": Collector(envs, policy)}
     rates: dict[str, list[float]] = {name: [] for name in collectors}
     steps: dict[str, list[float]] = {name: [] for name in collectors}
     groups = episodes_per_round // GROUP_SIZE
@@ -173,11 +150,7 @@ def main() -> None:
     if options.quick:
         options.envs, options.episodes, options.rounds, options.wait_ms = 4, 8, 1, 10.0
     result = measure(options.envs, options.episodes, options.rounds, options.wait_ms / 1000)
-    result |= {"quick": options.quick, **origin("rollouts")}
-    for name, value in result.items():
-        print(f"{name:<36}{json.dumps(value)}")
-    if options.json:
-        print(json.dumps(result))
+    tell("rollouts", result | {"quick": options.quick}, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,6 @@ class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
         self._begun = 0
 
     def reset(self, **options: Any) -> tuple[str, dict[str, Any]]:
-        """Begin an episode."""
         self._begun += 1
         return super().reset(**options)
 
@@ -78,20 +77,15 @@ def rate(use: Sequence[int], **options: Any) -> Rate:
 def main() -> None:
     """Let envs play and print how fast they were."""
     parser = console.Parser(prog="python -m benchmarks.scaling", description=__doc__)
-    parser.add_argument("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
-    parser.add_argument("--workers", type=console.whole(1), help="processes (default: one for each core)")
-    parser.add_argument(
-        "--batch", type=console.whole(1), help="how many envs are waited for; all of them is lock-step (default: a quarter)"
-    )
-    parser.add_argument("--seconds", type=console.decimal(0), default=5.0, help="how long (default: 5)")
-    parser.add_argument("--cores", type=console.whole(0), nargs="+", default=cores(), help="on which cores (default: all)")
-    parser.add_argument(
-        "--wait-ms", type=console.decimal(0), default=0, help="what most steps wait, and one in twenty 20 times (default: 0)"
-    )
-    parser.add_argument("--site", help="only tasks on this site (default: all tasks)")
-    parser.add_argument(
-        "--warm-up", type=console.whole(0), default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})"
-    )
+    add = parser.add_argument
+    add("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
+    add("--workers", type=console.whole(1), help="processes (default: one for each core)")
+    add("--batch", type=console.whole(1), help="how many envs are waited for; all of them is lock-step (default: a quarter)")
+    add("--seconds", type=console.decimal(0), default=5.0, help="how long (default: 5)")
+    add("--cores", type=console.whole(0), nargs="+", default=cores(), help="on which cores (default: all)")
+    add("--wait-ms", type=console.decimal(0), default=0, help="what most steps wait, and one in twenty 20 times (default: 0)")
+    add("--site", help="only tasks on this site (default: all tasks)")
+    add("--warm-up", type=console.whole(0), default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})")
     options = parser.parse_args()
     use_cores(options.cores)
     settings: dict[str, Any] = {"split": "test", "max_steps": 60}

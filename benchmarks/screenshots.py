@@ -55,12 +55,11 @@ SCREEN, PHONE = (1280, 900), (390, 844)  # CSS pixels
 def main() -> None:
     """Take the screenshots."""
     parser = console.Parser(prog="python -m benchmarks.screenshots", description=__doc__)
-    parser.add_argument(
-        "--world-seed", type=console.whole(-LARGEST_SEED, LARGEST_SEED), default=1000, help="the world (default: 1000)"
-    )
-    parser.add_argument("--variation", choices=("content", "layout"), default="content", help="how the sites are built")
-    parser.add_argument("--folder", type=Path, default=Path("docs/images"), help="where to (default: docs/images)")
-    parser.add_argument("--site", choices=tuple(HOSTS), action="append", help="only this site (may be repeated)")
+    add = parser.add_argument
+    add("--world-seed", type=console.whole(-LARGEST_SEED, LARGEST_SEED), default=1000, help="the world (default: 1000)")
+    add("--variation", choices=("content", "layout"), default="content", help="how the sites are built")
+    add("--folder", type=Path, default=Path("docs/images"), help="where to (default: docs/images)")
+    add("--site", choices=tuple(HOSTS), action="append", help="only this site (may be repeated)")
     options = parser.parse_args()
     executable = find_executable()
     if executable is None:

@@ -16,9 +16,10 @@ from dataclasses import asdict, dataclass, field
 from math import isnan
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import Any, NamedTuple
 
-from benchmarks.machine import cores, family, held_by, origin
+from benchmarks.machine import cores, family, held_by, tell
 from benchmarks.recording import record
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
@@ -56,19 +57,16 @@ class Sample(NamedTuple):
 def main() -> None:
     """Run the soak test and print its result."""
     parser = console.Parser(prog="python -m benchmarks.soak", description=__doc__)
-    parser.add_argument("--minutes", type=console.decimal(0), default=60, help="how long random play goes on (default: 60)")
-    parser.add_argument("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
-    parser.add_argument("--workers", type=console.whole(1), default=len(cores()), help="processes (default: one for each core)")
-    parser.add_argument("--kill", action="store_true", help="kill workers at random while reference solutions are played")
-    parser.add_argument(
-        "--episodes", type=console.whole(1), default=1000, help="with --kill: how many episodes (default: 1000)"
-    )
-    parser.add_argument(
-        "--every", type=console.decimal(0), default=2.0, help="with --kill: seconds between kills, on average (default: 2)"
-    )
-    parser.add_argument("--seed", type=console.whole(0), default=0, help="of what is random (default: 0)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line (as always)")
-    parser.add_argument("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
+    add = parser.add_argument
+    add("--minutes", type=console.decimal(0), default=60, help="how long random play goes on (default: 60)")
+    add("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
+    add("--workers", type=console.whole(1), default=len(cores()), help="processes (default: one for each core)")
+    add("--kill", action="store_true", help="kill workers at random while reference solutions are played")
+    add("--episodes", type=console.whole(1), default=1000, help="with --kill: how many episodes (default: 1000)")
+    add("--every", type=console.decimal(0), default=2.0, help="with --kill: seconds between kills, on average (default: 2)")
+    add("--seed", type=console.whole(0), default=0, help="of what is random (default: 0)")
+    add("--json", action="store_true", help="print one JSON object as the last line (as always)")
+    add("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
     options = parser.parse_args()
     before = family(os.getpid())
     envs = WebArenaLiteVector(
@@ -85,17 +83,8 @@ def main() -> None:
     left_behind = set(family(os.getpid())) - set(before)
     if len(left_behind) > HELPERS:
         result["wrong"].append(f"{len(left_behind)} processes are left behind")
-    result |= {
-        "envs": options.envs,
-        "workers": options.workers,
-        "elapsed_s": round(time.monotonic() - start, 1),
-        **origin("soak"),
-    }
-    if options.out:
-        file = Path(__file__).parent / "results" / options.out.name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result))
+    result |= {"envs": options.envs, "workers": options.workers, "elapsed_s": round(time.monotonic() - start, 1)}
+    tell("soak", result, as_json=True, out=options.out)
     sys.exit(1 if result["wrong"] else 0)
 
 
@@ -203,18 +192,16 @@ def _growth(samples: Sequence[Sample], tally: Tally) -> dict[str, Any]:
     if len(later) < 4:
         return {}
     half = len(later) // 2
-    mb = [sum(sample.mb for sample in part) / len(part) for part in (later[:half], later[half:])]
-    files, processes = later[-1].files - later[0].files, later[-1].processes - later[0].processes
-    if mb[1] > mb[0] * (1 + MAY_GROW):
-        tally.wrong.append(f"memory grew from {mb[0]:.0f} to {mb[1]:.0f} MB")
-    for what, more in (("files", files), ("processes", processes)):
-        if more > 0:
-            tally.wrong.append(f"{more} more {what} than past the first minutes")
+    first, second = (fmean(sample.mb for sample in part) for part in (later[:half], later[half:]))
+    if second > first * (1 + MAY_GROW):
+        tally.wrong.append(f"memory grew from {first:.0f} to {second:.0f} MB")
+    more = {what: getattr(later[-1], what) - getattr(later[0], what) for what in ("files", "processes")}
+    tally.wrong += [f"{count} more {what} than past the first minutes" for what, count in more.items() if count > 0]
     return {
-        "mb_first_half": round(mb[0], 1),
-        "mb_second_half": round(mb[1], 1),
-        "more_files": files,
-        "more_processes": processes,
+        "mb_first_half": round(first, 1),
+        "mb_second_half": round(second, 1),
+        "more_files": more["files"],
+        "more_processes": more["processes"],
     }
 
 

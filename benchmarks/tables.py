@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.playing import RESULTS
+from benchmarks.machine import RESULTS
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
@@ -86,33 +86,35 @@ def learning(name: str) -> str:
 
 def generalisation() -> str:
     """Return the table of the same agents on templates that were trained on, and on others."""
-    titles = {"seen": "in the training split", "new": "in no training"}
-    rows = []
-    for name, title in titles.items():
-        part = _read("learning")["by_training"][name]
-        scores = {"clone, trained twice as long": "clone_converged_pooled", "then M-GRPO": "mgrpo_pooled"}
-        cells = {head: _score(part[key]) for head, key in scores.items()}
-        lift = _lift(part, "lift_over_converged")
-        rows.append({"templates": f"{part['templates']} {title}", "n": part["n"], **cells, "lift": lift})
-    return _table(rows)
+    parts = _read("learning")["by_training"]
+    return _table(
+        {
+            "templates": f"{parts[name]['templates']} {title}",
+            "n": parts[name]["n"],
+            "clone, trained twice as long": _score(parts[name]["clone_converged_pooled"]),
+            "then M-GRPO": _score(parts[name]["mgrpo_pooled"]),
+            "lift": _lift(parts[name], "lift_over_converged"),
+        }
+        for name, title in (("seen", "in the training split"), ("new", "in no training"))
+    )
 
 
 def demonstrations() -> str:
     """Return the table of cloning and M-GRPO by the number of demonstrations a template."""
     results = [_read("learning"), *(_read(path.stem) for path in RESULTS.glob("demonstrations_*.json"))]
     results.sort(key=lambda result: int(result["demonstrations"]))
-    rows = []
-    for result in results:
-        mark = next(mark for mark in result["by_minutes"] if mark["updates"] == 100)
-        rows.append(
-            {
-                "demonstrations a template": result["demonstrations"],
-                "clone": _score(result["bc_pooled"]),
-                "clone, trained twice as long": _score(result["clone_converged_pooled"]),
-                "then 100 updates of M-GRPO": _percent(mark["greedy"]),
-                "clones x seeds": f"{result['clones']} x {result['seeds']}",
-            }
-        )
+    rows = (
+        {
+            "demonstrations a template": result["demonstrations"],
+            "clone": _score(result["bc_pooled"]),
+            "clone, trained twice as long": _score(result["clone_converged_pooled"]),
+            "then 100 updates of M-GRPO": _percent(
+                next(mark["greedy"] for mark in result["by_minutes"] if mark["updates"] == 100)
+            ),
+            "clones x seeds": f"{result['clones']} x {result['seeds']}",
+        }
+        for result in results
+    )
     return _table(rows) + _origin(f"n = {results[0]['n']}", *results)
 
 
@@ -163,10 +165,10 @@ def recovery() -> str:
     """Return the table of clones with and without demonstrations of recovery: alone, and after a forced mistake."""
     result = _read("recovery")
     titles = {"rows": "alone", "led": "after the expert's first steps", "forced": "after those and a wrong step"}
-    rows = []
-    for place, clone in enumerate(result["by_limit"]):
-        cells = {title: _score(result[part][place]) for part, title in titles.items()}
-        rows.append({"": clone, **cells})
+    rows = [
+        {"": clone, **{title: _score(result[part][place]) for part, title in titles.items()}}
+        for place, clone in enumerate(result["by_limit"])
+    ]
     note = f"n = {result['rows'][0]['tasks']}, and {result['forced'][0]['tasks']} after forced mistakes; {len(result['seeds'])} pairs of clones"
     return _table(rows) + _origin(note, result)
 
@@ -214,13 +216,7 @@ def actions() -> str:
 def forms(name: str) -> str:
     """Return the actions of a dialect."""
     dialect = DIALECTS[name]
-    return _table(
-        {
-            "action": f"`{dialect.signature(form)}`",
-            "what it does": form.meaning,
-        }
-        for form in dialect.forms
-    )
+    return _table({"action": f"`{dialect.signature(form)}`", "what it does": form.meaning} for form in dialect.forms)
 
 
 _LIFTS, _AND_PAPER = ("success", "lift"), ("success", "lift", "the paper, 8B")

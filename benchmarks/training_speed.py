@@ -42,7 +42,7 @@ from agents.training.cloning import encode
 from agents.training.language_models import LanguageModel
 from agents.training.rollouts import TrainedStep
 from benchmarks import generation, rollouts
-from benchmarks.machine import Took, cores, middle, origin, say, timed, use_cores
+from benchmarks.machine import cores, middle, say, tell, timed, use_cores
 from webarena_gym import console
 from webarena_gym.tasks import Task
 
@@ -114,7 +114,7 @@ def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any
     train(model, samples[:4], "rows")
     for _ in range(rounds):
         for mode in modes:
-            times[mode].append(timed(lambda mode=mode: train(model, samples, mode)).cpu_s)
+            times[mode].append(timed(lambda mode=mode: train(model, samples, mode))["cpu_s"])
     token_ratio = tokens["rows"] / tokens["tree"]
     time_ratio = median(rows / tree for rows, tree in zip(times["rows"], times["tree"], strict=True))
     return {
@@ -192,17 +192,14 @@ def main() -> None:
         if options.only in (None, name):
             use_cores(every_core if name == "rollouts" else every_core[-1:])
             result |= part(effort)
-    result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick, **origin("training_speed")}
-    for name, value in result.items():
-        print(f"{name:<32}{json.dumps(value)}")
-    if options.json:
-        print(json.dumps(result))
+    result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick}
+    tell("training_speed", result, as_json=options.json)
 
 
 def updates(effort: Effort) -> dict[str, Any]:
     """Return the figures of one update on one prompt, of this package and of TRL if it is installed."""
     ours = our_update()
-    rounds: dict[str, list[Took]] = {"ours": [], "trl": []}
+    rounds: dict[str, list[dict[str, float]]] = {"ours": [], "trl": []}
     parts: list[list[float]] = []
     with trl_update() as theirs:
         for number in range(effort.rounds + 1):
@@ -217,12 +214,12 @@ def updates(effort: Effort) -> dict[str, Any]:
     figures: dict[str, Any] = {"update_rounds": effort.rounds}
     for name, took in rounds.items():
         figures |= {
-            f"{name}_step_s": middle([item.cpu_s for item in took]),
-            f"{name}_step_wall_s": middle([item.wall_s for item in took]),
+            f"{name}_step_s": middle([item["cpu_s"] for item in took]),
+            f"{name}_step_wall_s": middle([item["wall_s"] for item in took]),
         }
     rollouts_s, training_s = zip(*parts[1:], strict=True)
     figures |= {"ours_rollout_cpu_s": middle(rollouts_s), "ours_training_cpu_s": middle(training_s)}
-    over = [theirs.cpu_s / own.cpu_s for own, theirs in zip(rounds["ours"], rounds["trl"], strict=False)]
+    over = [theirs["cpu_s"] / own["cpu_s"] for own, theirs in zip(rounds["ours"], rounds["trl"], strict=False)]
     return figures | {"trl_over_ours": middle(over), "trl_over_ours_of_rounds": [round(value, 2) for value in over]}
 
 
@@ -257,7 +254,7 @@ def our_update() -> Callable[[], list[float]]:
 
 
 @contextmanager
-def trl_update() -> Iterator[Callable[[], Took] | None]:
+def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
     """Yield a function that makes one update with TRL; None if it is not installed."""
     if not TRL_PYTHON.exists():
         say("TRL is left out; `make peers` installs it")
@@ -271,11 +268,12 @@ def trl_update() -> Iterator[Callable[[], Took] | None]:
             assert process.stdout
             tell, hear = process.stdin, process.stdout
 
-            def update() -> Took:
+            def update() -> dict[str, float]:
                 print(file=tell, flush=True)
                 if not (answer := hear.readline()):
                     raise RuntimeError("TRL has ended before its update was done; its last words are above")
-                return Took(**json.loads(answer))
+                took: dict[str, float] = json.loads(answer)
+                return took
 
             try:
                 yield update

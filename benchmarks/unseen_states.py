@@ -139,67 +139,54 @@ class UnseenStatesSettings(ResultSettings):
     """models at the same time"""
 
 
-class _Learned(NamedTuple):
-    """Rewards on the held-out tasks before and after learning, and what was spent."""
-
-    before: list[float]
-    replayed: list[float]
-    on_policy: list[float]
-    successes: int
-    rollouts: int
-    replay_cpu_minutes: float
-    on_policy_cpu_minutes: float
-
-
 def run(settings: UnseenStatesSettings) -> dict[str, Any]:
     """Train and play what is not there yet, and return the rows."""
     tasks = _held_out(settings)
     found = side_by_side(learn, [(settings, seed) for seed in range(len(settings.models))], settings.jobs)
-    replayed = {"cpu_minutes": mean(item.replay_cpu_minutes for item in found)}
-    on_policy = {"cpu_minutes": mean(item.on_policy_cpu_minutes for item in found)}
-    measured = [
-        Measured("the clone", [item.before for item in found]),
-        Measured("filtered BC on the clone's rollouts", [item.replayed for item in found], replayed),
-        Measured("M-GRPO", [item.on_policy for item in found], on_policy),
-    ]
+    titles = {"clone": "the clone", "replayed": "filtered BC on the clone's rollouts", "mgrpo": "M-GRPO"}
+    measured = []
+    for name, title in titles.items():
+        spent = {"cpu_minutes": mean(item["cpu_minutes"][name] for item in found)} if name != "clone" else {}
+        measured.append(Measured(title, [item[name] for item in found], spent))
     shown, pages = _demonstrated(settings)
     return {
         "rows": rows(measured, tasks),
         "models": settings.models,
-        "rollouts": found[0].rollouts,
-        "successes_in_replay": [item.successes for item in found],
+        "rollouts": found[0]["rollouts"],
+        "successes_in_replay": [item["successes"] for item in found],
         "demonstrated_pages": pages,
         "demonstrated_sign_in_pages": shown,
     }
 
 
-def learn(settings: UnseenStatesSettings, seed: int) -> _Learned:
-    """Return what a clone learns in both ways."""
+def learn(settings: UnseenStatesSettings, seed: int) -> dict[str, Any]:
+    """Return the rewards on the held-out tasks of a clone and of what it learns in both ways, and what was spent."""
     torch.set_num_threads(1)
     clone, out = settings.models[seed], settings.out / f"seed_{seed}"
     tasks = draw_signed_out(settings.templates, settings.worlds, settings.per_template)
-    rl = _reinforcement(settings, clone, out / "mgrpo", seed)
+    sizes = {name: getattr(settings, name) for name in ("updates", "tasks_per_update", "group_size", "learning_rate")}
+    own = {"model": clone, "out": out / "mgrpo", "seed": seed, "threads": 1, "max_steps": settings.training_steps}
+    rl = make_settings("grpo", **{**agent_record(clone), **sizes, **own})
     trained = train(rl, tasks)
     note = out / "replayed.json"
     if not note.is_file():
         started_s = time.process_time()
-        old = _rollouts(settings, clone, tasks, seed)
+        wanted = settings.updates * settings.tasks_per_update * settings.group_size  # as many as M-GRPO plays
+        sampled = {"max_steps": settings.training_steps, "temperature": 1.0, "threads": 1, "seed": seed, "policy": clone}
+        evaluated = EvaluationSettings(**{**policy_defaults(clone), **sampled})
+        old = evaluate_policy(evaluated, Random(seed).choices(tasks, k=wanted)).trajectories
         successes = [item for item in old if item.reward == 1 and item.steps]
         imitate(clone, successes, out / "replayed", rl, settings.updates, seed)
         spent = {"cpu_minutes": (time.process_time() - started_s) / 60, "successes": len(successes), "rollouts": len(old)}
         note.write_text(json.dumps(spent), encoding="utf-8")
     replay = json.loads(note.read_text(encoding="utf-8"))
-    measured = [
-        rewards(play(str(policy), _held_out(settings), out / "episodes" / f"{name}.jsonl", max_steps=MAX_STEPS))
-        for name, policy in (("clone", clone), ("replayed", out / "replayed"), ("mgrpo", trained))
-    ]
-    return _Learned(
-        *measured,
-        replay["successes"],
-        replay["rollouts"],
-        replay["cpu_minutes"],
-        read_metrics(out / "mgrpo")[-1]["cpu_minutes"],
-    )
+    policies = {"clone": clone, "replayed": out / "replayed", "mgrpo": trained}
+    measured = {
+        name: rewards(play(str(policy), _held_out(settings), out / "episodes" / f"{name}.jsonl"))
+        for name, policy in policies.items()
+    }
+    minutes = {"replayed": replay["cpu_minutes"], "mgrpo": read_metrics(out / "mgrpo")[-1]["cpu_minutes"]}
+    return {**replay, **measured, "cpu_minutes": minutes}
 
 
 def imitate(
@@ -214,22 +201,6 @@ def imitate(
         drawn = rng.sample(list(successes), min(_BATCH, len(successes)))
         grpo.learn(model, optimizer, weighted([(drawn, [1.0 for item in drawn for _ in item.steps])]), imitation_loss, own, rng)
     save_agent(out, model.network, model.tokenizer, agent_record(clone))
-
-
-def _reinforcement(settings: UnseenStatesSettings, clone: str, out: Path, seed: int) -> grpo.GRPOSettings:
-    names = ("updates", "tasks_per_update", "group_size", "learning_rate")
-    sizes = {name: getattr(settings, name) for name in names}
-    own = {"model": clone, "out": out, "seed": seed, "threads": 1, "max_steps": settings.training_steps}
-    found: grpo.GRPOSettings = make_settings("grpo", **{**agent_record(clone), **sizes, **own})
-    return found
-
-
-def _rollouts(settings: UnseenStatesSettings, clone: str, tasks: Sequence[Task], seed: int) -> list[Trajectory]:
-    """Return the clone's sampled rollouts, as many as M-GRPO plays."""
-    wanted = settings.updates * settings.tasks_per_update * settings.group_size
-    own = {"max_steps": settings.training_steps, "temperature": 1.0, "threads": 1, "seed": seed}
-    evaluated = EvaluationSettings(**{**policy_defaults(clone), **own, "policy": clone})
-    return evaluate_policy(evaluated, Random(seed).choices(tasks, k=wanted)).trajectories
 
 
 def _demonstrated(settings: UnseenStatesSettings) -> tuple[int, int]:

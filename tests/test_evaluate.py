@@ -13,7 +13,7 @@ from agents.rollouts.policies import RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
 from tests import tiny
 from webarena_gym import tasks as task_suite
-from webarena_gym.evaluation.statistics import Evaluation, score, wilson
+from webarena_gym.evaluation.statistics import score
 
 
 def trajectory(reward, ending="exited", reply="go_backward()"):
@@ -21,11 +21,6 @@ def trajectory(reward, ending="exited", reply="go_backward()"):
     return Trajectory(
         "t/1", "Buy <b>it</b>", (step,), reward, ending, verdicts=({"check": "url", "passed": False, "reason": "a<b"},)
     )
-
-
-@pytest.mark.parametrize(("successes", "n", "low", "high"), [(0, 20, 0.0, 0.161), (20, 20, 0.839, 1.0), (8, 10, 0.490, 0.943)])
-def test_wilson_intervals(successes, n, low, high):
-    assert wilson(successes, n)[2:] == pytest.approx((low, high), abs=1e-3)
 
 
 def test_broken_episodes_are_not_counted():
@@ -38,6 +33,8 @@ def test_broken_episodes_are_not_counted():
     assert (evaluation.total.success, evaluation.total.n, evaluation.failed) == (0.5, 2, 1)
     assert set(evaluation.by_site) == {"shopping"}
     assert set(evaluation.by_check) == {"state", "string_match+url_match"}
+    names = [line.split()[0] for line in evaluation.table().splitlines()]
+    assert names == ["all", "by", "shopping", "by", "state", "string_match+url_match", "1"]
 
 
 def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_path):
@@ -82,20 +79,11 @@ def test_policies_that_read_the_env_itself_cannot_play_in_other_processes(policy
         command.main(["--policy", policy, "--limit", "1", "--workers", "1"])
 
 
-def test_a_chat_model_is_named_by_its_protocol():
+def test_a_chat_model_is_named_by_its_protocol_and_other_agents_keep_their_settings_in_their_runs(tmp_path):
     settings = EvaluationSettings(policy="chat:some/model:tag", **policy_defaults("chat:some/model:tag"))
     assert (settings.system, settings.max_new_tokens, settings.temperature) == ("env", 1024, None)
     with closing(evaluate.create_policy(settings)) as policy:
         assert isinstance(policy, ChatPolicy)
         assert "some/model:tag" in policy.name
-
-
-def test_an_agent_that_is_no_language_model_keeps_its_settings_in_its_run(tmp_path):
     (tmp_path / "agent.json").write_text('{"algorithm": "ppo", "max_steps": 3}')
     assert policy_defaults(str(tmp_path)) == {"max_steps": 3}
-
-
-def test_the_table_names_every_part():
-    evaluation = Evaluation(wilson(1, 2), {"shopping": wilson(1, 1)}, {"state": wilson(0, 1)}, 1, [])
-    lines = evaluation.table().splitlines()
-    assert [line.split()[0] for line in lines] == ["all", "by", "shopping", "by", "state", "1"]

@@ -9,6 +9,7 @@ import torch
 
 from agents.models.checkpoints import save_checkpoint
 from agents.models.optimizers import create_optimizer
+from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings
 from benchmarks import methods
@@ -36,26 +37,27 @@ def result(capsys):
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
-@pytest.mark.parametrize("names", [["mgrpo", "paper", "constant", "released"], ["gigpo", "dapo", "forks"]])
-def test_ways_of_mgrpo_have_a_row_each(names, arguments, capsys):
+def test_methods_begin_with_the_same_clone_and_have_a_row_each(arguments, capsys):
+    names = ["mgrpo", "released", "forks", "filtered_bc", "webrl"]
     methods.main([*arguments, "--methods", *names])
     rows = result(capsys)["rows"]
     assert [row["method"] for row in rows] == names
+    assert len({json.dumps(row["greedy"]["clone"]) for row in rows}) == 1
     for row in rows:
         assert row["greedy"]["after"]["n"] == row["sampled"]["after"]["n"] == 2
         assert row["env_steps"] > 0
 
 
-def test_baselines_begin_with_the_same_clone_and_play_as_many_episodes(arguments, capsys):
-    names = ["filtered_bc", "awr", "digirl", "webrl"]
-    methods.main([*arguments, "--methods", *names])
-    rows = result(capsys)["rows"]
-    assert [row["method"] for row in rows] == names
-    assert len({json.dumps(row["greedy"]["clone"]) for row in rows}) == 1
+@pytest.mark.parametrize("name", [name for name, recipe in methods.RECIPES.items() if recipe.trainer != "sb3"])
+def test_the_options_of_every_recipe_are_those_of_its_trainer(name, tmp_path):
+    recipe = methods.RECIPES[name]
+    settings = make_settings(recipe.trainer, model="m", out=tmp_path, **recipe.options)
+    assert {key: value for key, value in vars(settings).items() if key in recipe.options} == recipe.options
+    BCSettings(out=tmp_path, **(recipe.cloning or {}))
 
 
 def test_groups_of_the_same_size_are_played_by_all_methods_of_groups(arguments, capsys):
-    names = ["mgrpo", "starpo_s", "starpo_group", "tsr", "tsr_diverse"]
+    names = ["mgrpo", "starpo_s", "tsr"]
     methods.main([*arguments, "--methods", *names, "--minutes", "0", "--env-steps", "1"])
     found = result(capsys)
     assert found["env_steps"] == 1
@@ -116,18 +118,12 @@ def test_what_one_kind_carries_can_be_told():
     assert methods.without_best(["cart"], [[0]], [[1]]) == {"kind": "cart"}
 
 
-def test_an_unknown_method_is_named(arguments):
+def test_episodes_and_runs_of_other_settings_are_not_taken_for_these(arguments, tmp_path):
     with pytest.raises(ValueError, match="there is no method 'magic'"):
         methods.main([*arguments, "--methods", "magic"])
-
-
-def test_episodes_of_other_lengths_are_not_taken_for_these(arguments, tmp_path):
-    methods.main([*arguments, "--methods", "mgrpo"])
+    methods.main([*arguments, "--methods", "filtered_bc"])
     with pytest.raises(ValueError, match=r"episodes was begun with max_steps=2, not 3"):
-        methods.main([*arguments, "--methods", "mgrpo", "--max-steps", "3"])
-
-
-def test_runs_of_other_settings_are_not_taken_for_these(arguments, tmp_path):
+        methods.main([*arguments, "--methods", "filtered_bc", "--max-steps", "3"])
     claim(tmp_path / "runs" / "mgrpo_0", cloned=tmp_path / "other", minutes=0.001, options={})
     with pytest.raises(ValueError, match=r"was begun with cloned='.*other', not '.*clone'"):
         methods.main([*arguments, "--methods", "mgrpo"])

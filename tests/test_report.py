@@ -170,31 +170,17 @@ def test_logs_of_inspect_are_read_and_their_pages_played_again(shop_tasks, tmp_p
             assert (replay.problem, len(replay.pages)) == ("", len(episode.steps) + 1)
 
 
-def test_a_compressed_log_of_inspect_tells_the_way_out(tmp_path):
-    (tmp_path / "log.eval").write_bytes(b"PK")
-    with pytest.raises(ValueError, match="inspect log convert --to json"):
-        read_sources([str(tmp_path / "log.eval")])
-
-
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
 def test_states_of_an_arena_are_read(tmp_path, suffix):
     request = {"what": "GET shopping /cart", "status": 404, "at_s": 0.1, "ms": 2.0}
     result = {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "x", "decided_by": "y"}]}
-    state = {
-        "task_id": "t/1",
-        "mode": "browse",
-        "goal": "Goal",
-        "status": "over",
+    state = {"task_id": "t/1", "mode": "browse", "goal": "Goal", "status": "over", "failure": ""} | {
         "log": [request],
         "result": result,
-        "failure": "",
     }
     path = tmp_path / f"arena{suffix}"
-    others = (
-        []
-        if suffix == ".json"
-        else [state | {"status": "open", "result": None}, state | {"status": "lost", "result": None, "failure": "gone"}]
-    )
+    others = [state | {"status": "open", "result": None}, state | {"status": "lost", "result": None, "failure": "gone"}]
+    others = others if suffix == ".jsonl" else []
     path.write_text("".join(json.dumps(each) + "\n" for each in [state, *others]))
     first, *rest = read_sources([str(path)]).policies["arena"]
     assert (first.reward, first.steps[0].reply, first.steps[0].action_error) == (1.0, "GET shopping /cart", "status 404")
@@ -221,14 +207,11 @@ def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, cap
     assert frame["reward"].isna().sum() == 1
 
 
-def test_a_table_of_another_kind_is_refused(tmp_path, capsys):
-    write_trajectories(tmp_path / "one.jsonl", [trajectory()])
-    with pytest.raises(SystemExit, match="2"):
-        main(["--to-dataframe", str(tmp_path / "a.parquet"), str(tmp_path / "one.jsonl")])
-    assert "a.parquet ends in '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
-
-
-def test_what_is_no_run_and_no_episodes_is_told(tmp_path):
+def test_what_is_no_run_and_no_episodes_is_told(tmp_path, capsys):
+    (tmp_path / "log.eval").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="inspect log convert --to json"):
+        read_sources([str(tmp_path / "log.eval")])
+    (tmp_path / "log.eval").unlink()
     with pytest.raises(ValueError, match=r"gone is not there; expected a run's folder with metrics.jsonl"):
         read_sources([str(tmp_path / "gone")])
     with pytest.raises(ValueError, match="is empty of what a report shows"):
@@ -237,6 +220,13 @@ def test_what_is_no_run_and_no_episodes_is_told(tmp_path):
     other.write_text('{"update": 1}\n')
     with pytest.raises(ValueError, match=r"other.jsonl holds no episodes as `agents.evaluate --save` writes them: KeyError"):
         read_sources([str(other)])
+    write_trajectories(tmp_path / "one.jsonl", [trajectory()])
+    with pytest.raises(SystemExit, match="2"):
+        main(["--to-dataframe", str(tmp_path / "a.parquet"), str(tmp_path / "one.jsonl")])
+    assert "a.parquet ends in '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path / "gone")])
+    assert "gone is not there; expected" in capsys.readouterr().err
 
 
 def test_two_of_one_name_must_be_named_apart(tmp_path):
@@ -267,16 +257,13 @@ def test_sites_and_checks_come_from_the_task(expert):
     assert set(evaluation.by_check) == {"+".join(task_of(episode).eval_types) for episode in expert}
 
 
-def test_long_runs_become_means_and_it_is_told():
+def test_long_runs_become_means_and_it_is_told_and_values_that_are_no_numbers_leave_a_gap():
+    records = [{"update": 1, "kl": float("nan"), "phase": "first"}, {"update": 2, "kl": 0.5}, {"update": 3}]
+    assert thin(records)["values"] == {"update": [1, 2, 3], "kl": [None, 0.5, None]}
     lines = thin([{"update": number, "loss": float(number)} for number in range(1, 3 * MOST_POINTS)])
     assert (lines["updates"], lines["stretch"]) == (3 * MOST_POINTS - 1, 3)
     assert (lines["values"]["update"][:2], lines["values"]["loss"][:2]) == ([3, 6], [2.0, 5.0])
     assert len(lines["values"]["loss"]) == MOST_POINTS
-
-
-def test_values_that_are_no_numbers_leave_a_gap():
-    records = [{"update": 1, "kl": float("nan"), "phase": "first"}, {"update": 2, "kl": 0.5}, {"update": 3}]
-    assert thin(records)["values"] == {"update": [1, 2, 3], "kl": [None, 0.5, None]}
 
 
 # What it marks.
@@ -347,8 +334,8 @@ def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
         _, info = env.reset(seed=0)
         step = Step(info["page"], 'do(action="Click", element="sign ou")')
     episode = replace(trajectory(task_id=info["task_id"]), steps=(step,), env=EnvSettings())
-    packed = pack_episodes({"one": [episode]}, room=10**6, pages=True)
-    (shown, _) = unpacked(packed.blocks["pages-0"])["pages"]
+    _, blocks, _ = pack_episodes({"one": [episode]}, room=10**6, pages=True)
+    (shown, _) = unpacked(blocks["pages-0"])["pages"]
     assert info["page"][slice(*shown["mark"])] == "<a>Sign Out</a>"
 
 
@@ -424,15 +411,14 @@ def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path, capsys)
 
 
 def test_pages_are_left_out_before_steps(expert):
-    whole = pack_episodes({"expert": expert}, room=10**8, pages=True)
-    needed = sum(len(name) + len(content) + 60 for name, content in whole.blocks.items()) + len(json.dumps(whole.heads))
-    packed = pack_episodes({"expert": expert}, room=needed - 1000, pages=True)
-    shown = packed.shown["expert"]
-    assert whole.shown["expert"] == (len(expert),) * 3
+    heads, blocks, whole = pack_episodes({"expert": expert}, room=10**8, pages=True)
+    needed = sum(len(name) + len(content) + 60 for name, content in blocks.items()) + len(json.dumps(heads))
+    shown = pack_episodes({"expert": expert}, room=needed - 1000, pages=True)[2]["expert"]
+    assert whole["expert"] == (len(expert),) * 3
     assert 0 < shown.pages < shown.steps == shown.episodes == len(expert)
 
 
-def test_nothing_of_an_episode_is_markup(tmp_path):
+def test_nothing_of_an_episode_is_markup_and_only_the_own_script_may_run(tmp_path):
     path = tmp_path / "report.html"
     runs = {HOSTILE: [{"update": 1, HOSTILE: 1.0}]}
     write_report(path, Sources(runs, {HOSTILE: [trajectory()]}), title=HOSTILE, lead=HOSTILE, pages=False)
@@ -442,30 +428,22 @@ def test_nothing_of_an_episode_is_markup(tmp_path):
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     (head,) = data_of(text)["episodes"]
     assert (head["policy"], block_of(text, "steps-0")["steps"][0]["error"]) == (HOSTILE, f"no {HOSTILE}")
-
-
-def test_only_its_own_script_may_run(tmp_path):
-    path = tmp_path / "report.html"
-    write_report(path, Sources(), title="Title")
-    text = path.read_text("utf-8")
     script = re.search(r"<script>(.*?)</script>", text, re.DOTALL).group(1)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"default-src 'none'; script-src 'sha256-{digest}'" in text
 
 
 def test_endings_are_told_apart():
-    endings = [
-        (1.0, "exited"),
-        (0.0, "exited"),
-        (1.0, "truncated"),
-        (0.0, "truncated"),
-        (0.0, "too_long"),
-        (float("nan"), "failed"),
-    ]
-    episodes = [trajectory(*ending) for ending in endings]
-    packed = pack_episodes({"one": episodes}, room=10**6, pages=False)
-    told = ["solved", "wrong", "solved", "out of steps", "prompt too long", "broken, not counted"]
-    assert [head["outcome"] for head in packed.heads] == told
+    told = {
+        "solved": [(1.0, "exited"), (1.0, "truncated")],
+        "wrong": [(0.0, "exited")],
+        "out of steps": [(0.0, "truncated")],
+        "prompt too long": [(0.0, "too_long")],
+        "broken, not counted": [(float("nan"), "failed")],
+    }
+    for outcome, endings in told.items():
+        heads, *_ = pack_episodes({"one": [trajectory(*ending) for ending in endings]}, room=10**6, pages=False)
+        assert {head["outcome"] for head in heads} == {outcome}
 
 
 def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsys):
@@ -474,15 +452,9 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
     main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])
     assert re.search(r"report.html: 0.\d MB; 1 episodes of random$", capsys.readouterr().out.strip())
     assert "<h1>A &amp; B</h1>" in out.read_text("utf-8")
-
-
-def test_the_command_line_teaches_and_tells_what_is_wrong(tmp_path, capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     assert "python -m agents.report --out report.html runs/demo" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="2"):
-        main([str(tmp_path / "gone")])
-    assert "gone is not there; expected" in capsys.readouterr().err
 
 
 # What a person sees.
@@ -732,14 +704,8 @@ def large(tmp_path_factory):
     """A report of ten thousand episodes, in each of which one word is found that no other has."""
     folder = tmp_path_factory.mktemp("large")
     noise = [hashlib.sha512(str(number).encode()).hexdigest() for number in range(500)]
-    episodes = [
-        trajectory(
-            float(number % 3 == 0),
-            page="\n".join([*noise[number % 400 : number % 400 + 60], f"word{number}x"]),
-            task_id=f"t/{number}",
-        )
-        for number in range(10_000)
-    ]
+    pages = ("\n".join([*noise[number % 400 : number % 400 + 60], f"word{number}x"]) for number in range(10_000))
+    episodes = [trajectory(float(place % 3 == 0), page=page, task_id=f"t/{place}") for place, page in enumerate(pages)]
     _, shown = write_report(folder / "report.html", Sources({}, {"large": episodes}), title="Title", pages=False)
     assert shown["large"] == (0, 10_000, 10_000)
     return folder / "report.html"

@@ -22,12 +22,9 @@ def test_every_row_has_a_cell_for_every_head(name):
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
 
 
-def test_a_table_of_no_name_is_refused():
+def test_what_stands_around_a_table_stays_and_one_of_no_name_is_refused(monkeypatch):
     with pytest.raises(KeyError, match="magic"):
         tables.written("<!-- begin magic -->\n<!-- end magic -->")
-
-
-def test_what_stands_around_a_table_stays(monkeypatch):
     monkeypatch.setitem(tables.TABLES, "learning", lambda: "| new |\n")
     document = "before\n<!-- begin learning -->\n| old |\n<!-- end learning -->\nafter"
     assert tables.written(document) == document.replace("old", "new")

@@ -7,6 +7,7 @@ import pytest
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.models.pointer.network import load_pointer
+from agents.train_rl import make_settings
 from benchmarks import unseen_states
 from benchmarks.unseen_states import draw_signed_out, shows_sign_in, signed_out
 from webarena_gym import tasks as task_suite
@@ -23,7 +24,7 @@ def test_the_expert_signs_in_and_solves_every_task(elements):
     assert len({item.task_id for item in evaluation.trajectories}) == len(tasks)
 
 
-def test_whoever_does_not_sign_in_does_not_succeed():
+def test_whoever_does_not_sign_in_does_not_succeed_and_a_site_without_a_form_is_refused():
     (task,) = task_suite.draw(["reddit.biography"], world_seed=21, count=1)
     out = signed_out(task)
     assert out.solution[-len(task.solution) :] == task.solution
@@ -31,9 +32,6 @@ def test_whoever_does_not_sign_in_does_not_succeed():
     assert out.intent.endswith(task.intent)
     lazy = evaluate_policy(EvaluationSettings(policy="random", max_steps=8), [out] * 4, quiet=True)
     assert lazy.total.success == 0.0
-
-
-def test_a_site_without_a_form_here_is_refused():
     (task,) = task_suite.draw(["map.place_hours"], world_seed=21, count=1)
     with pytest.raises(ValueError, match="expected one of reddit, gitlab, shopping"):
         signed_out(task)
@@ -47,21 +45,22 @@ def test_no_demonstration_of_the_training_templates_shows_the_form():
 
 
 def test_imitating_nothing_changes_nothing(tmp_path):
-    own = unseen_states.UnseenStatesSettings(models=(CLONE,))
-    settings = unseen_states._reinforcement(own, CLONE, tmp_path / "run", seed=0)
+    settings = make_settings("grpo", model=CLONE, out=tmp_path / "run")
     unseen_states.imitate(CLONE, [], tmp_path / "same", settings, 5, seed=0)
     same, clone = (load_pointer(folder)[0].state_dict() for folder in (tmp_path / "same", CLONE))
     assert all(bool((same[name] == clone[name]).all()) for name in clone)
 
 
 def test_the_benchmark_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
-    sizes = "--updates 1 --tasks-per-update 2 --group-size 2 --per-test-template 1 --test-worlds 22".split()  # noqa: SIM905
-    small = ["--templates", "reddit.subscription", "--worlds", "21", "--training-steps", "3", "--out", str(tmp_path), "--json"]
+    sizes = (
+        "--updates 1 --tasks-per-update 2 --group-size 2 --per-test-template 1 --test-worlds 22 --worlds 21 --training-steps 3"
+    )
+    arguments = ["--models", CLONE, *sizes.split(), "--templates", "reddit.subscription", "--out", str(tmp_path), "--json"]
     monkeypatch.setattr(unseen_states, "_demonstrated", lambda _: (0, 9))
-    unseen_states.main(["--models", CLONE, *sizes, *small])
+    unseen_states.main(arguments)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [row["title"] for row in result["rows"]] == ["the clone", "filtered BC on the clone's rollouts", "M-GRPO"]
     assert (result["rollouts"], result["demonstrated_sign_in_pages"]) == (4, 0)
-    unseen_states.main(["--models", CLONE, *sizes, *small])
+    unseen_states.main(arguments)
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert again["rows"] == result["rows"]

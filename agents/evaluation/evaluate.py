@@ -42,11 +42,8 @@ def evaluate(
     quiet: bool = False,
 ) -> Evaluation:
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
-    envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
-    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
-        collector = Collector(envs, policy, seed=seed, env=recorded_env(env))
-        trajectories = collector.collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
-    return score(tasks, trajectories)
+    with closing(create_envs(tasks, num_envs, workers=workers, **env.env_arguments())) as envs:
+        return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet)
 
 
 def evaluate_policy(
@@ -57,36 +54,34 @@ def evaluate_policy(
     `env` are the settings of the env, by default those of `settings`. The number of processes changes no reply, except by the last
     bits of what a model computes.
     """
-    env, processes, name = env or settings, settings.processes, settings.policy
-    if not processes and (settings.threads or settings.workers or name.startswith(CHAT) or torch.cuda.is_available()):
-        processes = 1
-    elif not processes:
-        is_light = name in SCRIPTED or "algorithm" in agent_record(name) or is_small(name)
+    env, processes, name, seed = env or settings, settings.processes, settings.policy, settings.seed
+    if not processes:
+        is_alone = settings.threads or settings.workers or name.startswith(CHAT) or torch.cuda.is_available()
+        is_light = not is_alone and (name in SCRIPTED or "algorithm" in agent_record(name) or is_small(name))
         processes = process_count(0, len(tasks)) if is_light else 1
     if processes == 1:
         if settings.threads:
             torch.set_num_threads(settings.threads)
         with closing(create_policy(settings)) as policy:
-            return evaluate(
-                policy, tasks, env, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers, quiet=quiet
-            )
+            counts = {"num_envs": settings.num_envs, "workers": settings.workers}
+            return evaluate(policy, tasks, env, seed=seed, quiet=quiet, **counts)
 
     def make_player() -> Player:
         envs = create_envs(tasks, -(-settings.num_envs // processes), **env.env_arguments())
         return Player(envs, create_policy(settings), env=recorded_env(env))
 
-    players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
-    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
-        players.begin(_episodes(tasks, settings.seed))
-        finished: dict[int, Trajectory] = {}
+    with closing(Players(make_player, processes, num_envs=settings.num_envs, seed=seed)) as players:
+        return _play(players, tasks, seed, quiet=quiet)
+
+
+def _play(players: Collector | Players, tasks: Sequence[Task], seed: int, *, quiet: bool) -> Evaluation:
+    finished: dict[int, Trajectory] = {}
+    with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
+        players.begin([EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)])
         for episode, trajectory in players.play():
             finished[episode.number] = trajectory
             bar.update()
     return score(tasks, [finished[number] for number in range(len(tasks))])
-
-
-def _episodes(tasks: Sequence[Task], seed: int) -> list[EpisodeSpec]:
-    return [EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
 
 
 def recorded_env(env: EnvSettings) -> EnvSettings | None:
@@ -106,7 +101,13 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
         raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")
     if settings.system == "occam":
-        _expect_occam(settings)
+        if not is_chat:
+            raise ValueError(f"system is 'occam' and policy {policy!r}; expected {CHAT}MODEL")
+        if settings.history == "none" or not settings.thoughts or settings.elements != "id":
+            raise ValueError(
+                f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements "
+                f"{settings.elements!r}; expected a history, its thoughts, and elements 'id'"
+            )
     memory = load_workflows(settings.memory) if settings.memory else None
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     if settings.system == "occam":
@@ -130,17 +131,6 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)
     constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)
-
-
-def _expect_occam(settings: EvaluationSettings) -> None:
-    """Raise ValueError for policies other than chat models, and for settings that hide AgentOccam's plans from it."""
-    if not settings.policy.startswith(CHAT):
-        raise ValueError(f"system is 'occam' and policy {settings.policy!r}; expected {CHAT}MODEL")
-    if settings.history == "none" or not settings.thoughts or settings.elements != "id":
-        raise ValueError(
-            f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements {settings.elements!r}; expected a history, "
-            "its thoughts, and elements 'id'"
-        )
 
 
 def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None) -> Policy:
@@ -183,7 +173,6 @@ class VotingPolicy:
     _votes: dict[int, dict[int, Reply]] = field(default_factory=dict)  # by slot and member
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Ask all members."""
         for request in requests:
             self._open[request.slot] = request
             self._votes[request.slot] = {}
@@ -191,7 +180,6 @@ class VotingPolicy:
             member.ask(requests)
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the replies on which all members have voted."""
         for number, member in enumerate(self.members):
             if any(number not in votes for votes in self._votes.values()):
                 for slot, reply in member.replies(timeout_s):
@@ -200,7 +188,6 @@ class VotingPolicy:
         return [(slot, self._count(self._open.pop(slot), self._votes.pop(slot))) for slot in whole]
 
     def close(self) -> None:
-        """Close all members."""
         for member in self.members:
             member.close()
 

@@ -20,7 +20,6 @@ import torch
 from tqdm import tqdm
 
 from agents.data.prompts import PromptEncoder, system_prompt
-from agents.data.trajectories import Trajectory
 from agents.evaluation.evaluate import create_policy, recorded_env
 from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
 from agents.methods.dpo import Preference
@@ -95,18 +94,18 @@ def load_critic(run: Path) -> Value:
     if not done:
         raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_rl")
     learned = done[-1].state()["optimizer"].get("method", {})
-    name = next((name for name in ("critic", "step_critic") if name in learned), None)
-    if name is None:
-        raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
     model, tokenizer = load_model(run)
     critics: dict[str, Critic] = {}
-    for part in (name, "reward_model"):
+    for part in ("critic", "step_critic", "reward_model"):
         if part in learned:
             critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
             critics[part].load_state_dict(learned[part])
+    critic = critics.get("critic") or critics.get("step_critic")
+    if critic is None:
+        raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
-    return critic_value(critics[name], encoder, critics.get("reward_model"))
+    return critic_value(critic, encoder, critics.get("reward_model"))
 
 
 # Choices. Episodes that the agent has exited are preferred to truncated ones; of equals, the first is chosen.
@@ -335,8 +334,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         raise ValueError(f"policy {policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n")
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    tasks = choose_tasks(settings)
-    method = create_method(settings)
+    tasks, method = choose_tasks(settings), create_method(settings)
     sampled = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.env_arguments())
     envs = InProcessEnvs(make_env, min(settings.num_envs, len(tasks)))
@@ -354,9 +352,8 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         write_groups(settings.save_trees, 0, tried)
     oracle = score(tasks, [item.oracle for item in found]).total
     spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
-    named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
-    options = vars(settings)
-    asked = {name: options[name] for name in named_settings}
+    names = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
+    asked = {name: value for name, value in vars(settings).items() if name in names}
     return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}
 
 
@@ -366,6 +363,7 @@ def preferences(found: Found, *, value: Value, prior_weight: float, threshold: f
     After Agent Q (arXiv 2408.07199, section 4.2): Q is the mean reward of all ends below the action, mixed with its rank by `value`.
     Actions below which no episode ended are left out. The search must have been told its rewards. The widest gaps come first.
     """
+    unfinished: dict[str, Any] = {"reward": 0.0, "ending": "truncated", "verdicts": (), "failure": ""}
     rewards: dict[int, list[float]] = {}  # of the ends below each state, by its number
     for end in found.states:
         if end.ending in ("exited", "truncated", "too_long"):
@@ -378,25 +376,16 @@ def preferences(found: Found, *, value: Value, prior_weight: float, threshold: f
         if state.parent is not None and state.ending not in ("failed", "too_long") and state.number in rewards:
             siblings.setdefault(state.parent.number, []).append(state)
     pairs: list[Preference] = []
-    for own in siblings.values():
-        pairs += _of_state(found, own, rewards, value, prior_weight, threshold)[:most]
+    for states in siblings.values():
+        best: dict[str, tuple[float, State]] = {}  # Q and the state, by action; states may have been expanded twice
+        for state, prior in zip(states, ranks(value(states)), strict=True):
+            own = rewards[state.number]
+            best.setdefault(state.steps[-1].reply, (mixed(sum(own) / len(own), prior, prior_weight), state))
+        gaps = []
+        for pair in combinations(best.values(), 2):
+            (low, worse), (high, better) = sorted(pair, key=itemgetter(0))
+            if high - low > threshold:
+                episodes = (replace(found.trajectory, **unfinished, steps=each.steps) for each in (better, worse))
+                gaps.append((high - low, Preference(*episodes)))
+        pairs += [preference for _, preference in sorted(gaps, key=lambda item: -item[0])[:most]]
     return pairs
-
-
-def _of_state(
-    found: Found, states: Sequence[State], rewards: dict[int, list[float]], value: Value, prior_weight: float, threshold: float
-) -> list[Preference]:
-    """Return the pairs of the actions that lead to these states."""
-    # Q and the episode up to the state, by action; states may have been expanded twice
-    best: dict[str, tuple[float, Trajectory]] = {}
-    task_id, goal, group = found.trajectory.task_id, found.trajectory.goal, found.trajectory.group
-    for state, prior in zip(states, ranks(value(states)), strict=True):
-        own = rewards[state.number]
-        episode = Trajectory(task_id, goal, state.steps, reward=0.0, ending="truncated", group=group)
-        best.setdefault(state.steps[-1].reply, (mixed(sum(own) / len(own), prior, prior_weight), episode))
-    gaps = []
-    for pair in combinations(best.values(), 2):
-        (low, worse), (high, better) = sorted(pair, key=itemgetter(0))
-        if high - low > threshold:
-            gaps.append((high - low, Preference(better, worse)))
-    return [preference for _, preference in sorted(gaps, key=lambda item: -item[0])]

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agents.data.prompts import REMEMBERED, Style
+from agents.data.trajectories import write_trajectories
 from agents.models.checkpoints import agent_record
 from agents.settings import EnvSettings, Processes, Templates
 from webarena_gym import tasks as task_suite
 from webarena_gym.arguments import shown, suggestion
+from webarena_gym.evaluation.statistics import Evaluation
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_PAGE
@@ -68,7 +70,6 @@ class EvaluationSettings(EnvSettings):
     """processes that play in parallel on a CPU, each with the policy and one thread; 0: one per core if the policy is small"""
 
     def env_arguments(self) -> dict[str, Any]:
-        """Return the keywords for `gymnasium.make`."""
         return {**super().env_arguments(), **(OCCAM_ENV if self.system == "occam" else {})}
 
 
@@ -137,17 +138,21 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     return {name: value for name, value in agent_record(policy).items() if name in known}
 
 
+def save(settings: EvaluationSettings, evaluation: Evaluation) -> None:
+    """Write the episodes where the settings say."""
+    if settings.save:
+        settings.save.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(settings.save, evaluation.trajectories)
+
+
 def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed.
 
     Raises ValueError where there is none.
     """
     task_suite.named(settings.templates)  # an unknown one is an error, also beside others
-    tasks = [
-        task
-        for task in task_suite.load(settings.split, settings.world_seed, settings.variation)
-        if not settings.templates or task.template in settings.templates
-    ]
+    suite = task_suite.load(settings.split, settings.world_seed, settings.variation)
+    tasks = [task for task in suite if not settings.templates or task.template in settings.templates]
     if not tasks:
         raise ValueError(f"no task of the {settings.split} split is of templates={settings.templates}; see webarena-gym tasks")
     limit = settings.limit

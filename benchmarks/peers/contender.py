@@ -70,7 +70,6 @@ class Running:
         )  # fmt: skip
 
     def reset(self, recording: Recording, env: int = 0) -> Seen:
-        """Reset an env."""
         return self._ask("reset", env, {"task_id": recording.task_id, "url": self._base_url + recording.start})
 
     def step(self, step: Any, env: int = 0) -> Seen:

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 USABLE = "a,button,input,select,textarea,label,summary,option"
 """The CSS selector of the elements among which a step's index counts; see `recording.USABLE`."""
@@ -18,22 +18,6 @@ class Seen(NamedTuple):
     error: str = ""
 
 
-class Adapter(Protocol):
-    """The envs of an adapter, by number, created at their first reset. Each measures its own work only."""
-
-    def reset(self, env: int, episode: dict[str, Any]) -> Seen:
-        """Reset an env to a task; `url` is the start page, for envs that need it."""
-        ...
-
-    def step(self, env: int, step: dict[str, Any]) -> Seen:
-        """Take a step of a recording and observe the page."""
-        ...
-
-    def close(self) -> None:
-        """Close all envs."""
-        ...
-
-
 class Watch:
     """A stopwatch that starts when it is made."""
 
@@ -41,12 +25,15 @@ class Watch:
         self._start = time.perf_counter()
 
     def ms(self) -> float:
-        """Return the milliseconds until now."""
         return 1000 * (time.perf_counter() - self._start)
 
 
-def serve(adapter: Adapter) -> None:
-    """Run commands until the input ends. Other output goes to the standard error."""
+def serve(adapter: Any) -> None:
+    """Run commands until the input ends. Other output goes to the standard error.
+
+    An adapter holds envs by number, created at their first reset, and measures its own work alone: `reset(env, episode)` to the page
+    `episode["url"]`, `step(env, step)` of a recording, and `close()`.
+    """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     try:

@@ -26,12 +26,10 @@ class Waiting(TrainerCallback):
         self._began = (0.0, 0.0)
 
     def on_step_begin(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
-        """Wait for a line; at the end of the input, stop the training."""
         control.should_training_stop = not sys.stdin.readline()
         self._began = (time.process_time(), time.perf_counter())
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Print the time."""
         cpu_s, wall_s = time.process_time() - self._began[0], time.perf_counter() - self._began[1]
         print(json.dumps({"cpu_s": cpu_s, "wall_s": wall_s}), file=self._answers, flush=True)
 

@@ -34,6 +34,9 @@ CHAT, COMMAND = "chat:", "command:"
 _NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "image")  # inputs that cannot be typed into
 
 
+USED = ("prompt_tokens", "completion_tokens", "cost")
+
+
 class Reply(NamedTuple):
     """The reply of an agent, and its usage, as far as it is known."""
 
@@ -44,12 +47,8 @@ class Reply(NamedTuple):
     too_long: bool = False  # the conversation does not fit the model; there is no reply
 
 
-class Agent(Protocol):
-    """The signature of an agent of one's own."""
-
-    def __call__(self, observation: str, info: Mapping[str, Any], /) -> str | Reply:
-        """Return the reply to the newest page."""
-        ...
+Agent = Callable[[str, Mapping[str, Any]], str | Reply]
+"""An agent of one's own: the observation and the info of the env in, its reply out."""
 
 
 class Player(Protocol):
@@ -91,11 +90,9 @@ class RandomPlayer:
     """Does something that the page allows."""
 
     def begin(self, trial: Trial, env: WebArenaLite) -> None:
-        """Take note of the episode."""
         self._trial, self._env = trial, env
 
     def reply(self, _: str, info: Mapping[str, Any]) -> Reply:
-        """Return a random plausible reply; equal trials get equal ones."""
         rng = Random(self._trial.seed_of(info["step"]))
         action = random_action(self._env.observation.nodes, info["page"], info["goal"], rng)
         return Reply(self._env.dialect.format(action))
@@ -105,20 +102,17 @@ class ExpertPlayer:
     """Replays the reference solutions of the tasks."""
 
     def begin(self, trial: Trial, env: WebArenaLite) -> None:
-        """Take note of the episode. Raises TaskError for a task without a solution."""
         self._env, self._expert = env, Expert(trial.task, env.dialect)
 
     def reply(self, *_: Any) -> Reply:
-        """Return the next reply of the solution. Raises ActionError where the page does not allow it."""
         return Reply(self._expert.reply(self._env.page, self._env.observation))
 
 
 class CallablePlayer:
     """Plays with an agent of one's own. What it raises is told as an AgentError."""
 
-    def __init__(self, agent: Callable[..., Any], name: str) -> None:
-        self._agent = agent
-        self._name = name
+    def __init__(self, agent: Agent, name: str) -> None:
+        self._agent, self._name = agent, name
 
     def begin(self, *_: Any) -> None:
         """Call the agent's `reset`, if it has one."""
@@ -127,13 +121,12 @@ class CallablePlayer:
             self._call(reset)
 
     def reply(self, observation: str, info: Mapping[str, Any]) -> Reply:
-        """Return what the agent says."""
         said = self._call(self._agent, observation, info)
         if isinstance(said, str):
             return Reply(said)
         if isinstance(said, Reply):
-            used = {"prompt_tokens": said.prompt_tokens, "completion_tokens": said.completion_tokens, "cost": said.cost}
-            for what, count in used.items():
+            for what in USED:
+                count = getattr(said, what)
                 if count is not None and not (isinstance(count, int | float) and isfinite(count) and count >= 0):
                     raise AgentError(
                         f"the agent {self._name} returned a Reply with {what} {count!r}; expected a number from 0, or None"
@@ -168,18 +161,14 @@ class ChatPlayer:
     def __init__(
         self, model: ChatModel, options: Mapping[str, Any], *, with_tools: bool = False, is_doubt_lost: bool = False
     ) -> None:
-        self._model = model
-        self._options = dict(options)
-        self._with_tools = with_tools
-        self._is_doubt_lost = is_doubt_lost
+        self._model, self._options = model, dict(options)
+        self._with_tools, self._is_doubt_lost = with_tools, is_doubt_lost
         self._said: list[Completion] = []
 
     def begin(self, trial: Trial, env: WebArenaLite) -> None:
-        """Take note of the episode."""
         self._trial, self._env, self._said = trial, env, []
 
     def reply(self, _: str, info: Mapping[str, Any]) -> Reply:
-        """Return what the model says. Raises ServerError."""
         messages: Sequence[Mapping[str, Any]] = info["messages"]
         more: dict[str, Any] = {}
         if self._with_tools:
@@ -196,11 +185,8 @@ class ChatPlayer:
                 return Reply("", too_long=True)
             raise
         self._said.append(said)
-        text = said.text
-        if said.calls:
-            call = said.calls[0]
-            text = f"{said.text}\n{reply_of(self._env.dialect, call.name, call.arguments)}".strip()
-        return Reply(text, *said.usage)
+        calls = [reply_of(self._env.dialect, call.name, call.arguments) for call in said.calls[:1]]
+        return Reply("\n".join([said.text, *calls]).strip() if calls else said.text, *said.usage)
 
 
 def with_calls(messages: Sequence[Mapping[str, Any]], said: Sequence[Completion]) -> list[dict[str, Any]]:
@@ -269,9 +255,8 @@ def load(name: str) -> Callable[[], Agent]:
         try:
             made: Any = value()
         except Exception as error:
-            raise AgentError(
-                f"the agent {name!r} cannot be made: {type(error).__name__}: {error}{_last_line(error)}"
-            ) from error
+            why = f"{type(error).__name__}: {error}{_last_line(error)}"
+            raise AgentError(f"the agent {name!r} cannot be made: {why}") from error
         if not callable(made):
             raise AgentError(f"the agent {name!r} has no method __call__(observation, info)")
         agent: Agent = made

@@ -37,90 +37,70 @@ def add_commands(commands: Any) -> None:
         description="Plays every task, writes one file of episodes and one of figures, and goes on where it was cut off. "
         "Ends with status 0 when every episode was judged, with 1 when any was not, with 2 for bad input.",
     )
-    evaluate.add_argument(
+    add = evaluate.add_argument
+    add(
         "--agent",
         required=True,
         help="module:callable or file.py:callable (observation and info in, reply out); random; expert; "
         "chat:MODEL behind any server of OpenAI's chat protocol; or command:PROGRAM ARGUMENTS, which talks to the episode server",
     )
-    evaluate.add_argument("--split", choices=tuple(task_suite.SPLITS), default="test", help="the tasks")
-    evaluate.add_argument(
-        "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
-    )
+    add("--split", choices=tuple(task_suite.SPLITS), default="test", help="the tasks")
+    add("--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead")
     add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
-    evaluate.add_argument(
-        "--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split"
-    )
+    add("--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split")
     add_templates(evaluate, "only tasks of these templates")
-    evaluate.add_argument("--limit", type=whole(1), metavar="N", help="play N of the tasks only, chosen by the seed")
-    evaluate.add_argument(
-        "--repeats", type=whole(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k"
-    )
-    evaluate.add_argument("--seed", type=whole(0), default=0, metavar="N", help="of all that is random")
-    evaluate.add_argument(
+    add("--limit", type=whole(1), metavar="N", help="play N of the tasks only, chosen by the seed")
+    add("--repeats", type=whole(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")
+    add("--seed", type=whole(0), default=0, metavar="N", help="of all that is random")
+    add(
         "--jobs",
         type=whole(1, 1000),
         metavar="N",
         help="episodes at a time (default: 8 of a chat model, 4 of a program, else 1)",
     )
-    evaluate.add_argument(
-        "--out", type=writable("folder"), metavar="FOLDER", help="where both files go (default: runs/evaluate/AGENT-SPLIT)"
-    )
-    evaluate.add_argument("--fresh", action="store_true", help="play all episodes anew, also those that are in the folder")
-    evaluate.add_argument("--json", action="store_true", help="end with the figures as one JSON object on the last line")
+    add("--out", type=writable("folder"), metavar="FOLDER", help="where both files go (default: runs/evaluate/AGENT-SPLIT)")
+    add("--fresh", action="store_true", help="play all episodes anew, also those that are in the folder")
+    add("--json", action="store_true", help="end with the figures as one JSON object on the last line")
     env = evaluate.add_argument_group("what the agent is shown")
-    env.add_argument(
+    add = env.add_argument
+    add(
         "--max-steps",
         type=whole(1),
         metavar="N",
         help="steps of an episode (default: 30, as in the paper; 60 of the hard split)",
     )
-    env.add_argument(
+    add(
         "--step-budget",
         type=decimal(above=0),
         metavar="X",
         help="at most X times the steps of the reference solution, beside that; the goal says how many",
     )
     add_options(env, "observation", "dialect", "elements", "history", "browser", "variation")
-    env.add_argument(
-        "--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)"
-    )
-    chat = evaluate.add_argument_group("chat models", "The key is that of $OPENAI_API_KEY.")
-    chat.add_argument("--base-url", metavar="URL", help="the server (default: $OPENAI_BASE_URL, else OpenAI's own)")
-    chat.add_argument("--tools", action="store_true", help="give the actions as tools, and take calls as replies")
-    chat.add_argument(
-        "--option", action="append", default=[], metavar="NAME=JSON", help="a field of the requests, as temperature=0.5"
-    )
-    chat.add_argument(
-        "--timeout", type=decimal(above=0), default=300.0, metavar="S", help="of one request, and of a program (default: 300)"
-    )
-    chat.add_argument(
+    add("--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)")
+    add = evaluate.add_argument_group("chat models", "The key is that of $OPENAI_API_KEY.").add_argument
+    add("--base-url", metavar="URL", help="the server (default: $OPENAI_BASE_URL, else OpenAI's own)")
+    add("--tools", action="store_true", help="give the actions as tools, and take calls as replies")
+    add("--option", action="append", default=[], metavar="NAME=JSON", help="a field of the requests, as temperature=0.5")
+    add("--timeout", type=decimal(above=0), default=300.0, metavar="S", help="of one request, and of a program (default: 300)")
+    add(
         "--too-long",
         choices=("failed", "lost"),
         default="failed",
         help="what becomes of an episode where a reply is cut off before it says anything, or a later request is refused in "
         "words that leave open whether it is too long; one that is said to be too long is lost",
     )
-    chat.add_argument(
-        "--deadline", type=decimal(above=0), default=900.0, metavar="S", help="of one reply, with all tries (default: 900)"
-    )
-    chat.add_argument(
+    add("--deadline", type=decimal(above=0), default=900.0, metavar="S", help="of one reply, with all tries (default: 900)")
+    add(
         "--connect-timeout",
         type=decimal(above=0),
         default=5.0,
         metavar="S",
         help="until a silent server counts as dead (default: 5)",
     )
-    program = evaluate.add_argument_group(
-        "programs", "--base-url is then that of an episode server; one is begun where none is given."
-    )
-    program.add_argument(
-        "--mode",
-        choices=("browse", "step"),
-        default="browse",
-        help="play by a browser of its own, or by actions",
-    )
+    programs = "--base-url is then that of an episode server; one is begun where none is given."
+    add = evaluate.add_argument_group("programs", programs).add_argument
+    add("--mode", choices=("browse", "step"), default="browse", help="play by a browser of its own, or by actions")
     evaluate.set_defaults(run=_evaluate)
 
     board = commands.add_parser(

@@ -20,7 +20,17 @@ from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, WebArenaGymError
 from webarena_gym.evaluation.agents import COMMAND, Reply
-from webarena_gym.evaluation.results import EPISODES, RESULT, Record, Trial, read_episodes, read_result, suite_digest, summarise
+from webarena_gym.evaluation.results import (
+    EPISODES,
+    RESULT,
+    Record,
+    Trial,
+    read_episodes,
+    read_result,
+    short,
+    suite_digest,
+    summarise,
+)
 from webarena_gym.evaluation.runner import EnvSeat, record_of
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
@@ -140,19 +150,16 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
         for count, record in enumerate(records, 1):
             if record.ending == "too_long":
                 continue
-            task = tasks[record.task_id]
+            where = f"{record.task_id}, repeat {record.repeat}"
             player.replies = [str(step.get("reply", "")) for step in record.steps]
-            again = seat.play(Trial(task, record.repeat, header["seed"]))
+            again = seat.play(Trial(tasks[record.task_id], record.repeat, header["seed"]))
             if (again.reward, again.ending) != (record.reward, record.ending):
                 what = again.failure or f"{again.ending} with the reward {again.reward:g}"
-                faults.append(
-                    f"{record.task_id}, repeat {record.repeat}: {record.ending} with the reward {record.reward}; played again, {what}"
-                )
+                faults.append(f"{where}: {record.ending} with the reward {record.reward}; played again, {what}")
             for part in ("steps", "verdicts", "side_effects"):
-                if (told := _short(getattr(record, part), 10**9)) != (found := _short(getattr(again, part), 10**9)):
-                    faults.append(
-                        f"{record.task_id}, repeat {record.repeat}: {part} are {told:.200}; played again, {found:.200}"
-                    )
+                told, found = (json.dumps(getattr(each, part), ensure_ascii=False) for each in (record, again))
+                if told != found:
+                    faults.append(f"{where}: {part} are {told:.200}; played again, {found:.200}")
             progress.show(count)
     progress.clear()
     return faults
@@ -213,7 +220,7 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
     again = json.loads(json.dumps(summarise(header, records, command)))
     for key in sorted({*again, *result}):
         if again.get(key) != result.get(key):
-            yield f"{key} of the result file does not follow from the episodes: {_short(result.get(key))}, not {_short(again.get(key))}"
+            yield f"{key} of the result file does not follow from the episodes: {short(result.get(key))}, not {short(again.get(key))}"
     for record in records:
         where = f"{record.task_id}, repeat {record.repeat}"
         yield from (f"{where}: {fault}" for fault in _faults_of(record, header, tasks[record.task_id]))
@@ -230,7 +237,7 @@ def _faults_of(record: Record, header: Mapping[str, Any], task: Task) -> Iterabl
     true = record_of(Trial(task, record.repeat, 0), ending=record.ending, reward=record.reward)
     for part in ("sites", "checks", "reference_steps"):
         if getattr(record, part) != getattr(true, part):
-            yield f"{part} is {_short(getattr(record, part))}; the task has {_short(getattr(true, part))}"
+            yield f"{part} is {short(getattr(record, part))}; the task has {short(getattr(true, part))}"
 
 
 def tasks_of(header: Mapping[str, Any]) -> list[Task]:
@@ -246,7 +253,7 @@ def _read_about(path: Path) -> dict[str, str]:
     except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"cannot read {path}: {error}") from error
     if not isinstance(about, dict) or not all(key in _ABOUT and isinstance(value, str) for key, value in about.items()):
-        raise ResultError(f"{path} holds {_short(about)}; expected an object of the texts {', '.join(_ABOUT)}")
+        raise ResultError(f"{path} holds {short(about)}; expected an object of the texts {', '.join(_ABOUT)}")
     if not about.get("name", "").strip():
         raise ResultError(f"{path} has no name")
     if about.get("link") and not _LINK.fullmatch(about["link"]):
@@ -254,8 +261,3 @@ def _read_about(path: Path) -> dict[str, str]:
             f"the link of {path} is {about['link']!r}; expected https://... or http://... without spaces, quotes and brackets"
         )
     return about
-
-
-def _short(value: Any, most: int = 200) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[:most]}..."

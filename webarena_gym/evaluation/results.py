@@ -35,7 +35,6 @@ class Trial(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """The key that is unique among the trials of a run."""
         return self.task.task_id, self.repeat
 
     def seed_of(self, what: str | int) -> int:
@@ -46,20 +45,11 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All trials of a run.
-
-    Args:
-        tasks: each once.
-        suite: where the tasks come from, for the record: the split, the worlds.
-        env: the keywords of the env that differ from its defaults.
-        repeats: how often each task is played.
-        seed: of all that is random.
-
-    """
+    """All trials of a run."""
 
     tasks: Sequence[Task]
-    suite: Mapping[str, Any] = field(default_factory=dict)
-    env: Mapping[str, Any] = field(default_factory=dict)
+    suite: Mapping[str, Any] = field(default_factory=dict)  # where the tasks come from, for the record: the split, the worlds
+    env: Mapping[str, Any] = field(default_factory=dict)  # keywords that differ from the defaults
     repeats: int = 1
     seed: int = 0
 
@@ -140,12 +130,10 @@ class Record:
 
     @property
     def key(self) -> tuple[str, int]:
-        """The key that is unique among the episodes of a run."""
         return self.task_id, self.repeat
 
     @property
     def is_judged(self) -> bool:
-        """True if it has a reward."""
         return self.reward is not None
 
     @property
@@ -159,6 +147,10 @@ _KEYS = {item.name for item in fields(Record)}
 _REQUIRED = ("task_id", "repeat", "sites", "checks", "ending", "reward")
 
 
+_LARGEST = 1e15
+_TIMES = (1.0, 1.5, 3.0)  # of the steps of the reference solution
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LARGEST
 
@@ -167,33 +159,27 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _is_step(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
 def _list_of(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list | tuple) and all(map(is_one, value))
 
 
-_LARGEST = 1e15
-_TIMES = (1.0, 1.5, 3.0)  # of the steps of the reference solution
+def _or_null(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or is_one(value)
+
+
 _EXPECTED: tuple[tuple[str, Callable[[Any], bool], Sequence[str]], ...] = (
     ("a text", _is_text, ("task_id", "failure")),
     ("a count", lambda value: type(value) is int and _is_number(value), ("repeat",)),
-    (
-        "a count above 0, or null",
-        lambda value: value is None or (type(value) is int and 0 < value <= _LARGEST),
-        ("reference_steps",),
-    ),
+    ("a count above 0, or null", _or_null(lambda value: type(value) is int and 0 < value <= _LARGEST), ("reference_steps",)),
     ("a number from 0", _is_number, ("seconds", "agent_seconds")),
-    (
-        "a number from 0, or null",
-        lambda value: value is None or _is_number(value),
-        ("prompt_tokens", "completion_tokens", "cost"),
-    ),
+    ("a number from 0, or null", _or_null(_is_number), ("prompt_tokens", "completion_tokens", "cost")),
     ("a list of texts", _list_of(_is_text), ("sites", "checks", "side_effects")),
     ("a list of pairs of numbers", _list_of(_list_of(_is_number)), ("step_seconds",)),
-    (
-        "a list of objects of texts",
-        _list_of(lambda step: isinstance(step, dict) and all(map(_is_text, step.values()))),
-        ("steps",),
-    ),
+    ("a list of objects of texts", _list_of(_is_step), ("steps",)),
     ("a list of objects", _list_of(lambda verdict: isinstance(verdict, dict)), ("verdicts",)),
 )
 
@@ -239,7 +225,8 @@ class EpisodesFile:
                 )
             self.records = {record.key: record for record in records}
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, [header, *map(asdict, self.records.values())])  # without a line that was cut off
+        lines = [header, *map(asdict, self.records.values())]  # without one that was cut off
+        _write(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
     def add(self, record: Record) -> None:
         """Note an episode that is over; one that was noted before is replaced."""
@@ -256,7 +243,7 @@ def _differing(known: Mapping[str, Any], wanted: Mapping[str, Any], of: str = ""
         return _differing(one, other, f"{of}{name}.")
     if (of, name) == ("agent.", "digest"):
         return "the agent's file has been changed since"
-    return f"its {of}{name} is {_short(one)}, and that of this one {_short(other)}"
+    return f"its {of}{name} is {short(one)}, and that of this one {short(other)}"
 
 
 def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
@@ -286,8 +273,7 @@ def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
 
 def write_result(path: Path, result: Result) -> None:
     """Write the figures of a run, whole or not at all."""
-    content = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
-    _write(path, content)
+    _write(path, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -319,11 +305,13 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     for record in judged:
         parts["by_site"]["+".join(record.sites)].append(record)
         parts["by_check"]["+".join(record.checks)].append(record)
-    kinds = by_difficulty(judged)
+    kinds = _by_difficulty(judged)
+    difficulty = {kind: _score(own) | {"within_reference": _within(own)} for kind, own in sorted(kinds.items())}
     stepped = [record for record in judged if record.has_steps]
-    has_reference = any(record.reference_steps for record in stepped)
+    has_reference = [record for record in stepped if record.reference_steps]
     planned = header["suite"]["tasks"] * header["repeats"]
     failures = Counter(record.failure for record in records if not record.is_judged)
+
     return {
         **header,
         "command": list(command),
@@ -331,40 +319,27 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
         "judged": len(judged),
         "failed": sum(failures.values()),
         "failures": dict(failures.most_common()),
-        "success": clustered(_rewards(judged))._asdict() if judged else None,
+        "success": _score(judged) if judged else None,
         **(over_tasks(_rewards(judged)) if judged else {}),
-        **{
-            name: {part: clustered(_rewards(own))._asdict() for part, own in sorted(groups.items())}
-            for name, groups in parts.items()
-        },
-        **(
-            {
-                "by_difficulty": {
-                    kind: clustered(_rewards(own))._asdict() | {"within_reference": _within(own)}
-                    for kind, own in sorted(kinds.items())
-                }
-            }
-            if kinds
-            else {}
-        ),
+        **{name: {part: _score(own) for part, own in sorted(groups.items())} for name, groups in parts.items()},
+        **({"by_difficulty": difficulty} if difficulty else {}),
         **({"injected": sum(is_injected(record.verdicts) for record in judged)} if "hostile" in kinds else {}),
-        "spl": clustered(_by_task(stepped, _weighted))._asdict() if has_reference else None,
+        "spl": _score(has_reference, _weight) if has_reference else None,
         "within_reference": _within(judged),
         "endings": dict(Counter(record.ending for record in judged).most_common()),
         "steps": _spread([float(len(record.steps)) for record in stepped]),
         "action_errors": _spread([float(bool(step.get("action_error"))) for record in judged for step in record.steps]),
         "seconds": _spread([record.seconds for record in judged]),
         "agent_seconds": _spread([record.agent_seconds for record in judged]),
-        "prompt_tokens": _spread([float(record.prompt_tokens) for record in judged if record.prompt_tokens is not None]),
-        "completion_tokens": _spread(
-            [float(record.completion_tokens) for record in judged if record.completion_tokens is not None]
-        ),
-        "cost": _spread([record.cost for record in judged if record.cost is not None]),
+        **{
+            name: _spread([float(count) for record in judged if (count := getattr(record, name)) is not None])
+            for name in ("prompt_tokens", "completion_tokens", "cost")
+        },
         "episodes_digest": episodes_digest(records),
     }
 
 
-def by_difficulty(records: Iterable[Record]) -> dict[str, list[Record]]:
+def _by_difficulty(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Return the records of hard tasks by kind of difficulty; their templates, which the ids of tasks name, say which they have."""
     groups: dict[str, list[Record]] = defaultdict(list)
     known = templates()
@@ -377,12 +352,10 @@ def by_difficulty(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 def episodes_digest(records: Iterable[Record]) -> str:
     """Return the SHA-256 of the episodes, in any order, without the seconds of their steps."""
-    lines = sorted(json.dumps(_without_step_seconds(record), sort_keys=True) for record in records)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _without_step_seconds(record: Record) -> dict[str, Any]:
-    return {name: value for name, value in asdict(record).items() if name != "step_seconds"}
+    values = [asdict(record) for record in records]
+    for value in values:
+        del value["step_seconds"]
+    return hashlib.sha256("\n".join(sorted(json.dumps(value, sort_keys=True) for value in values)).encode()).hexdigest()
 
 
 def table(result: Result) -> str:
@@ -431,25 +404,22 @@ def _line(name: str, width: int, score: Mapping[str, Any]) -> str:
     return "; ".join([score_line(name, **{key: score[key] for key in Score._fields}, width=width), *parts])
 
 
-def _rewards(records: Iterable[Record]) -> dict[str, list[float]]:
+def _score(records: Iterable[Record], weight: Callable[[Record], float] = lambda _: 1.0) -> dict[str, Any]:
+    return clustered(_rewards(records, weight))._asdict()
+
+
+def _rewards(records: Iterable[Record], weight: Callable[[Record], float] = lambda _: 1.0) -> dict[str, list[float]]:
+    """Return the rewards of judged episodes, times a weight, by task."""
     rewards: dict[str, list[float]] = defaultdict(list)
     for record in records:
         if record.reward is not None:
-            rewards[record.task_id].append(record.reward)
+            rewards[record.task_id].append(record.reward * weight(record))
     return rewards
 
 
-def _by_task(records: Iterable[Record], score: Callable[[Record, int], float]) -> dict[str, list[float]]:
-    """Return a score of each episode with a reference solution, by task."""
-    scores: dict[str, list[float]] = defaultdict(list)
-    for record in records:
-        if record.reference_steps:
-            scores[record.task_id].append(score(record, record.reference_steps))
-    return scores
-
-
-def _weighted(record: Record, reference: int) -> float:
-    return (record.reward or 0.0) * reference / max(reference, len(record.steps))
+def _weight(record: Record) -> float:
+    reference = record.reference_steps or 0
+    return reference / max(reference, len(record.steps))
 
 
 def _within(records: Iterable[Record]) -> dict[str, dict[str, float]] | None:
@@ -457,14 +427,11 @@ def _within(records: Iterable[Record]) -> dict[str, dict[str, float]] | None:
     stepped = [record for record in records if record.has_steps and record.reference_steps]
     if not stepped:
         return None
-    scores = {}
-    for times in _TIMES:
-        rewards: dict[str, list[float]] = defaultdict(list)
-        for record in stepped:
-            is_within = len(record.steps) <= times * (record.reference_steps or 0)
-            rewards[record.task_id].append((record.reward or 0.0) * is_within)
-        scores[str(times)] = clustered(rewards)._asdict()
-    return scores
+
+    def share(times: float) -> dict[str, float]:
+        return _score(stepped, lambda record: len(record.steps) <= times * (record.reference_steps or 0))
+
+    return {str(times): share(times) for times in _TIMES}
 
 
 def _spread(values: Sequence[float]) -> dict[str, float] | None:
@@ -472,10 +439,6 @@ def _spread(values: Sequence[float]) -> dict[str, float] | None:
     if not values:
         return None
     return {"mean": fmean(values), "median": median(values), "total": sum(values), "n": len(values)}
-
-
-def _replace(path: Path, values: Sequence[Mapping[str, Any]]) -> None:
-    _write(path, "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
 
 
 def _write(path: Path, content: str) -> None:
@@ -489,6 +452,7 @@ def _write(path: Path, content: str) -> None:
         raise ResultError(f"cannot write {path}: {error}") from error
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Return a value as JSON, as far as it is not too long for a message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 300 else f"{text[:300]}..."

@@ -18,10 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 
@@ -32,6 +31,7 @@ from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymE
 from webarena_gym.evaluation.agents import (
     CHAT,
     COMMAND,
+    USED,
     CallablePlayer,
     ChatPlayer,
     ExpertPlayer,
@@ -43,7 +43,6 @@ from webarena_gym.evaluation.agents import (
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
-    Ending,
     EpisodesFile,
     Plan,
     Record,
@@ -54,7 +53,7 @@ from webarena_gym.evaluation.results import (
     write_result,
 )
 from webarena_gym.options import HARD_STEPS
-from webarena_gym.recording import PlayedStep, play
+from webarena_gym.recording import play
 from webarena_gym.server.schema import ENV_SETTINGS
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.servers.rest import request_json
@@ -65,26 +64,8 @@ _WORST = 5  # failures in a row at which a run is given up in which nothing was 
 _ENDING_S = 5.0
 
 
-class Seat(Protocol):
-    """A worker that plays one trial after the other."""
-
-    def play(self, trial: Trial) -> Record:
-        """Play a trial. What breaks through no fault of the agent's choices is a record that failed."""
-        ...
-
-    def close(self) -> None:
-        """Free everything."""
-        ...
-
-
 class EnvSeat:
-    """Plays in an env of its own, in this process.
-
-    Args:
-        player: the agent.
-        env: the keywords of the env.
-
-    """
+    """A worker that plays one trial after the other with an agent, in an env of its own with these keywords."""
 
     def __init__(self, player: Player, env: Mapping[str, Any]) -> None:
         self._player = player
@@ -92,23 +73,24 @@ class EnvSeat:
         self._env: gymnasium.Env[str, str] | None = None
 
     def play(self, trial: Trial) -> Record:
-        """Play a trial."""
+        """Play a trial. What breaks through no fault of the agent's choices is a record that failed."""
         start = time.perf_counter()
-        talk = _Talk()
+        steps: list[dict[str, str]] = []
+        seconds: list[tuple[float, float]] = []  # of each step, the agent's and the env's
+        used: dict[str, Any] = {"steps": steps, "step_seconds": seconds, "agent_seconds": 0.0, **dict.fromkeys(USED)}
         try:
-            outcome = self._play(trial, talk)
+            outcome = self._play(trial, steps, seconds, used)
         except (WebArenaGymError, *INFRASTRUCTURE_ERRORS) as error:
-            outcome = {"ending": "failed", "reward": None, "failure": f"{type(error).__name__}: {error}"}
+            outcome = _failed(f"{type(error).__name__}: {error}")
             self.close()  # whatever state it is in
-        return record_of(trial, **outcome, **talk.used(), seconds=time.perf_counter() - start)
+        return record_of(trial, **outcome, **used, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
-        """Close the env."""
         if self._env is not None:
             self._env.close()
         self._env = None
 
-    def _play(self, trial: Trial, talk: "_Talk") -> dict[str, Any]:
+    def _play(self, trial: Trial, steps: list[Any], seconds: list[Any], used: dict[str, Any]) -> dict[str, Any]:
         if self._env is None:
             self._env = gymnasium.make("WebArenaLite-v0", tasks=[trial.task], disable_env_checker=True, **self._arguments)
         env = self._env
@@ -116,45 +98,31 @@ class EnvSeat:
         assert isinstance(behind, WebArenaLite)
         first = env.reset(seed=trial.seed_of("env") % 2**31, options={"task": trial.task})
         self._player.begin(trial, behind)
-        for step in play(env, partial(talk.reply, self._player), *first):
+        asked_s = replied_s = 0.0
+
+        def choose(observation: str, info: Mapping[str, Any]) -> str | None:
+            nonlocal asked_s, replied_s
+            asked_s = time.perf_counter()
+            reply = self._player.reply(observation, info)
+            replied_s = time.perf_counter()
+            used["agent_seconds"] += replied_s - asked_s
+            used.update({name: (used[name] or 0) + more for name in USED if (more := getattr(reply, name)) is not None})
+            return None if reply.too_long else reply.text
+
+        for step in play(env, choose, *first):
             if "failure" in step.info:
-                return {"ending": "failed", "reward": None, "failure": str(step.info["failure"])}
-            talk.note(step)
+                return _failed(str(step.info["failure"]))
+            steps.append({"url": step.before["url"], "reply": step.reply, "action_error": step.info["action_error"]})
+            seconds.append((replied_s - asked_s, time.perf_counter() - replied_s))
             if step.terminated or step.truncated:
-                ending: Ending = "exited" if step.terminated else "truncated"
+                ending = "exited" if step.terminated else "truncated"
                 told: dict[str, Any] = {name: step.info[name] for name in ("verdicts", "side_effects") if name in step.info}
                 return {"ending": ending, "reward": float(step.reward), **told}
         return {"ending": "too_long", "reward": 0.0}
 
 
-class _Talk:
-    """The replies of an agent in an episode, and its usage."""
-
-    def __init__(self) -> None:
-        self.steps: list[dict[str, str]] = []
-        self.step_seconds: list[tuple[float, float]] = []  # the agent's and the env's
-        self._seconds = self._newest = self._replied = 0.0
-        self._used: dict[str, Any] = {"prompt_tokens": None, "completion_tokens": None, "cost": None}
-
-    def reply(self, player: Player, observation: str, info: Mapping[str, Any]) -> str | None:
-        """Return what the player says; None where the conversation is too long."""
-        before = time.perf_counter()
-        reply = player.reply(observation, info)
-        self._replied = time.perf_counter()
-        self._newest = self._replied - before
-        self._seconds += self._newest
-        for name, count in self._used.items():
-            if (more := getattr(reply, name)) is not None:
-                self._used[name] = (count or 0) + more
-        return None if reply.too_long else reply.text
-
-    def note(self, step: PlayedStep) -> None:
-        """Take note of a step that was taken."""
-        self.steps.append({"url": step.before["url"], "reply": step.reply, "action_error": step.info["action_error"]})
-        self.step_seconds.append((self._newest, time.perf_counter() - self._replied))
-
-    def used(self) -> dict[str, Any]:
-        return {"steps": self.steps, "agent_seconds": self._seconds, "step_seconds": self.step_seconds, **self._used}
+def _failed(failure: str) -> dict[str, Any]:
+    return {"ending": "failed", "reward": None, "failure": failure}
 
 
 def record_of(trial: Trial, **outcome: Any) -> Record:
@@ -175,11 +143,11 @@ class GivenUpError(WebArenaGymError):
 
 
 def run(
-    trials: Iterable[Trial], make_seat: Callable[[], Seat], jobs: int = 1, *, on_stop: Callable[[], None] = lambda: None
+    trials: Iterable[Trial], make_seat: Callable[[], Any], jobs: int = 1, *, on_stop: Callable[[], None] = lambda: None
 ) -> Iterator[Record]:
     """Play the trials, `jobs` at a time, and yield the record of each as it ends.
 
-    Each job has a seat of its own, made in its own thread. When the iteration is left, by an error or by Ctrl-C, `on_stop` is called,
+    Each job has a seat of its own, made in its own thread: an `EnvSeat`, or another worker with its methods. When the iteration is left, by an error or by Ctrl-C, `on_stop` is called,
     which may cut short what seats wait for, and the episodes under way are dropped.
 
     Raises GivenUpError where many episodes failed one after the other, and whatever is raised by a seat.
@@ -193,9 +161,24 @@ def run(
         waiting.put(None)
     done: SimpleQueue[Record | BaseException] = SimpleQueue()
     stopped = threading.Event()
-    threads = [threading.Thread(target=_work, args=(waiting, done, make_seat, stopped), daemon=True) for _ in range(jobs)]
+
+    def work() -> None:
+        try:
+            with closing(make_seat()) as seat:
+                while not stopped.is_set() and (trial := waiting.get()) is not None:
+                    done.put(seat.play(trial))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the records are read
+            done.put(error)
+
+    def finish() -> None:
+        end = time.monotonic() + _ENDING_S
+        for thread in threads:  # but not those that wait for a server: these end with the process
+            if thread.ident is not None:
+                thread.join(max(0.0, end - time.monotonic()))
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
     with ExitStack() as stack:
-        stack.callback(_finish, threads)
+        stack.callback(finish)
         stack.callback(on_stop)
         stack.callback(stopped.set)
         for thread in threads:
@@ -214,28 +197,6 @@ def run(
                 )
 
 
-def _work(
-    waiting: "SimpleQueue[Trial | None]",
-    done: "SimpleQueue[Record | BaseException]",
-    make_seat: Callable[[], Seat],
-    stopped: threading.Event,
-) -> None:
-    try:
-        with closing(make_seat()) as seat:
-            while not stopped.is_set() and (trial := waiting.get()) is not None:
-                done.put(seat.play(trial))
-    except BaseException as error:  # noqa: BLE001 - it is raised where the records are read
-        done.put(error)
-
-
-def _finish(threads: Iterable[threading.Thread]) -> None:
-    """Wait for the threads, but not for those that wait for a server: these end with the process."""
-    end = time.monotonic() + _ENDING_S
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join(max(0.0, end - time.monotonic()))
-
-
 _SAID = 500  # characters of what a program said last, in a failure
 
 URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
@@ -243,14 +204,10 @@ URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_
 
 
 class EpisodeClient:
-    """Episodes on a server, for the programs of a run.
+    """Episodes on a server at this URL, or on one that is begun in this process, for the programs of a run.
 
-    Args:
-        env: keywords of the env; those that the server does not take are refused.
-        mode: how programs play, by their own browser ("browse") or by actions ("step").
-        url: where a server listens; one is begun in this process where none is given.
-        token: what it asks for, if it does.
-
+    Programs play by their own browser ("browse") or by actions ("step"). Raises AgentError for a keyword of the env that the server
+    does not take.
     """
 
     def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
@@ -287,15 +244,12 @@ class EpisodeClient:
         return {"ending": "truncated" if result["truncated"] else "exited", "reward": float(result["reward"]), **judged}
 
     def answer(self, episode: Mapping[str, str]) -> None:
-        """Judge an episode with an empty answer. Raises ServerError."""
         self._ask(f"/{episode[EPISODE]}/answer", {"answer": ""})
 
     def end(self, episode: Mapping[str, str]) -> None:
-        """Free an episode. Raises ServerError."""
         self._ask(f"/{episode[EPISODE]}", method="DELETE")
 
     def close(self) -> None:
-        """End the server that was begun for the run."""
         self._cleanup.close()
 
     def _ask(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
@@ -306,24 +260,16 @@ class EpisodeClient:
 
 
 class ProgramSeat:
-    """Begins a program for each trial, and asks the server how its episode ended.
+    """Begins a program, which no shell reads, for each trial, and asks the server how its episode ended.
 
-    Args:
-        command: the program and its arguments, as on a command line; no shell reads it.
-        client: the server; may be shared by seats.
-        timeout_s: how long the program may take for an episode.
-        hint: what to say when a program breaks.
-
+    The server may be shared. The program may take `timeout_s` for an episode; where it breaks, the `hint` is said.
     """
 
     def __init__(self, command: str, client: EpisodeClient, timeout_s: float, hint: str = "") -> None:
         self._command = parse_command(command)
-        self._client = client
-        self._timeout_s = timeout_s
-        self._hint = hint
+        self._client, self._timeout_s, self._hint = client, timeout_s, hint
 
     def play(self, trial: Trial) -> Record:
-        """Play a trial."""
         start = time.perf_counter()
         try:
             episode = self._client.begin(trial)
@@ -332,8 +278,7 @@ class ProgramSeat:
             finally:
                 self._client.end(episode)
         except WebArenaGymError as error:
-            failure = f"{type(error).__name__}: {error}"
-            return record_of(trial, ending="failed", reward=None, failure=failure, seconds=time.perf_counter() - start)
+            outcome = _failed(f"{type(error).__name__}: {error}")
         return record_of(trial, **outcome, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
@@ -460,7 +405,6 @@ class _Waits(logging.Handler):
         self._progress = progress
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a line."""
         self._progress.clear()
         print(f"webarena-gym: {record.getMessage()}", file=sys.stderr)
 
@@ -502,7 +446,9 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     return tasks, source
 
 
-def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Callable[[], Seat], Callable[[], None]]:
+def _agent(
+    options: argparse.Namespace, plan: Plan
+) -> tuple[dict[str, Any], Callable[[], EnvSeat | ProgramSeat], Callable[[], None]]:
     """Return what identifies the agent, what makes a seat with it, and what cuts short what it waits for. Raises AgentError."""
     name: str = options.agent
     if name.startswith(CHAT):

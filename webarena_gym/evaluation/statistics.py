@@ -197,7 +197,6 @@ class Evaluation(NamedTuple):
     trajectories: list[Any]
 
     def record(self) -> dict[str, Any]:
-        """Return the scores without the episodes, for JSON."""
         parts = {name: {key: score._asdict() for key, score in getattr(self, name).items()} for name in ("by_site", "by_check")}
         return {**self.total._asdict(), "failed": self.failed, **parts}
 

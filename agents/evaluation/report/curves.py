@@ -86,20 +86,18 @@ class _Visit(NamedTuple):
 
     @property
     def step(self) -> Step:
-        """The step."""
         return self.rollout.steps[self.at]
 
-
-def policy_of(group: RunGroup) -> str:
-    """Return the name under which the rollouts of a group are listed among the episodes."""
-    return f"{group.run}, update {group.update}"
+    @property
+    def advantage(self) -> float | None:
+        return self.rollout.advantages[self.at] if self.rollout.advantages else None
 
 
 def rollouts_by_policy(groups: Sequence[RunGroup]) -> dict[str, list[Trajectory]]:
     """Return the rollouts of all groups, to be listed among the episodes."""
     policies: dict[str, list[Trajectory]] = defaultdict(list)
     for group in groups:
-        policies[policy_of(group)] += group.rollouts
+        policies[group.policy] += group.rollouts
     return dict(policies)
 
 
@@ -112,7 +110,7 @@ def trees(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
     numbers: dict[str, int] = defaultdict(int)
     drawn = []
     for group in groups:
-        policy, rollouts = policy_of(group), group.rollouts
+        policy, rollouts = group.policy, group.rollouts
         first = numbers[policy] + 1
         numbers[policy] += len(rollouts)
         visits = [_Visit(item, number, 0) for number, item in enumerate(rollouts, first)]
@@ -152,11 +150,8 @@ def _branch(action: str, visits: Sequence[_Visit]) -> dict[str, Any]:
         "error": visits[0].step.action_error,
         "visits": len(visits),
         "value": _mean([visit.rollout.reward for visit in visits]),
-        "advantage": _mean([visit.rollout.advantages[visit.at] for visit in visits if visit.rollout.advantages]),
-        "at": [
-            [visit.number, visit.at + 1, visit.rollout.advantages[visit.at] if visit.rollout.advantages else None]
-            for visit in visits
-        ],
+        "advantage": _mean([visit.advantage for visit in visits if visit.advantage is not None]),
+        "at": [[visit.number, visit.at + 1, visit.advantage] for visit in visits],
         "ends": [outcome(visit.rollout) for visit in ended],
         "states": [_state(own) for own in _split(going, lambda visit: visit.step.page).values()],
     }

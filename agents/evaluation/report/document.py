@@ -25,7 +25,6 @@ _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (
     "dom blocks windowed curves pages filters tasks aligned compared episodes groups heat watch start".split()  # noqa: SIM905
 )
-_OWN_NAMES = ("127.0.0.1", "localhost")
 _NEVER_STORED = {"Cache-Control": "no-store"}
 
 
@@ -61,8 +60,8 @@ def render_report(
     }
     results = summarise_all(sources.policies)
     room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
-    packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages)
-    data = drawn | {"episodes": packed.heads, "pages": pages, "watched": watched}
+    heads, blocks, shown = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages)
+    data = drawn | {"episodes": heads, "pages": pages, "watched": watched}
     # Nothing in the data ends the script element that it stands in, or begins a comment.
     as_script = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     environment = Environment(
@@ -74,9 +73,9 @@ def render_report(
         results=results,
         curves=curves,
         groups=drawn["groups"],
-        shown=packed.shown,
+        shown=shown,
         pages=pages,
-        blocks=packed.blocks,
+        blocks=blocks,
         sites=sorted({site for result in results for site in result.evaluation.by_site}),
         checks=sorted({check for result in results for check in result.evaluation.by_check}),
         data=Markup(as_script),  # noqa: S704 - escaped above
@@ -85,7 +84,7 @@ def render_report(
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
     )
-    return text, packed.shown
+    return text, shown
 
 
 class Watched:
@@ -95,17 +94,13 @@ class Watched:
     """
 
     def __init__(self, inputs: Sequence[str], render: Callable[[Sources], str], *, groups: int) -> None:
-        self._inputs = inputs
-        self._render = render
-        self._groups = groups
+        self._inputs, self._render, self._groups = inputs, render, groups
         self._lock = Lock()
         self._seen: object = None
         self._page: object = None
-        self._sources = Sources()
-        self._text = ""
+        self._sources, self._text = Sources(), ""
 
     def page(self) -> str:
-        """Return the page of now."""
         with self._lock:
             self._refresh()
             if self._page != self._seen:
@@ -153,7 +148,7 @@ def create_app(watched: Watched) -> ASGIApp:
 
     async def respond(request: Request) -> Response:
         # A page of elsewhere whose name was made to lead here is not to read what is on this machine.
-        if name_of(request.headers.get("host", "")) not in _OWN_NAMES:
+        if name_of(request.headers.get("host", "")) not in ("127.0.0.1", "localhost"):
             return PlainTextResponse("expected the name 127.0.0.1 or localhost", 403)
         try:
             if request.url.path == "/":

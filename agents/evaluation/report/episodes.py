@@ -6,13 +6,13 @@ Trajectories store no HTML: their replies are played again to get the pages, whi
 import gzip
 import json
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, zip_longest
-from types import TracebackType
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
@@ -104,23 +104,17 @@ def write_page(
     return html.tostring(root, encoding="unicode", doctype="<!DOCTYPE html>"), list(keys)
 
 
-class Replayer:
+class Replayer(ExitStack):
     """Plays episodes again in envs of its own, as a context manager, and keeps what their pages need in `assets`.
 
     The envs have the settings that the episode names.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.assets = Assets()
         self._envs: dict[EnvSettings, gymnasium.Env[str, str]] = {}
         self._networks: dict[tuple[int, Variation], Network] = {}
-        self._open = ExitStack()
-
-    def __enter__(self) -> "Replayer":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._open.close()
 
     def replay(self, task: Task, episode: Trajectory) -> Replay:
         """Return the pages of an episode of that task, as far as they show the text that the episode recorded.
@@ -136,12 +130,9 @@ class Replayer:
         # What follows changes no page: the history, and a limit that no episode reaches.
         settings = replace(episode.env, history="none", thoughts=False, max_steps=10**6)
         if settings not in self._envs:
-            env = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
-            self._envs[settings] = self._open.enter_context(closing(env))
-        return self._play(self._envs[settings], self._network(task.world_seed, settings.variation), task, episode)
-
-    def _play(self, made: gymnasium.Env[str, str], network: Network, task: Task, episode: Trajectory) -> Replay:
-        env: Any = made.unwrapped
+            made = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
+            self._envs[settings] = self.enter_context(closing(made))
+        env, network = self._envs[settings].unwrapped, self._network(task.world_seed, settings.variation)
         _, info = env.reset(seed=0, options={"task": task})
         pages: list[ShownPage] = []
         assets: dict[str, None] = {}
@@ -165,7 +156,7 @@ class Replayer:
     def _network(self, world_seed: int, variation: Variation) -> Network:
         """Return the sites of a world in their first state, for what no episode changes: style sheets and pictures."""
         if (world_seed, variation) not in self._networks:
-            databases = self._open.enter_context(closing(load_world(world_seed).open()))
+            databases = self.enter_context(closing(load_world(world_seed).open()))
             self._networks[world_seed, variation] = connect(databases, layout_of(world_seed, variation))
         return self._networks[world_seed, variation]
 
@@ -205,27 +196,18 @@ class Shown(NamedTuple):
     episodes: int
 
 
-class Packed(NamedTuple):
-    """Episodes ready for the file: their heads, the compressed blocks by id, and what is held of each policy."""
-
-    heads: list[dict[str, Any]]
-    blocks: dict[str, str]
-    shown: dict[str, Shown]
-
-
 def pack_episodes(
     policies: Mapping[str, Sequence[Trajectory]],
     rollouts: Mapping[str, Sequence[Trajectory]] | None = None,
     *,
     room: int,
     pages: bool,
-) -> Packed:
-    """Return all episodes, in turns, so that the policies show the same tasks; with as many steps and pages as fit into `room` bytes.
+) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, Shown]]:
+    """Return the heads of all episodes, their compressed blocks by id, and what is held of each policy.
 
-    The `rollouts` of training come last.
+    Policies take turns, so that they show the same tasks, with as many steps and pages as fit into `room` bytes.
 
-    Steps come before pages: what a person would have seen is added for as many episodes as there is room for then. With `pages`
-    episodes are played again for it.
+    The `rollouts` of training come last. Steps come before pages, for which episodes are played again.
     """
     rollouts = rollouts or {}
     items: list[tuple[Task, Trajectory]] = []
@@ -255,12 +237,11 @@ def pack_episodes(
                 break
             heads[index]["holds"] = "pages"
             blocks |= packed
-    held = [(head["policy"], head["holds"]) for head in heads]
-    shown = {
-        name: Shown(held.count((name, "pages")), held.count((name, "pages")) + held.count((name, "steps")), len(episodes))
-        for name, episodes in {**policies, **rollouts}.items()
-    }
-    return Packed(heads, blocks, shown)
+    held, shown = Counter((head["policy"], head["holds"]) for head in heads), {}
+    for name, episodes in {**policies, **rollouts}.items():
+        whole = held[name, "pages"]
+        shown[name] = Shown(whole, whole + held[name, "steps"], len(episodes))
+    return heads, blocks, shown
 
 
 def _size(blocks: Mapping[str, str]) -> int:
@@ -294,10 +275,13 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
     steps = []
     for step in episode.steps:
         thought, action = split_reply(step.reply)
+        address = None
+        with suppress(ActionError):
+            address = DIALECTS["webrl"].parse(step.reply).element
         steps.append(
             {
                 "text": step.page,
-                "mark": _span(step.page, _address(step)),
+                "mark": _span(step.page, address),
                 "thought": thought,
                 "action": action,
                 "error": step.action_error,
@@ -342,10 +326,3 @@ def _span(page: str, address: str | None) -> list[int]:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _address(step: Step) -> str | None:
-    try:
-        return DIALECTS["webrl"].parse(step.reply).element
-    except ActionError:
-        return None

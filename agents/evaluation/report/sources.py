@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.data.trajectories import Step, Trajectory, env_of, read_trajectories
+from agents.data.trajectories import Ending, Step, Trajectory, env_of, read_trajectories
 from agents.settings import EnvSettings
 from agents.training.metrics import read_metrics
 from agents.training.rollouts import group_files, read_groups
@@ -29,13 +29,9 @@ _EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agent
 OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
 
 CAUSES = {
-    "string_match": "wrong answer",
-    "url_match": "wrong page",
-    "program_html": "wrong content",
-    "state": "wrong state",
-    "side_effects": "side effects",
-    "injected": "followed a hostile page",
-}
+    "string_match": "wrong answer", "url_match": "wrong page", "program_html": "wrong content", "state": "wrong state",
+    "side_effects": "side effects", "injected": "followed a hostile page",
+}  # fmt: skip
 """Why an episode failed, by the kind of its first check that did."""
 SUFFIXES = (".csv", ".jsonl")
 _TAGS = re.compile(r"</?(?:think|answer)>")
@@ -50,8 +46,12 @@ class RunGroup(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Number of the group in its run."""
         return self.rollouts[0].group
+
+    @property
+    def policy(self) -> str:
+        """The name under which the rollouts are listed among the episodes."""
+        return f"{self.run}, update {self.update}"
 
 
 @dataclass
@@ -208,18 +208,11 @@ def _text(content: Any) -> str:
 def _from_state(state: Mapping[str, Any]) -> Trajectory:
     """Return an episode that is over from the state that an arena gives of it, which has requests for steps and no pages."""
     result = state["result"] or {"reward": 0.0, "verdicts": ()}
-    steps = [
-        Step("", request["what"], f"status {request['status']}" if request["status"] >= 400 else "") for request in state["log"]
-    ]
-    return Trajectory(
-        state["task_id"],
-        state["goal"],
-        tuple(steps),
-        result["reward"],
-        "failed" if state["failure"] else "exited",
-        verdicts=tuple(result["verdicts"]),
-        failure=state["failure"],
-    )
+    told = ((request["what"], request["status"]) for request in state["log"])
+    steps = tuple(Step("", what, f"status {status}" if status >= 400 else "") for what, status in told)
+    more: dict[str, Any] = {"verdicts": tuple(result["verdicts"]), "failure": state["failure"]}
+    ending: Ending = "failed" if state["failure"] else "exited"
+    return Trajectory(state["task_id"], state["goal"], steps, result["reward"], ending, **more)
 
 
 class Result(NamedTuple):
