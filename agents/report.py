@@ -5,43 +5,19 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from agents.evaluation import report
 from agents.evaluation.report.document import Watched, create_app, held, render_report, write_report
 from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources, write_table
 from webarena_gym import console
 from webarena_gym.server.http import listen, serve
 
-_DESCRIPTION = """\
-Write one HTML file about training runs and evaluations, to be opened by a double click:
-results of policies side by side, curves of runs side by side, and every episode step by step.
-"""
-_EXAMPLES = """\
-inputs, each PATH or NAME=PATH:
-  a run's folder        its metrics become curves; groups that `--save-rollouts` kept become trees of states
-  a .jsonl file         its episodes, of `python -m agents.evaluate --save` or of `webarena-gym evaluate`,
-                        become a column of the results and can be looked at step by step
-  a .json file          a log of Inspect AI (`inspect log convert --to json`), or the state of an arena's episode
-  a folder of these     its .jsonl files and its runs
-
-examples:
-  python -m agents.evaluate --policy random --limit 40 --save runs/random.jsonl
-  python -m agents.evaluate --policy expert --limit 40 --save runs/expert.jsonl
-  python -m agents.report --out report.html runs/random.jsonl runs/expert.jsonl
-  python -m agents.report --out report.html "seed 0=runs/a" "seed 1=runs/b"
-  python -m agents.report --out report.html runs/demo
-  python -m agents.report --watch runs/grpo
-  python -m agents.report --to-dataframe episodes.csv runs/demo    # pandas.read_csv("episodes.csv")
-
-The first policy is the one that the others are compared with. All episodes are in the tables and lists. They are played again for
-their pages, which takes some 30 ms each. If not all fits into --megabytes, pages are left out first, then steps, of the last episodes
-of each policy, and the report says so.
-In the report: j and k or the arrow keys go from step to step, n and p from episode to episode; the address in the browser keeps the
-filters and the search, and leads back to the very step.
-"""
+_HELP = Path(report.__file__).parent / "static" / "help.txt"
 
 
 def main(arguments: Sequence[str]) -> None:
     """Write the report that the command line asks for."""
-    parser = console.Parser(prog="python -m agents.report", description=_DESCRIPTION, epilog=_EXAMPLES)
+    description, _, examples = _HELP.read_text(encoding="utf-8").partition("\n\n")
+    parser = console.Parser(prog="python -m agents.report", description=description, epilog=examples)
     add = parser.add_argument
     add("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
     add("--out", type=console.writable(), help="the file to write (default: report.html, or none with --to-dataframe)")

@@ -1,7 +1,7 @@
 """Agents compared on the same tasks: `python -m benchmarks.compare ensembles --agents RUN_A RUN_B --json`.
 
 A recipe trains agents with the commands of `agents`, or takes those of `--agents`, and plays them all on the same tasks. Its numbers are
-in `RECIPES`; `--set NAME=VALUE` changes one. What was trained or played before is not done again. The last line is one JSON object with a
+in recipes.toml; `--set NAME=VALUE` changes one. What was trained or played before is not done again. The last line is one JSON object with a
 row for each agent: success, and the lift over the first row.
 
 - adaptation: clones of all sites but one, fine-tuned with few demonstrations of it, after AdaptAgent (arXiv 2411.13451).
@@ -15,6 +15,7 @@ row for each agent: success, and the lift over the first row.
 """
 
 import json
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -299,86 +300,24 @@ def workflows(run: Comparison, seed: int) -> Iterator[Measured]:
 
 
 class Recipe(NamedTuple):
-    """A function that plays the agents of one seed, its seeds, how many agents it takes (None: several), and its numbers."""
+    """A function that plays the agents of one seed, its seeds, and how many agents it takes (None: several)."""
 
     play: Callable[[Comparison, int], Iterator[Measured]]
     seeds: tuple[int, ...]
     agents: int | None
-    options: Mapping[str, Any]
     mean: str = ""  # title of a first row: the mean of the agents one by one
 
 
-RECIPES: dict[str, Recipe] = {
-    "adaptation": Recipe(
-        adaptation,
-        (0, 1, 2),
-        0,
-        {
-            "site": "reddit",  # left out of cloning, as names of templates begin
-            "demonstrations": [0, 1, 2, 5],  # tasks of the site that are demonstrated, of as many templates
-            "cloning_updates": 1200,
-            "worlds": [11, 12, 13, 14],  # of the cloning; each template is demonstrated in one of them
-            "updates": 60,  # of fine-tuning
-            "learning_rate": 1e-3,  # of fine-tuning
-            "demonstration_world": 15,
-        },
-    ),
-    "agent_q": Recipe(
-        agent_q,
-        (),
-        None,
-        {
-            "iterations": 3,
-            "tasks_per_iteration": 256,
-            "budget": 60,  # env steps of the search of a task
-            "worlds": [41, 42, 43, 44, 45, 46],
-            "templates": [],
-            "learning_rate": 3e-4,
-            "epochs": 1,
-        },
-    ),
-    "ensembles": Recipe(ensembles, (0,), None, {"fit_limit": None}, "one of them, mean"),
-    "interactions": Recipe(interactions, (0,), 1, {"limits": [5, 10, 15, 20, 25, 30]}),
-    "long_tasks": Recipe(
-        long_tasks,
-        (0, 1, 2),
-        0,
-        {
-            # hard templates with solutions of 15 to 33 steps in worlds 11 and 12, which a pointing network can express there
-            "templates": [
-                *("hard.best_coupon", "hard.best_customer_since", "hard.close_solved", "hard.comment_for_programs"),
-                *("hard.invite_namesakes", "hard.message_on_order", "hard.no_sticker_trouble", "hard.notice_in_issue"),
-                *("hard.open_and_accessible", "hard.pieces_before", "hard.praise_in_description", "hard.reopen_closed"),
-                *("hard.resolve_settled", "hard.review_of_bought", "hard.sell_where_allowed", "hard.wait_or_go_on"),
-                *("hard.well_reviewed_each", "hard.winner_of_quiz", "hard.wishes_on_sale"),
-            ],
-            "cloning_worlds": 6,  # one demonstration of each template in each
-            "cloning_updates": 1200,
-            "piece_steps": 10,
-            "shared_steps": 4,  # with the piece before
-            "early_steps": 2,  # first steps that all pieces have as context
-            "env_steps": 60_000,  # of each run of M-GRPO; 0: none is made
-            "step_limits": [20, 30, 45],  # the last one is that of all other runs and of the evaluation
-            "rl_worlds": [41, 42, 43],
-            "tasks_per_update": 12,
-            "group_size": 8,
-            "learning_rate": 3e-4,
-            "test_worlds": [2203, 2204, 2205],
-            "per_test_template": 2,
-        },
-    ),
-    "searches": Recipe(searches, (0,), 1, {"budget": 60, "max_steps": MAX_STEPS}),
-    "workflows": Recipe(
-        workflows,
-        (0,),
-        1,
-        {
-            "ways": ["none", "online", "offline"],
-            "offline_worlds": [11],  # training worlds whose solutions fill the offline memory
-            "part": 32,  # tasks that are played with one state of the memory
-            "temperature": 1.0,  # of sampling; a chat model's server chooses below 0
-        },
-    ),
+with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
+    _NUMBERS = tomllib.load(_file)["compare"]
+RECIPES = {
+    "adaptation": Recipe(adaptation, (0, 1, 2), 0),
+    "agent_q": Recipe(agent_q, (), None),
+    "ensembles": Recipe(ensembles, (0,), None, "one of them, mean"),
+    "interactions": Recipe(interactions, (0,), 1),
+    "long_tasks": Recipe(long_tasks, (0, 1, 2), 0),
+    "searches": Recipe(searches, (0,), 1),
+    "workflows": Recipe(workflows, (0,), 1),
 }
 
 
@@ -386,11 +325,11 @@ def compare(settings: CompareSettings) -> dict[str, Any]:
     """Train and play what is not there yet, and return the rows. Raises ValueError for settings that do not fit the recipe."""
     if settings.recipe not in RECIPES:
         raise ValueError(f"recipe is {settings.recipe!r}; expected one of {', '.join(RECIPES)}")
-    recipe, changed = RECIPES[settings.recipe], {}
+    recipe, numbers, changed = RECIPES[settings.recipe], _NUMBERS[settings.recipe], {}
     for item in settings.set:
         name, mark, value = item.partition("=")
-        if not mark or name not in recipe.options:
-            raise ValueError(f"set is {item!r}; expected NAME=VALUE with a name of {', '.join(recipe.options)}")
+        if not mark or name not in numbers:
+            raise ValueError(f"set is {item!r}; expected NAME=VALUE with a name of {', '.join(numbers)}")
         try:
             changed[name] = json.loads(value)
         except ValueError:
@@ -399,7 +338,7 @@ def compare(settings: CompareSettings) -> dict[str, Any]:
     if recipe.agents not in (None, count) or (recipe.agents is None and not count):
         expected = {None: "one or more", 0: "none, as it trains its own", 1: "one"}[recipe.agents]
         raise ValueError(f"agents are {' '.join(settings.agents) or 'none'}; {settings.recipe} takes {expected}")
-    run = Comparison(settings, {**recipe.options, **changed})
+    run = Comparison(settings, {**numbers, **changed})
     tasks = run.tasks()
     seeds = settings.seeds or recipe.seeds or tuple(range(count))
     begun_at = claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from benchmarks.machine import cores, held_by, tell, use_cores
@@ -53,9 +54,7 @@ def main() -> None:
 
 def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> dict[str, Any]:
     """Return the figures, in a cache of its own."""
-    before = os.environ.get("WEBARENA_GYM_CACHE")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["WEBARENA_GYM_CACHE"] = folder
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {"WEBARENA_GYM_CACHE": folder}):
         load_world.cache_clear()
         try:
             built = build(world_seed, Path(folder))
@@ -63,9 +62,6 @@ def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> 
                 return built | fresh.submit(use, world_seed, envs, resets).result()
         finally:
             load_world.cache_clear()
-            os.environ.pop("WEBARENA_GYM_CACHE")
-            if before is not None:
-                os.environ["WEBARENA_GYM_CACHE"] = before
 
 
 def build(world_seed: int, folder: Path) -> dict[str, Any]:
@@ -96,13 +92,8 @@ def _rows(connection: Any) -> int:
 
 def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
     """Return how long a reset takes, and how much memory an env adds."""
-    task = Task(
-        "visit",
-        tuple(DATABASES),
-        "__SHOPPING__",
-        "Look around.",
-        {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}},
-    )
+    check = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
+    task = Task("visit", tuple(DATABASES), "__SHOPPING__", "Look around.", check)
     made, held, times = [], [], []
     for _ in range(envs):
         env = WebArenaLite(tasks=[task], world_seed=world_seed, scale="large", dialect="webarena", max_steps=200)
@@ -114,9 +105,8 @@ def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
         holding = held_by(os.getpid())
         held.append(holding.mb if holding else None)
     for _ in range(resets):
-        env.step(
-            'do(action="Goto", argument="http://shop.test/catalogsearch/result/?q=chair")'
-        )  # is counted among the searches
+        # is counted among the searches
+        env.step('do(action="Goto", argument="http://shop.test/catalogsearch/result/?q=chair")')
         start = time.perf_counter()
         env.reset()
         times.append((time.perf_counter() - start) * 1000)

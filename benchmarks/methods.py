@@ -6,6 +6,7 @@ worlds that no training has seen, greedily and sampled. The variants of the pape
 that was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,63 +48,8 @@ class Recipe(NamedTuple):
 _TASKS = ("templates", "worlds", "per_template")
 _CLAIMED = ("minutes", "cpu_minutes", "training_steps", "learning_rate", "tasks_per_update", "group_size", *_TASKS)
 _BUDGETS = ("cpu_minutes", "env_steps")
-_UNTRAINED = {"updates": 0, "minutes": 0.0}
-_PAPER = {"advantages": "trajectory", "weighting": "paper"}
-RECIPES: dict[str, Recipe] = {
-    "mgrpo": Recipe("M-GRPO, advantages of steps by equal state, every token alike"),
-    "no_replay": Recipe("M-GRPO, the same without replayed successes", {"replayed": 0}),
-    "rollouts": Recipe("M-GRPO, advantages of rollouts, every token alike", {"advantages": "trajectory"}),
-    "paper": Recipe("M-GRPO, advantages of rollouts, 1/|tau|, as in the paper's equation", _PAPER),
-    "constant": Recipe("M-GRPO, advantages of rollouts, a constant 1/k", {**_PAPER, "weighting": "constant"}),
-    "released": Recipe(
-        "M-GRPO, advantages of rollouts, 1/|tau|, in the released trainer's contexts",
-        {**_PAPER, "contexts": "released", "old_logprobs": "recomputed"},
-    ),
-    "gigpo": Recipe("GiGPO", {"advantages": "gigpo", "clip_high": 0.2}),
-    "dapo": Recipe("DAPO", {"advantages": "trajectory", "dynamic_sampling": 3}),
-    "forks": Recipe("M-GRPO, advantages of steps from forks", {"advantages": "forks", "group_size": 2, "fork_every": 2}),
-    "filtered_bc": Recipe("filtered BC", trainer="filtered_bc"),
-    "awr": Recipe("AWR", trainer="awr"),
-    "digirl": Recipe("DigiRL", trainer="digirl"),
-    "webrl": Recipe("WebRL", trainer="webrl"),
-    "starpo": Recipe(
-        "StarPO with a critic (PPO), all groups", {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001}, trainer="starpo"
-    ),
-    "starpo_group": Recipe(
-        "StarPO without a critic (GRPO), all groups",
-        {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001, "starpo_advantages": "group"},
-        trainer="starpo",
-    ),
-    "starpo_s": Recipe("StarPO-S: a critic, the least certain quarter of the groups", trainer="starpo"),
-    "structured": Recipe("WorkForceAgent-R1's structured rewards beside the outcome, M-GRPO", trainer="structured"),
-    "structured_progress": Recipe(
-        "the same, and a reward for coming nearer to the expert's end", {"progress_weight": 1.0}, trainer="structured"
-    ),
-    "structured_only": Recipe("WorkForceAgent-R1's structured rewards alone", {"outcome_weight": 0.0}, trainer="structured"),
-    "format_only": Recipe(
-        "the same with the format's reward alone, to see it gamed",
-        {"outcome_weight": 0.0, "format_reward": 1.0, "kind_reward": 0.0, "element_reward": 0.0, "argument_reward": 0.0},
-        trainer="structured",
-    ),
-    "tsr": Recipe("TSR: rollouts by search, best of 4 at each step, corrected, M-GRPO", trainer="tsr"),
-    "tsr_diverse": Recipe("the same, rather to pages that are new", {"search_choice": "diverse"}, trainer="tsr"),
-    "tsr_uncorrected": Recipe(
-        "TSR as in the paper, not corrected", {"search_correction": "none", "search_gain": 0.0}, trainer="tsr"
-    ),
-    "retrieval": Recipe("M-GRPO with a memory of steps, attention over the nearest 8", memory={}),
-    "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
-    "masked_ppo": Recipe(
-        "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"
-    ),
-    "zero": Recipe("Zero: M-GRPO on a model that has seen one batch of demonstrations", {}, {"updates": 1, "minutes": 0.0}),
-    "plain": Recipe("BC without thoughts, then M-GRPO", {}, {}),
-    "no_history": Recipe("BC without thoughts or history, then M-GRPO", {}, {"history": "none"}),
-    "full_history": Recipe(
-        "BC without thoughts, earlier pages whole, then M-GRPO", {}, {"history": "full", "max_prompt_tokens": 4096}
-    ),
-    "short": Recipe("BC on short thoughts, then M-GRPO", {}, {"expert_thoughts": "short"}),
-    "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
-}
+with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
+    RECIPES = {name: Recipe(**recipe) for name, recipe in tomllib.load(_file)["methods"].items()}
 
 CURVES = ("success", "reward_deviation", "reply_entropy", "grad_norm")
 """what tells of an echo trap over a run (RAGEN, arXiv 2504.20073), by the names of its metrics"""

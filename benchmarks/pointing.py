@@ -39,9 +39,7 @@ GROUPS, GROUP_SIZE, NUM_ENVS, MAX_STEPS = 16, 8, 64, 15
 def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
     """Return how fast the policy plays in this process: medians of rounds of 16 groups of 8 episodes."""
     tasks = draw_tasks(worlds, 1)
-    network, vocabulary = load_pointer(model)
-    policy = PointerPolicy(network, vocabulary, DIALECTS["webrl"].naming_by("id"), temperature=1.0)
-    envs = create_envs(tasks, NUM_ENVS, elements="id", window=20_000, max_steps=MAX_STEPS)
+    envs, policy, *_ = _make_player(model, tasks, NUM_ENVS)
     assert isinstance(envs, InProcessEnvs)
     collector, rng = Collector(envs, policy, seed=0), Random(0)
     poll, env_s = envs.poll, 0.0

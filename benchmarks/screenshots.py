@@ -5,6 +5,7 @@ each site: on a screen, and the home pages on a phone, too.
 """
 
 import sys
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,30 +22,8 @@ from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import LARGEST_SEED, Databases, load_world
 from webarena_gym.tools.serve import WorldSites, addresses
 
-PAGES = {
-    "shopping": {
-        "shop": "SELECT '/'",
-        "shop-product": "SELECT '/' || url_key || '.html' FROM product JOIN review USING (product_id) GROUP BY product_id ORDER BY count(*) DESC, product_id",
-    },
-    "shopping_admin": {"admin": "SELECT '/admin/'", "admin-orders": "SELECT '/admin/sales/order/'"},
-    "reddit": {
-        "forum": "SELECT '/'",
-        "forum-thread": """SELECT '/f/' || f.name || '/' || submission_id || '/' || slug
-            FROM submission JOIN forum f USING (forum_id) JOIN comment USING (submission_id)
-            GROUP BY submission_id ORDER BY count(*) DESC, submission_id""",
-    },
-    "gitlab": {
-        "code": "SELECT '/' || namespace || '/' || path FROM project JOIN star USING (project_id) GROUP BY project_id ORDER BY count(*) DESC, project_id",
-        "code-issues": "SELECT '/dashboard/issues'",
-    },
-    "map": {"map": "SELECT '/'", "map-town": "SELECT '/town/' || town_id FROM town ORDER BY population DESC, town_id"},
-    "wikipedia": {
-        "wiki": "SELECT '/'",
-        "wiki-article": "SELECT '/wiki/' || replace(title, ' ', '_') FROM article ORDER BY is_featured DESC, article_id",
-    },
-    "homepage": {"home": "SELECT '/'"},
-}
-"""Pictures of each site: the name, and the query that finds the page's path in the world."""
+with (Path(__file__).parent / "screenshots.toml").open("rb") as _file:
+    PAGES: dict[str, dict[str, str]] = tomllib.load(_file)
 
 TOGETHER = ("shop", "admin", "forum", "code", "map", "wiki")
 """The pictures that the README shows as one."""

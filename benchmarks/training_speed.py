@@ -54,18 +54,18 @@ TOKENS_PER_PASS = 8192
 WIDE_STEPS = 10
 
 
-def episodes(widths: Sequence[int], rounds: int, groups: int, group_size: int) -> dict[str, Any]:
-    """Return the figures of the training step on episodes, for models of some widths."""
-    tasks = draw_tasks([11], 1)[::40][:groups]
-    say(f"playing {groups} groups of {group_size}")
-    steps = play(tasks, group_size)
+def episodes(effort: "Effort") -> dict[str, Any]:
+    """Return the figures of the training step on episodes, as rows and as trees, for models of some widths."""
+    tasks = draw_tasks([11], 1)[::40][: effort.groups]
+    say(f"playing {effort.groups} groups of {effort.group_size}")
+    steps = play(tasks, effort.group_size)
     texts = [text for step in steps for text in (*(message["content"] for message in step.messages), step.reply)]
     tokenizer = small.train_tokenizer(texts, MODEL["vocab_size"])
     samples = encode(PromptEncoder(tokenizer), steps)
     curve = []
-    for width in widths:
+    for width in effort.widths:
         # A wide model needs minutes for a few steps, and tells as much with them.
-        some, turns = (samples, rounds) if width < 512 else (samples[:WIDE_STEPS], min(rounds, 2))
+        some, turns = (samples, effort.rounds) if width < 512 else (samples[:WIDE_STEPS], min(effort.rounds, 2))
         say(f"{len(some)} steps at width {width}")
         curve.append(compare(some, width, turns))
     whole = [point for point in curve if point["steps"] == len(samples)][-1]
@@ -101,15 +101,15 @@ def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
 def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any]:
     """Return the times of rows and trees on the samples: packing, forward and backward passes."""
     torch.manual_seed(0)
-    shape = {
-        "hidden_size": width,
-        "intermediate_size": 4 * width,
-        "num_attention_heads": width // 64,
-        "num_key_value_heads": width // 64,
-    }
+    shape = {"hidden_size": width, "intermediate_size": 4 * width}
+    shape |= dict.fromkeys(("num_attention_heads", "num_key_value_heads"), width // 64)
     model = Qwen2ForCausalLM(Qwen2Config(**MODEL | shape))
     modes: tuple[Sharing, ...] = ("rows", "tree")
-    tokens = {mode: count_tokens(model, samples, mode) for mode in (*modes, "auto")}
+    every: tuple[Sharing, ...] = (*modes, "auto")
+    tokens = {
+        mode: sum(batch.input_ids.numel() for batch in pack(samples, TOKENS_PER_PASS, sharing=mode, model=model))
+        for mode in every
+    }
     times: dict[str, list[float]] = {mode: [] for mode in modes}
     train(model, samples[:4], "rows")
     for _ in range(rounds):
@@ -140,12 +140,6 @@ def gradient_error(model: PreTrainedModel, samples: Sequence[Sample]) -> float:
         model.zero_grad()
     pairs = zip(gradients["rows"], gradients["tree"], strict=True)
     return max(float((rows - tree).abs().max() / rows.abs().max()) for rows, tree in pairs if rows.any())
-
-
-def count_tokens(model: PreTrainedModel, samples: Sequence[Sample], sharing: Sharing) -> int:
-    """Return the number of tokens that the model reads, with padding."""
-    batches = pack(samples, TOKENS_PER_PASS, sharing=sharing, model=model)
-    return sum(batch.input_ids.numel() for batch in batches)
 
 
 def train(model: PreTrainedModel, samples: Sequence[Sample], sharing: Sharing) -> None:
@@ -214,8 +208,7 @@ def updates(effort: Effort) -> dict[str, Any]:
     figures: dict[str, Any] = {"update_rounds": effort.rounds}
     for name, took in rounds.items():
         figures |= {
-            f"{name}_step_s": middle([item["cpu_s"] for item in took]),
-            f"{name}_step_wall_s": middle([item["wall_s"] for item in took]),
+            f"{name}_step{clock}": middle(item[key] for item in took) for clock, key in (("_s", "cpu_s"), ("_wall_s", "wall_s"))
         }
     rollouts_s, training_s = zip(*parts[1:], strict=True)
     figures |= {"ours_rollout_cpu_s": middle(rollouts_s), "ours_training_cpu_s": middle(training_s)}
@@ -281,11 +274,6 @@ def trl_update() -> Iterator[Callable[[], dict[str, float]] | None]:
                 process.terminate()
 
 
-def shared(effort: Effort) -> dict[str, Any]:
-    """Return the figures of the training step on episodes, as rows and as trees."""
-    return episodes(effort.widths, effort.rounds, effort.groups, effort.group_size)
-
-
 def engines(effort: Effort) -> dict[str, Any]:
     """Return the figures of the engine, without and with shared prefixes, and the gap of its log-probabilities."""
     model, figures = generation.create("middle"), dict[str, Any]()
@@ -318,7 +306,7 @@ def collection(effort: Effort) -> dict[str, Any]:
     return {name: measured[name] for name in ("async_over_lockstep", "async_rollouts_per_s", "lockstep_rollouts_per_s")}
 
 
-PARTS = {"update": updates, "episodes": shared, "engine": engines, "rollouts": collection}
+PARTS = {"update": updates, "episodes": episodes, "engine": engines, "rollouts": collection}
 
 
 if __name__ == "__main__":

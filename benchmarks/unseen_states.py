@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -35,47 +35,30 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Step, Task
 
-
-class _SignIn(NamedTuple):
-    """Ways out of a site and into it again; elements by their labels."""
-
-    leave: str  # path that signs out
-    link: str  # from there to the form; "" where it is the form
-    user: str
-    button: str
-    query: str  # name and password of the person who is signed in when tasks begin
-
-
 _PASSWORD = "Password"  # noqa: S105 - the label of a field
+_USER = "SELECT username, password FROM user WHERE user_id = 1"
+_CUSTOMER = "SELECT email, password FROM customer WHERE customer_id = 1"
 _SITES = {
-    "reddit": _SignIn("/logout", "Log in", "Username", "Log in [2]", "SELECT username, password FROM user WHERE user_id = 1"),
-    "gitlab": _SignIn(
-        "/users/sign_out", "", "Username or email", "Sign in [2]", "SELECT username, password FROM user WHERE user_id = 1"
-    ),
-    "shopping": _SignIn(
-        "/customer/account/logout/", "Sign In", "Email", "Sign In", "SELECT email, password FROM customer WHERE customer_id = 1"
-    ),
+    "reddit": ("/logout", "Log in", "Username", "Log in [2]", _USER),
+    "gitlab": ("/users/sign_out", "", "Username or email", "Sign in [2]", _USER),
+    "shopping": ("/customer/account/logout/", "Sign In", "Email", "Sign In", _CUSTOMER),
 }
-FORMS = ("Username", "Username or email", "Email")
-"""Labels of the fields that are on a page with a form to sign in, beside that of the password."""
+"""The path that signs out, the link from there to the form (none where it is the form), the labels of its first field and its button,
+and the query for the name and the password of the person who is signed in when tasks begin."""
 
 
 def signed_out(task: Task) -> Task:
     """Return the task as it is for somebody who has signed out. Raises ValueError for a site without such a form here."""
     if task.sites[0] not in _SITES or len(task.sites) > 1:
         raise ValueError(f"{task.task_id} is a task of {', '.join(task.sites)}; expected one of {', '.join(_SITES)}")
-    site = _SITES[task.sites[0]]
-    user, password = load_world(task.world_seed).database(task.sites[0]).connection.execute(site.query).fetchone()
-    way = [
-        *([Action(Kind.CLICK, site.link)] if site.link else []),
-        Action(Kind.TYPE, site.user, user),
-        Action(Kind.TYPE, _PASSWORD, password),
-        Action(Kind.CLICK, site.button),
-    ]
+    leave, link, label, button, query = _SITES[task.sites[0]]
+    user, password = load_world(task.world_seed).database(task.sites[0]).connection.execute(query).fetchone()
+    way = [Action(Kind.CLICK, link)] if link else []
+    way += [Action(Kind.TYPE, label, user), Action(Kind.TYPE, _PASSWORD, password), Action(Kind.CLICK, button)]
     return replace(
         task,
         task_id=f"signed_out.{task.task_id}",
-        start_url=task.start_url + site.leave,
+        start_url=task.start_url + leave,
         intent=f'Sign in as "{user}" with the password "{password}". Then do this: {task.intent}',
         solution=(*(Step(action) for action in way), *task.solution),
     )
@@ -90,16 +73,12 @@ def draw_signed_out(templates: Sequence[str], worlds: Sequence[int], per_templat
 
 def shows_sign_in(page: str) -> bool:
     """Return whether a page has a form to sign in."""
-    return f'label="{_PASSWORD}"' in page and any(f'label="{label}"' in page for label in FORMS)
+    return f'label="{_PASSWORD}"' in page and any(f'label="{label}"' in page for _, _, label, *_ in _SITES.values())
 
 
 TEMPLATES = (
-    "reddit.biography",
-    "reddit.subscription",
-    "gitlab.star_count",
-    "gitlab.status_set",
-    "shopping.account_place",
-    "shopping.wish_list_add",
+    *("reddit.biography", "reddit.subscription", "gitlab.star_count", "gitlab.status_set"),
+    *("shopping.account_place", "shopping.wish_list_add"),
 )
 """Templates of the tasks after signing in."""
 _BATCH = 256  # successes in an update of filtered behaviour cloning

@@ -24,7 +24,9 @@ RUNS = [
 ]
 
 
-def test_the_figures_say_when_to_switch():
+def test_the_figures_say_when_to_switch_and_without_runs_nothing():
+    found = summary(SETTINGS, CLONES, [])
+    assert found["mixed"] == found["rl_only"] == found["bc_only"] == found["best_switch"] == [None, None]
     found = summary(SETTINGS, CLONES, RUNS)
     assert (found["runs"], found["budgets"]) == (3, [1.0, 2.0])
     assert found["best_switch"] == [10, 10]
@@ -32,22 +34,11 @@ def test_the_figures_say_when_to_switch():
     assert found["mixed"] == [0.35, 0.65]
     assert found["bc_only"] == [0.25, 0.45]  # only the short clone costs less than the first budget
     assert found["ci95"]["mixed"] == [[0.35, 0.35], [0.65, 0.65]]
-    assert [(row["budget"], row["updates"]) for row in found["by_switch"]] == [
-        (1.0, 0),
-        (1.0, 10),
-        (2.0, 0),
-        (2.0, 10),
-        (2.0, 30),
-    ]
+    switches = [(row["budget"], row["updates"]) for row in found["by_switch"]]
+    assert switches == [(1.0, 0), (1.0, 10), (2.0, 0), (2.0, 10), (2.0, 30)]
     assert set(found["options"]) == {*allocation.DRAWN, "tasks_per_update"}
     for rows in found["options"].values():
         assert sum(row["wins"] for row in rows) == pytest.approx(1, abs=0.01)
-
-
-def test_without_runs_there_are_no_estimates():
-    found = summary(SETTINGS, CLONES, [])
-    assert found["mixed"] == found["rl_only"] == found["bc_only"] == [None, None]
-    assert found["best_switch"] == [None, None]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,19 +55,14 @@ def test_the_best_of_more_configurations_is_better_and_chosen_by_validation(seed
     assert expected_best([], 3, 10) is None
 
 
-def test_more_runs_add_to_those_that_there_are():
+def test_more_runs_add_to_those_that_there_are_and_settings_without_sense_are_refused():
+    for options, message in (({"budgets": (2.0, 1.0)}, "budgets are"), ({"cloning_updates": (5,)}, "expected 0")):
+        with pytest.raises(ValueError, match=message):
+            AllocationSettings(**options)
     first = [configuration(SETTINGS, number) for number in range(12)]
     assert first == [configuration(AllocationSettings(**{**vars(SETTINGS), "runs": 500}), number) for number in range(12)]
     assert [updates for _, updates, _ in first[:3]] == [0, 10, 30]
     assert len({json.dumps(options, sort_keys=True) for _, _, options in first}) > 9
-
-
-@pytest.mark.parametrize(
-    ("options", "message"), [({"budgets": (2.0, 1.0)}, "budgets are"), ({"cloning_updates": (5,)}, "expected 0")]
-)
-def test_settings_without_sense_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        AllocationSettings(**options)
 
 
 def test_a_small_benchmark_is_run_resumed_and_drawn(tmp_path, monkeypatch, capsys):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.models.pointer.network import load_pointer
@@ -37,11 +38,13 @@ def test_whoever_does_not_sign_in_does_not_succeed_and_a_site_without_a_form_is_
         signed_out(task)
 
 
-def test_no_demonstration_of_the_training_templates_shows_the_form():
-    settings = unseen_states.UnseenStatesSettings(models=(CLONE,))
-    shown, pages = unseen_states._demonstrated(settings)
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_demonstration_of_the_training_templates_shows_the_form(monkeypatch, every):
+    tasks = draw_tasks([11], 1)[::every]
+    monkeypatch.setattr(unseen_states, "draw_tasks", lambda *_: tasks)
+    shown, pages = unseen_states._demonstrated(unseen_states.UnseenStatesSettings(models=(CLONE,)))
     assert shown == 0
-    assert pages > 500
+    assert pages > 500 / every
 
 
 def test_imitating_nothing_changes_nothing(tmp_path):

@@ -147,9 +147,8 @@ def run(
 ) -> Iterator[Record]:
     """Play the trials, `jobs` at a time, and yield the record of each as it ends.
 
-    Each job has a seat of its own, made in its own thread: an `EnvSeat`, or another worker with its methods. When the iteration is left, by an error or by Ctrl-C, `on_stop` is called,
-    which may cut short what seats wait for, and the episodes under way are dropped.
-
+    Each job has a seat of its own, made in its own thread: an `EnvSeat`, or another worker with its methods. When the iteration is left, by
+    an error or by Ctrl-C, `on_stop` is called, which may cut short what seats wait for, and the episodes under way are dropped.
     Raises GivenUpError where many episodes failed one after the other, and whatever is raised by a seat.
     """
     waiting: SimpleQueue[Trial | None] = SimpleQueue()
@@ -270,13 +269,19 @@ class ProgramSeat:
         self._client, self._timeout_s, self._hint = client, timeout_s, hint
 
     def play(self, trial: Trial) -> Record:
-        start = time.perf_counter()
+        start, client = time.perf_counter(), self._client
         try:
-            episode = self._client.begin(trial)
+            episode = client.begin(trial)
             try:
-                outcome = self._outcome(episode)
+                wrong = self._run(episode)
+                outcome = client.outcome(episode)
+                if wrong and not outcome:
+                    raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
+                if not outcome:
+                    client.answer(episode)
+                    outcome = client.outcome(episode) or {}
             finally:
-                self._client.end(episode)
+                client.end(episode)
         except WebArenaGymError as error:
             outcome = _failed(f"{type(error).__name__}: {error}")
         return record_of(trial, **outcome, seconds=time.perf_counter() - start)
@@ -284,28 +289,14 @@ class ProgramSeat:
     def close(self) -> None:
         """Nothing to free: the client is shared."""
 
-    def _outcome(self, episode: Mapping[str, str]) -> dict[str, Any]:
-        wrong = self._run(episode)
-        if outcome := self._client.outcome(episode):
-            return outcome
-        if wrong:
-            raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
-        self._client.answer(episode)
-        return self._client.outcome(episode) or {}
-
     def _run(self, episode: Mapping[str, str]) -> str:
         """Run the program to its end, and return what went wrong; nothing where it ended well."""
         program = self._command[0]
         try:
             done = subprocess.run(  # noqa: S603 - it is what the user wants to be run
-                self._command,
-                env={**os.environ, **episode},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=self._timeout_s,
-                check=False,
-            )
+                self._command, env={**os.environ, **episode}, timeout=self._timeout_s, check=False,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return f"{program} did not end within {self._timeout_s:g} s, and had not answered"
         except OSError as error:
