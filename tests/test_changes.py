@@ -14,7 +14,7 @@ from webarena_gym.backends.embedded import Place
 from webarena_gym.errors import TaskError
 from webarena_gym.sites import changes
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
-from webarena_gym.sites.changes import incidental, net_changes, overlay_changes
+from webarena_gym.sites.changes import declared_by, incidental, net_changes, overlay_changes
 from webarena_gym.sites.kit.database import Database, Overlay
 from webarena_gym.sites.planting import Planted, plant
 from webarena_gym.sites.world import load_world
@@ -36,12 +36,12 @@ def database(site):
 
 
 def seen(site, database):
-    return net_changes(site, load_world(WORLD).content(site), database.connection.serialize())
+    return net_changes(site, load_world(WORLD).content(site), database.connection.serialize(), declared_by(site))
 
 
 def tables(site):
-    known = changes._tables(site, load_world(WORLD).content(site))
-    return [table for table in known if table.name not in incidental(site).added]
+    known = changes._tables(declared_by(site), load_world(WORLD).content(site))
+    return [table for table in known if table.name not in incidental(declared_by(site)).added]
 
 
 def some_row(database, table, offset=0):
@@ -111,7 +111,7 @@ def test_the_end_of_a_long_text_is_seen(site, table, column, database):
     for end in ("x", "", "y"):
         query = f"UPDATE {table} SET {column} = rtrim({column}, 'xy') || ? WHERE length({column}) > 9999"
         database.connection.execute(query, (end,))
-        found = net_changes(site, base, database.connection.serialize())
+        found = net_changes(site, base, database.connection.serialize(), declared_by(site))
         assert [(change.table, change.columns) for change in found] == ([(table, (column,))] if end else [])
 
 
@@ -133,7 +133,7 @@ def test_a_number_that_is_gone_is_given_to_no_other_row(site, database):
 
 def a_row(site, connection, rng):
     """Return a table of a database, a row of it, often one of the newest, and other values for some columns that are not its key."""
-    known = changes._tables(site, load_world(WORLD).content(site))
+    known = changes._tables(declared_by(site), load_world(WORLD).content(site))
     table = rng.choice([table for table in known if "rowid" not in table.key])
     rows = connection.execute(f"SELECT * FROM {table.name} ORDER BY {', '.join(table.key)}").fetchall()
     if not rows:
@@ -196,7 +196,7 @@ def test_an_overlay_tells_what_the_whole_comparison_does(site, seed, tmp_path):
             for each in (whole, overlay):
                 with suppress(sqlite3.IntegrityError):
                     each.connection.execute(*write)
-        expected = net_changes(site, base, whole.connection.serialize())
+        expected = net_changes(site, base, whole.connection.serialize(), declared_by(site))
         assert overlay_changes(site, overlay.connection, overlay.touched()) == expected
         other.restore(overlay.snapshot())
         assert overlay_changes(site, other.connection, other.touched()) == expected
@@ -212,9 +212,9 @@ def test_an_overlay_tells_what_the_whole_comparison_does(site, seed, tmp_path):
 
 def test_everything_that_is_declared_is_there(site):
     content = load_world(WORLD).content(site)
-    declared = incidental(site)
+    declared = incidental(declared_by(site))
     schema = (Path(changes.__file__).parent / site / "schema.sql").read_text(encoding="utf-8")
-    assert len(changes._DECLARED.findall(schema)) == schema.count("incidental:")
+    assert len(declared_by(site)) == schema.count("incidental:")
     known = sqlite3.connect(":memory:")
     known.deserialize(content)
     names = {name for (name,) in known.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

@@ -10,6 +10,8 @@ import pytest
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import RULES, check, evaluate, kinds
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
+from webarena_gym.evaluators.kinds.file import file_holds
+from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.evaluators.kinds.verified import judged_by_package
 from webarena_gym.evaluators.outcome import answer_alone
 from webarena_gym.tasks.census import CHECKS, count
@@ -22,6 +24,8 @@ BUILT = {
     "url_match": at_url("__SHOPPING__/cart/"),
     "program_html": page_shows("last", ".name", exact_match="Oak Shelf"),
     "state": state("SELECT 1", expected=[[1]], site="shopping"),
+    "file": file_holds("notes/a.txt", "tea"),
+    "http": answers_json("__SHOPPING__/api", "items.0.name", "Oak Shelf"),
     "verified": judged_by_package(1, 2),
 }
 

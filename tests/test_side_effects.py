@@ -290,5 +290,5 @@ def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
     assert len(findings.side_effects_rewarded) > 5
     assert not findings.is_clean
     with monkeypatch.context() as strict:
-        strict.setattr("webarena_gym.backends.embedded.side_effects.compare", lambda done, _: compare(done, []))
+        strict.setattr("webarena_gym.backends.base.side_effects.compare", lambda done, _: compare(done, []))
         assert audit(tasks).detours_refused

@@ -18,9 +18,11 @@ from gymnasium.wrappers import TimeLimit
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind, instructions, tools
+from webarena_gym.applications.application import Application
 from webarena_gym.arguments import expect_positive
-from webarena_gym.backends.base import Backend, outcome
-from webarena_gym.backends.embedded import EmbeddedBackend, judge_side_effects
+from webarena_gym.backends.application import ApplicationBackend
+from webarena_gym.backends.base import Backend, judge_side_effects, outcome
+from webarena_gym.backends.embedded import EmbeddedBackend
 from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.base import Browser, do
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -194,13 +196,13 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def changes(self) -> list[Change]:
         """Return what the episode has changed so far, row by row. Raises LookupError on real servers, where it cannot be seen."""
         self._started()
-        return self._embedded().changes()
+        return self._backend.changes()
 
     @property
     def network(self) -> Network:
         """The embedded sites of the episode, to be called beside the browser, as by somebody else. Raises LookupError."""
         self._started()
-        return self._embedded().network
+        return self._backend.network
 
     # Gymnasium's interface.
 
@@ -270,7 +272,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         goes on, for a URL that no browser can open.
         """
         episode = self._started("conclude")
-        browser = self._embedded().browser
+        _, browser = self.network, self._backend.browser
         self._is_whole = False
         if url is not None:
             before = browser.snapshot()
@@ -354,6 +356,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def _make_backend(self) -> Backend:
         options = self.options
+        if isinstance(options.application, Application):
+            return ApplicationBackend(self._make_browser, options.application)
         if options.sites is None:
             return EmbeddedBackend(self._make_browser, options.world_seed, options.variation, options.scale or "standard")
         addresses = read_addresses(None if options.sites == "environment" else options.sites)
@@ -499,11 +503,6 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise ResetNeeded(f"the episode is over or has not begun; call reset() before {call}()")
         return self._episode
 
-    def _embedded(self) -> EmbeddedBackend:
-        if not isinstance(self._backend, EmbeddedBackend):
-            raise LookupError("the databases of real servers cannot be seen")  # noqa: TRY004 - as where a site has no database
-        return self._backend
-
     def _choose(self, options: dict[str, Any]) -> Task:
         unknown = [key for key in options if key not in ("task", "max_steps")]
         if unknown:
@@ -527,7 +526,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         more: dict[str, Any] = {}
         if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
             verdict, more["side_effects"] = judge_side_effects(
-                task, self._embedded(), is_forbidden=self._side_effects == "forbidden"
+                task, self._backend, is_forbidden=self._side_effects == "forbidden"
             )
             verdicts.append(verdict)
         success = all(verdict.passed for verdict in verdicts)

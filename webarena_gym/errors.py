@@ -50,6 +50,10 @@ class ServerError(WebArenaGymError):
     """A real server does not answer, refuses a login, or is named wrongly."""
 
 
+class ApplicationError(WebArenaGymError, ValueError):
+    """A web application of one's own is described wrongly, cannot be started, or has died."""
+
+
 class RefusedError(ServerError):
     """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` and `body` are those of the answer."""
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
+from webarena_gym.applications.application import Application, read_application
 from webarena_gym.arguments import expect_one_of, expect_positive, suggestion
 from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
@@ -50,6 +51,8 @@ class EnvOptions:
     """the browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name)"""
     sites: Mapping[str, str] | Literal["environment"] | None = None
     """None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables"""
+    application: str | Path | Application | None = None
+    """instead of the embedded sites, a web application of one's own: its `webarena-app.toml`, or the folder of that"""
     world_seed: int | None = None
     """draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that name none"""
     variation: Variation = "content"
@@ -108,6 +111,7 @@ class EnvOptions:
     default they are forbidden on the embedded sites under the native rules, and ignored elsewhere, where nobody can see them"""
 
     def __post_init__(self) -> None:
+        self._read_application()
         for name in _CHOSEN:
             expect_one_of(name, getattr(self, name), option_choices(name))
         expect_positive("window", self.window)
@@ -150,6 +154,19 @@ class EnvOptions:
             )
         if self.tasks is None:
             task_suite.expect_split(self.split)
+
+    def _read_application(self) -> None:
+        """Take the application's description in the place of its path, and its tasks where none are given."""
+        if isinstance(self.application, str | Path):
+            object.__setattr__(self, "application", read_application(self.application))
+        if isinstance(self.application, Application):
+            if self.sites is not None or self.world_seed is not None or self.scale is not None or self.variation != "content":
+                raise ValueError(
+                    "application= has no sites=, world_seed=, scale= or variation= of the embedded sites: give none of them"
+                )
+            object.__setattr__(self, "tasks", self.tasks or self.application.tasks or None)
+            if self.tasks is None:
+                raise ValueError(f"the application {self.application.name} names no task file: give tasks=")
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:

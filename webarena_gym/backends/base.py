@@ -1,20 +1,28 @@
 """A backend brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
 
-There are three: the embedded sites (`backends.embedded`), real servers (`backends.servers`) and MiniWoB's pages (`webarena_gym.miniwob`).
+There are four: the embedded sites (`backends.embedded`), an application of one's own (`backends.application`), real servers
+(`backends.servers`) and MiniWoB's pages (`webarena_gym.miniwob`).
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from webarena_gym.browsers.base import Browser
+from webarena_gym.actions import Kind
+from webarena_gym.browsers.base import Browser, do
 from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, SnapshotError, TaskError
-from webarena_gym.evaluators import Outcome, View, no_scripts
+from webarena_gym.evaluators import Outcome, Verdict, View, no_scripts, side_effects
+from webarena_gym.evaluators.kinds import eval_kinds
+from webarena_gym.observation import observe
+from webarena_gym.pages.page import Network
 from webarena_gym.servers.addresses import resolve
 from webarena_gym.servers.logins import Account
 from webarena_gym.tasks import Task
+from webarena_gym.tasks.task import Step
 
 _MOMENT = "new Promise((done) => setTimeout(done, 100))"
 
@@ -31,6 +39,11 @@ class Backend:
     not_saved = "the episodes of this backend cannot be saved"
     """The message to one who wants a snapshot of what cannot be saved."""
     _browser: Browser | None = None
+
+    @property
+    def files(self) -> Path | None:
+        """The folder of an application's state, for checks of files; None where there is none."""
+        return None
 
     @property
     def browser(self) -> Browser:
@@ -55,6 +68,19 @@ class Backend:
         """Bring sites and browser to the state of a snapshot of this kind of backend. Raises SnapshotError."""
         raise SnapshotError(f"{self.not_saved}, so a {type(snapshot).__name__} cannot be restored either")
 
+    @property
+    def network(self) -> Network:
+        """The sites of the current task, to be called beside the browser. Raises LookupError where they are no part of this process."""
+        raise LookupError("the databases of real servers cannot be seen")
+
+    def changes(self) -> list[Change]:
+        """Return what differs from the beginning of the current task, row by row. Raises LookupError where it cannot be seen."""
+        raise LookupError("the databases of real servers cannot be seen")
+
+    def replay(self, task: Task) -> Sequence[Change] | str:
+        """Return what the reference solution of a task changes, or why it cannot be replayed."""
+        raise LookupError(f"{task.task_id}: the databases of real servers cannot be seen")
+
     def abandon(self) -> None:
         """Give up a browser that has failed; `enter` makes a new one."""
         if self._browser is not None:
@@ -78,6 +104,32 @@ def opening(task: Task) -> Iterator[None]:
         yield
     except ActionError as error:
         raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, which no browser can open: {error}") from error
+
+
+def judge_side_effects(task: Task, backend: Backend, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:
+    """Say whether the episode in a backend, whose other checks have passed, changed nothing beyond its task, and what it did.
+
+    Where nobody knows what the task needs to change, since it has no solution, it passes.
+    """
+    done = backend.changes()
+    needed: Sequence[Change] | str = ()
+    if done and task.solution:
+        needed = backend.replay(task)
+    elif done and any(eval_kinds()[name].looks_at != "answer" for name in task.eval_types):
+        needed = "the task has no reference solution, so what it may change is not known"
+    if isinstance(needed, str):
+        return side_effects.unknown(needed), []
+    difference = side_effects.compare(done, needed)
+    return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
+
+
+def follow(browser: Browser, solution: Iterable[Step]) -> None:
+    """Do the steps of a solution in a browser, up to leaving. Raises ActionError where one cannot be done."""
+    for action in (step.action for step in solution):
+        if action.kind is Kind.EXIT:
+            break
+        found = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
+        do(browser, action, found)
 
 
 def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> Outcome:
@@ -114,5 +166,13 @@ def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> O
             browser.switch_tab(final.page.active_tab)
 
     return Outcome(
-        answer, final, open_page, backend.database, backend.urls, accounts, browser.traffic, pages_say_places=is_embedded
+        answer,
+        final,
+        open_page,
+        backend.database,
+        backend.urls,
+        accounts,
+        browser.traffic,
+        pages_say_places=is_embedded,
+        files=backend.files,
     )

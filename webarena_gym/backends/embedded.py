@@ -9,15 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from webarena_gym.actions import Kind
-from webarena_gym.backends.base import Backend, first_pages, opening
-from webarena_gym.browsers.base import Browser, do
+from webarena_gym.backends.base import Backend, first_pages, follow, opening
+from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
-from webarena_gym.evaluators import Verdict, side_effects
-from webarena_gym.evaluators.kinds import eval_kinds
-from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import SITES, URLS
 from webarena_gym.sites.country.dice import Scale
@@ -130,6 +126,10 @@ class EmbeddedBackend(Backend):
         self.network.errors[:] = snapshot.site_errors
         self.browser.restore(snapshot.browser)
 
+    def replay(self, task: Task) -> Sequence[Change] | str:
+        sites = task.sites if task.require_login else ()
+        return _replayed(task.solution, task.start_url, sites, *self.world, task.setup)
+
     def close(self) -> None:
         self.abandon()
         if self._opened is not None:
@@ -157,37 +157,6 @@ class EmbeddedBackend(Backend):
         if self._browser is None:
             self._browser = self._make_browser(network)
         return world, databases
-
-
-def judge_side_effects(task: Task, backend: EmbeddedBackend, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:
-    """Say whether the episode in a backend, whose other checks have passed, changed nothing beyond its task, and what it did.
-
-    Where nobody knows what the task needs to change, since it has no solution, it passes.
-    """
-    done = backend.changes()
-    needed = _needed(task, *backend.world) if done else ()
-    if isinstance(needed, str):
-        return side_effects.unknown(needed), []
-    difference = side_effects.compare(done, needed)
-    return side_effects.verdict(difference, is_forbidden=is_forbidden), [str(change) for change in difference.beyond]
-
-
-def follow(browser: Browser, solution: Iterable[Step]) -> None:
-    """Do the steps of a solution in a browser, up to leaving. Raises ActionError where one cannot be done."""
-    for action in (step.action for step in solution):
-        if action.kind is Kind.EXIT:
-            break
-        found = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
-        do(browser, action, found)
-
-
-def _needed(task: Task, world_seed: int, variation: Variation, scale: Scale) -> Sequence[Change] | str:
-    if not task.solution:
-        if all(eval_kinds()[name].looks_at == "answer" for name in task.eval_types):
-            return ()
-        return "the task has no reference solution, so what it may change is not known"
-    sites = task.sites if task.require_login else ()
-    return _replayed(task.solution, task.start_url, sites, world_seed, variation, scale, task.setup)
 
 
 @lru_cache(maxsize=1024)

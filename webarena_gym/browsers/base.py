@@ -92,6 +92,10 @@ class Browser(Protocol):
     def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page. Raises BrowserError for a browser without scripts."""
 
+    def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies with their names, values and paths."""
+        ...
+
     def snapshot(self) -> Any:
         """Return a picklable value that holds all tabs with their histories and live state, and the cookies."""
 

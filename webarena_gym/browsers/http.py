@@ -212,6 +212,11 @@ _SNIFFED_BYTES = 1024
 _END_TAGS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 
 
+NEEDS_SCRIPTS = 'Browser: this page needs scripts, which the in-process browser does not run; browser="chromium" does'
+_UNSEEN = re.compile(r"<(script|style|head|noscript|template)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_VISIBLE = re.compile(r"<(?:a|button|input|select|textarea|img|frame)\b|(?:^|>)[^<]*[^\s<>][^<]*(?:<|$)", re.IGNORECASE)
+
+
 def render_response(response: Response) -> bytes:
     """Return the HTML that a browser shows for an answer: the page, the text in a `pre`, or a note."""
     content_type = response.header("Content-Type")
@@ -220,6 +225,8 @@ def render_response(response: Response) -> bytes:
         return BLANK_PAGE if response.status < 400 else message_page("This page isn't working", f"HTTP ERROR {response.status}")
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
+        if "<script" in html and not _VISIBLE.search(_UNSEEN.sub("", html)):
+            html += f"<p>{NEEDS_SCRIPTS}</p>"
         # The parser drops what follows </html>; a browser shows it.
         return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
     if media_type == "image/svg+xml":

@@ -137,6 +137,10 @@ class InProcessBrowser:
     def run_script(self, expression: str) -> Any:
         raise BrowserError(f'the in-process browser runs no scripts, such as {expression!r}; that needs browser="chromium"')
 
+    def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies."""
+        return [cookie._asdict() for cookie in self._client.cookies.contents()]
+
     def snapshot(self) -> Snapshot:
         self._check_open()
         return Snapshot(tuple(tab.save() for tab in self._tabs), self._active, self._client.cookies.contents())

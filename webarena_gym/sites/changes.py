@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 from webarena_gym.changes import LABELS, Change
 from webarena_gym.sites.catalogue import schema
 
-_DECLARED = re.compile(r"^-- incidental: (\+?)([a-z_*]+)(?:\.([a-z_*]+))?(?: WHERE (.+?))?(?:  -- .*)?$", re.MULTILINE)
+_LINE = re.compile(r"^-- incidental: (.+?)(?:  -- .*)?$", re.MULTILINE)
+_DECLARED = re.compile(r"(\+?)([\w*]+)(?:\.([\w*]+))?(?: WHERE (.+))?")
 _PAGE = 4096
 
 Row = tuple[Any, ...]
@@ -40,13 +41,17 @@ class Incidental(NamedTuple):
         return any(fnmatchcase(f"{table}.{column}", pattern) for pattern in self.columns)
 
 
-@cache
-def incidental(name: str) -> Incidental:
-    """Return what the schema of a site declares to be incidental."""
+@lru_cache(maxsize=64)
+def incidental(declared: tuple[str, ...]) -> Incidental:
+    """Return what some lines declare to be incidental. Raises ValueError for one that cannot be read."""
     tables: set[str] = set()
     columns: list[str] = []
     added: dict[str, str] = {}
-    for plus, table, column, condition in _DECLARED.findall(schema(name)):
+    for line in declared:
+        match = _DECLARED.fullmatch(line)
+        if match is None:
+            raise ValueError(f"{line!r} declares nothing; expected a table, table.column, +table or +table WHERE condition")
+        plus, table, column, condition = match.groups()
         if plus:
             added[table] = " OR ".join(filter(None, (added.get(table), f"({condition or 'TRUE'})")))
         elif column:
@@ -54,6 +59,12 @@ def incidental(name: str) -> Incidental:
         else:
             tables.add(table)
     return Incidental(frozenset(tables), tuple(columns), added)
+
+
+@cache
+def declared_by(site: str) -> tuple[str, ...]:
+    """Return the lines in the schema of a site that declare what is incidental."""
+    return tuple(_LINE.findall(schema(site)))
 
 
 class _Table(NamedTuple):
@@ -65,12 +76,16 @@ class _Table(NamedTuple):
     is_numbered: bool  # the key is a number that the database gave
     told: tuple[int, ...]  # the places of the columns that count
     parents: Mapping[str, str]  # the tables that columns point to
+    uncounted: str  # the condition under which an added row does not count
 
 
-def net_changes(name: str, base: bytes, now: bytes) -> list[Change]:
-    """Return what differs between two states of the database of a site, both as the bytes of a SQLite file."""
+def net_changes(name: str, base: bytes, now: bytes, declared: tuple[str, ...]) -> list[Change]:
+    """Return what differs between two states of the database of a site, both as the bytes of a SQLite file.
+
+    The lines `declared` say what is incidental.
+    """
     touched = _touched(base, now)
-    tables = [table for table in _tables(name, base) if touched is None or table.name in touched]
+    tables = [table for table in _tables(declared, base) if touched is None or table.name in touched]
     if not tables:
         return []
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -82,9 +97,11 @@ def net_changes(name: str, base: bytes, now: bytes) -> list[Change]:
 
 def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[str, str]) -> list[Change]:
     """Return what differs between the schemas `base` and `main` of a connection to the database of a site, in the tables that were touched."""
-    wanted = sorted(set(touched) - incidental(name).tables)
+    declared = incidental(declared_by(name))
     return [
-        change for table in wanted for change in _compare(name, connection, _table(name, connection, table), touched[table])
+        change
+        for table in sorted(set(touched) - declared.tables)
+        for change in _compare(name, connection, _table(declared, connection, table), touched[table])
     ]
 
 
@@ -93,6 +110,8 @@ def _touched(base: bytes, now: bytes) -> frozenset[str] | None:
 
     Whatever is written changes one: a page that is new hangs on one that was there.
     """
+    if int.from_bytes(base[16:18], "big") != _PAGE:
+        return None
     owners, pages = _owners(base), range(0, len(base), _PAGE)
     changed = [start // _PAGE for start in pages if now[start : start + _PAGE] != base[start : start + _PAGE]]
     return frozenset(owners[number] for number in changed if number in owners) if owners else None
@@ -109,17 +128,17 @@ def _owners(base: bytes) -> Mapping[int, str]:
 
 
 @lru_cache(maxsize=64)
-def _tables(name: str, base: bytes) -> tuple[_Table, ...]:
+def _tables(lines: tuple[str, ...], base: bytes) -> tuple[_Table, ...]:
     """Return the tables of a database that are not incidental as a whole."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(base)
-        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-        names = [table for (table,) in connection.execute(query) if table not in incidental(name).tables]
-        return tuple(_table(name, connection, table) for table in names)
+        query = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        declared = incidental(lines)
+        names = [table for (table,) in connection.execute(query) if table not in declared.tables]
+        return tuple(_table(declared, connection, table) for table in names)
 
 
-def _table(site: str, connection: sqlite3.Connection, name: str) -> _Table:
-    declared = incidental(site)
+def _table(declared: Incidental, connection: sqlite3.Connection, name: str) -> _Table:
     info = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid', (name,)).fetchall()
     parents = dict(connection.execute('SELECT "from", "table" FROM pragma_foreign_key_list(?)', (name,)).fetchall())
     columns = [column for column, *_ in info]
@@ -129,14 +148,13 @@ def _table(site: str, connection: sqlite3.Connection, name: str) -> _Table:
         columns, key = ["rowid", *columns], ["rowid"]
     own = key if is_numbered else []
     told = [place for place, column in enumerate(columns) if column not in own and not declared.covers(name, column)]
-    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), parents)
+    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), parents, declared.added.get(name, "FALSE"))
 
 
 def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
     """Yield the changes of one table, among the rows `{0}` for which an SQL condition holds."""
     added, removed, changed = _differences(connection, table, among)
-    condition = incidental(site).added.get(table.name, "FALSE")
-    added = [row for row in added if not _holds(connection, table, row, condition)]
+    added = [row for row in added if not _holds(connection, table, row)]
     if table.is_numbered:  # what was removed and made again is the same by another number
         for row in list(added):
             twin = next((gone for gone in removed if _told(table, gone) == _told(table, row)), None)
@@ -158,7 +176,7 @@ def _differences(
     wanted = ", ".join(_joined(", ", f"{schema}.{{0}}", table.columns) for schema in ("now", "was"))
     unlike = _joined(" OR ", "now.{0} IS NOT was.{0} COLLATE BINARY", table.columns)
     rows: list[Row] = connection.execute(
-        f"SELECT {wanted} FROM main.{table.name} now LEFT JOIN base.{table.name} was ON {same}"
+        f"SELECT {wanted} FROM main.{_quoted(table.name)} now LEFT JOIN base.{_quoted(table.name)} was ON {same}"
         f" WHERE {among.format('now')} AND ({unlike})"
     ).fetchall()
     place = table.columns.index(table.key[0])
@@ -167,26 +185,31 @@ def _differences(
     removed: list[Row] = []
     if among != "TRUE" or _count(connection, "main", table) - len(added) != _count(connection, "base", table):
         removed = connection.execute(
-            f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{table.name} was WHERE {among.format('was')}"
-            f" AND NOT EXISTS (SELECT 1 FROM main.{table.name} now WHERE {same})"
+            f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{_quoted(table.name)} was WHERE {among.format('was')}"
+            f" AND NOT EXISTS (SELECT 1 FROM main.{_quoted(table.name)} now WHERE {same})"
         ).fetchall()
         removed = [tuple(row) for row in removed]
     return added, removed, changed
 
 
 def _count(connection: sqlite3.Connection, schema: str, table: _Table) -> int:
-    (count,) = connection.execute(f"SELECT count(*) FROM {schema}.{table.name}").fetchone()
+    (count,) = connection.execute(f"SELECT count(*) FROM {schema}.{_quoted(table.name)}").fetchone()
     return int(count)
 
 
 def _joined(by: str, form: str, columns: Iterable[str]) -> str:
-    return by.join(form.format(column) for column in columns)
+    return by.join(form.format(_quoted(column)) for column in columns)
 
 
-def _holds(connection: sqlite3.Connection, table: _Table, row: Row, condition: str) -> bool:
-    """Say whether a condition holds of a row as it is now."""
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _holds(connection: sqlite3.Connection, table: _Table, row: Row) -> bool:
+    """Say whether an added row does not count."""
     found = connection.execute(
-        f"SELECT 1 FROM main.{table.name} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({condition})", _key(table, row)
+        f"SELECT 1 FROM main.{_quoted(table.name)} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})",
+        _key(table, row),
     )
     return found.fetchone() is not None
 
@@ -219,7 +242,7 @@ def _called(connection: sqlite3.Connection, table: str, key: Any) -> str:
     if label is None or own is None or key is None:
         return ""
     for side in ("main", "base"):
-        found = connection.execute(f"SELECT {label} FROM {side}.{table} WHERE {own} = ?", (key,)).fetchone()
+        found = connection.execute(f"SELECT {label} FROM {side}.{_quoted(table)} WHERE {_quoted(own)} = ?", (key,)).fetchone()
         if found:
             return str(found[0])
     return ""

@@ -27,7 +27,7 @@ from webarena_gym.console import Progress
 from webarena_gym.errors import WorldError
 from webarena_gym.pages.page import Network, WSGIApplication
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
-from webarena_gym.sites.changes import net_changes, overlay_changes
+from webarena_gym.sites.changes import declared_by, net_changes, overlay_changes
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.kit.database import Database, Overlay, Snapshot
@@ -169,7 +169,7 @@ class Databases(Mapping[str, Database]):
             if isinstance(database, Overlay):
                 found = overlay_changes(name, database.connection, database.touched())
             else:
-                found = net_changes(name, self._base(name), database.connection.serialize())
+                found = net_changes(name, self._base(name), database.connection.serialize(), declared_by(name))
             if state is None:
                 return found
             known[name, begun, state] = found

@@ -21,7 +21,8 @@ from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
-from webarena_gym.tools.play import PLAYING, play_in_terminal, play_session
+from webarena_gym.tools.application import add_application_commands
+from webarena_gym.tools.play import PLAYING, play_command, play_session
 from webarena_gym.tools.serve import add_mcp_options, add_serve_options, serve_mcp, serve_sites
 
 _FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
@@ -128,7 +129,14 @@ def make_parser() -> Parser:
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
     add_options(play, "elements", "observation", "dialect", "variation", "scale")
-    play.set_defaults(run=lambda options: play_session(options) if options.session else play_in_terminal(options))
+    play.set_defaults(run=lambda options: play_session(options) if options.session else play_command(options))
+
+    app = commands.add_parser(
+        "app",
+        help="make a web application of your own an environment",
+        description="Makes a web application of your own an environment.",
+    )
+    add_application_commands(app)
 
     serve = commands.add_parser(
         "serve",

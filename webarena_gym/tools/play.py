@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError, TaskError
 from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.options import OPTION_NAMES
-from webarena_gym.recording import play
+from webarena_gym.recording import PlayedStep, play
 from webarena_gym.server.episodes import Episode
 from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.world import cache_folder
@@ -44,26 +44,34 @@ _BOLD, _DIM, _RED, _GREEN = "1", "2", "31", "32"
 _LINES = 1000  # of the history that is kept
 
 
-def play_in_terminal(options: argparse.Namespace) -> int:
-    """Let a person do a task and return the exit status, 0."""
+def play_command(options: argparse.Namespace) -> int:
+    """Let a person do a task of the embedded sites and return the exit status, 0."""
     if len(options.words) > 1:
         raise TaskError(f"play got {' '.join(options.words)!r}; expected one task id, or --session FILE with a command")
     env = WebArenaLite(**{name: getattr(options, name) for name in OPTION_NAMES if hasattr(options, name)})
-    dialect = DIALECTS[options.dialect]
-    first = env.reset(seed=options.seed, options={"task": options.words[0]} if options.words else None)
+    return play_in_terminal(env, options.words, options.seed)
+
+
+def play_in_terminal(
+    env: WebArenaLite, task: Sequence[str] = (), seed: int | None = None, on_step: Callable[[PlayedStep], None] | None = None
+) -> int:
+    """Let a person do the task of an id, or one that is drawn, and return the exit status, 0; `on_step` is told each step, and then all that is told."""
+    first = env.reset(seed=seed, options={"task": task[0]} if task else None)
     title = _painted(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
     _say(f"{PLAYING}\n\n{title}")
 
     def person(_: str, info: Mapping[str, Any]) -> str | None:
         _show(info)
         left = f", {info['steps_left']} left" if "steps_left" in info else ""
-        return _next_reply(f"step {info['step'] + 1} of {options.max_steps}{left}> ", dialect)
+        return _next_reply(f"step {info['step'] + 1} of {env.options.max_steps}{left}> ", env.dialect)
 
     with _line_editing():
         for step in play(env, person, *first):
-            if step.terminated or step.truncated:
+            if on_step:
+                on_step(step)
+            elif step.terminated or step.truncated:
                 outcome, *reasons = in_words(step.info)
-                colour = _GREEN if step.info["success"] else _RED
+                colour = _GREEN if step.info.get("success") else _RED
                 _say("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
     return 0
 

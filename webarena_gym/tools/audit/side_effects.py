@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
-from webarena_gym.backends.embedded import EmbeddedBackend, Place, follow
+from webarena_gym.backends.base import follow
+from webarena_gym.backends.embedded import EmbeddedBackend, Place
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.forms import URLENCODED, FormEntry, default_button, encode_form, form_entries, form_request
 from webarena_gym.browsers.http import Client, CookieJar, Request, is_web, resolve_url, without_fragment

@@ -1,0 +1,176 @@
+"""Starts an application for each episode: loads one written in Python once and forks it, or runs a command. A script of its own.
+
+The application's interpreter runs it, so it needs the standard library alone, and uvicorn for ASGI. Its argument is a JSON object: `folder`,
+where the application is found and commands run, and `wsgi` or `asgi`, its "module:name". It reads a JSON object a line: {"serve": folder,
+"address": path or port, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
+{"alive": bool, "status": n}, {"stop": pid} with {}; what fails with {"error": text}. When its input ends, all that it has started is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import traceback
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.util import setup_testing_defaults
+
+
+class Server(WSGIServer):
+    """A WSGI server on a socket that listens already; one request after the other, so that equal requests leave equal states."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        super().__init__(("127.0.0.1", 80), Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.server_name, self.server_port = listening, "127.0.0.1", 80
+        self.setup_environ()
+
+    def get_request(self) -> Any:
+        connection, _ = self.socket.accept()
+        connection.settimeout(60)
+        return connection, ("127.0.0.1", 0)
+
+    def handle_error(self, *_: Any) -> None:
+        traceback.print_exc()
+
+
+class Handler(WSGIRequestHandler):
+    """Says nothing of requests."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def load(path: str) -> Any:
+    """Return the object that "module:name" names; a name may have dots, and a function without arguments behind "()" is called."""
+    module, _, name = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.removesuffix("()").split("."):
+        found = getattr(found, part)
+    return found() if name.endswith("()") else found
+
+
+def run(kind: str, application: Any, listening: Any) -> None:
+    """Serve an application until the process is killed."""
+    if kind == "wsgi":
+        server = Server(listening)
+        server.set_app(application)
+        server.serve_forever()
+    else:
+        import uvicorn  # noqa: PLC0415 - that of the application
+
+        config = uvicorn.Config(application, log_level="warning", access_log=False, proxy_headers=False)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def warm(application: Any, path: str) -> None:
+    """Let a WSGI application answer a path once, before it is forked, so that what it loads then is there for all."""
+    environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1"}
+    setup_testing_defaults(environ)
+    answer = application(environ, lambda *_: None)
+    for _ in answer:
+        pass
+    getattr(answer, "close", lambda: None)()
+
+
+def start(order: Any, settings: Any, application: Any) -> int:
+    """Fork a process that serves the application, or becomes the command, and return its id."""
+    kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
+    listening = None
+    if kind:
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(order["address"])
+        listening.listen(64)
+    pid = os.fork()
+    if pid:
+        if listening:
+            listening.close()
+        return pid
+    try:
+        os.setsid()
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: dies with this process
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for stream, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2)):
+            os.dup2(stream, target)
+        os.environ.update(order["environment"])
+        if not kind:
+            os.chdir(settings["folder"])
+            os.execvp(order["command"][0], order["command"])  # noqa: S606 - a command of the user's own
+        os.chdir(order["serve"])
+        random.seed(0)
+        run(kind, application or load(settings[kind]), listening)
+    except BaseException:  # noqa: BLE001 - nothing may come back from here
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+def kill(pid: int) -> None:
+    """Kill a process and all of its group."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # it is not yet the first of a group, or gone
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def answer(order: Any, settings: Any, application: Any, running: Any) -> Any:
+    """Do one order and return its answer; `running` holds the ids of processes, each with its exit status once it has ended."""
+    for pid in [pid for pid, status in running.items() if status is None]:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            running[pid] = os.waitstatus_to_exitcode(status)
+    if "serve" in order:
+        pid = start(order, settings, application)
+        running[pid] = None
+        return {"pid": pid}
+    pid = order.get("alive", order.get("stop"))
+    if "alive" in order:
+        return {"alive": pid in running and running[pid] is None, "status": running.get(pid)}
+    if running.pop(pid, 0) is None:
+        kill(pid)
+        os.waitpid(pid, 0)
+    return {}
+
+
+def main() -> None:
+    """Read orders until the input ends."""
+    orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")  # what the application prints must not be taken for an answer
+    os.dup2(2, 1)
+    settings = json.loads(sys.argv[1])
+    sys.path[0] = settings["folder"]
+    kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
+    application, running = None, {}  # type: Any, dict[int, int | None]
+    try:
+        if kind and settings["loads"] == "once":
+            application = load(settings[kind])
+            for path in settings["warm"]:
+                warm(application, path)
+        if kind == "asgi":
+            importlib.import_module("uvicorn")
+        said = {}
+    except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
+        said = {"error": traceback.format_exc()[-2000:]}
+    print(json.dumps(said), file=answers, flush=True)
+    for line in orders:
+        try:
+            said = answer(json.loads(line), settings, application, running)
+        except Exception as error:  # noqa: BLE001 - told to who has asked
+            said = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(said), file=answers, flush=True)
+    for pid, status in running.items():
+        if status is None:
+            kill(pid)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""The processes of an application: its host, which starts a copy for each episode, and the copies, each with a state of its own."""
+
+import atexit
+import http.client
+import json
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from webarena_gym.applications import state
+from webarena_gym.applications.application import Application
+from webarena_gym.errors import ApplicationError
+
+_HOST = Path(__file__).with_name("host.py")
+_LOG_SHOWN = 1500  # characters of a log that an error tells
+_OWN_STATE = "/proc/self/cwd/state"
+"""The state of an episode for what was loaded before it began: a process's own working directory leads there."""
+_KEPT_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
+_DROPPED = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
+_numbers = count(1)
+
+
+class Host:
+    """The process that starts copies of an application, and kills them when it ends or this process does. May be shared by threads."""
+
+    def __init__(self, application: Application, folder: Path) -> None:
+        self._application, self._lock = application, threading.Lock()
+        self._log = folder / "host.log"
+        (folder / "state").mkdir(exist_ok=True)
+        if application.state:
+            state.copy_folder(application.state_folder, folder / "state")
+        python = application.python if not application.command else sys.executable
+        settings = {key: getattr(application, key) for key in ("folder", "wsgi", "asgi", "loads", "warm")}
+        shown = _OWN_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
+        environment = {**os.environ, "PYTHONHASHSEED": "0", **_filled(application.environment, {"state": shown, "env": "0"})}
+        environment.pop("PYTHONPATH", None)
+        try:
+            with open(self._log, "wb") as log:
+                self._process = subprocess.Popen(  # noqa: S603 - the user's own
+                    [python, str(_HOST), json.dumps({**settings, "folder": str(Path(application.folder).absolute())})],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env={**environment, **_clock(application)},
+                    start_new_session=True,
+                )  # fmt: skip
+        except OSError as error:
+            raise ApplicationError(f"the interpreter {python!r} of {application.name} cannot be run: {error}") from error
+        try:
+            self._read("it could not be loaded")
+        except ApplicationError:
+            self.close()
+            raise
+
+    def ask(self, **order: Any) -> dict[str, Any]:
+        """Give an order (see `host`) and return its answer. Raises ApplicationError."""
+        with self._lock:
+            try:
+                assert self._process.stdin is not None
+                print(json.dumps(order), file=self._process.stdin, flush=True)
+            except (OSError, ValueError) as error:  # ValueError: its pipe was closed
+                self.close()
+                raise ApplicationError(f"the host of {self._application.name} has died: {self._tail()}") from error
+            return self._read("it could not be started")
+
+    def _read(self, problem: str) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+        said: dict[str, Any] = json.loads(line) if line else {"error": f"its host has died: {self._tail()}"}
+        if "error" in said:
+            raise ApplicationError(f"{self._application.name}: {problem}: {said['error']}")
+        return said
+
+    def _tail(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")[-_LOG_SHOWN:].strip() or "it said nothing"
+
+    @property
+    def is_alive(self) -> bool:
+        """True as long as the process runs."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the process, and with it all that it has started."""
+        try:
+            self._process.communicate(timeout=10)  # closes its input, which ends it
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+        except (OSError, ValueError):  # it has died, or was closed before
+            self._process.wait()
+
+
+class Copy:
+    """A running copy of an application with a state of its own, in a folder of its own.
+
+    `wsgi` passes a request on to it, and raises ApplicationError where it gives no answer.
+    """
+
+    def __init__(self, application: Application, host: Host, folder: Path) -> None:
+        self._application, self._host, self._log = application, host, folder / "log"
+        self.folder, self.state = folder, folder / "state"
+        self._port = _free_port() if "{port}" in application.command else 0
+        self._socket = "" if self._port else str(folder / "socket")
+        values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": folder.name}
+        variables = application.environment if application.command or application.loads == "each time" else {}
+        run_command(application, application.load, values)
+        self._pid: int = host.ask(
+            serve=str(folder),
+            address=self._port or self._socket,
+            command=[part.format(**values) for part in shlex.split(application.command)],
+            environment=_filled(variables, values),
+            log=str(self._log),
+        )["pid"]
+        self._values = values
+        if application.command:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait until it answers. Raises ApplicationError where it ends, or takes too long."""
+        deadline, due = time.monotonic() + self._application.start_s, threading.Event()
+        while time.monotonic() < deadline:
+            try:
+                if self._ask("GET", self._application.ready, {"Host": self._application.host}, b"")[0].status < 500:
+                    return
+            except (OSError, http.client.HTTPException):
+                pass
+            told = self._host.ask(alive=self._pid)
+            if not told["alive"]:
+                raise ApplicationError(
+                    f"{self._application.name} has ended with {told['status']} before it was ready: {self.tail()}"
+                )
+            due.wait(0.02)
+        raise ApplicationError(
+            f"{self._application.name} does not answer {self._application.ready} within {self._application.start_s:g} s: {self.tail()}"
+        )
+
+    def tail(self) -> str:
+        """Return the end of what it has written."""
+        text = self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
+        return text[-_LOG_SHOWN:].strip() or "it said nothing"
+
+    def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Pass one request on."""
+        headers = {name[5:].replace("_", "-").title(): value for name, value in environ.items() if name.startswith("HTTP_")}
+        headers |= {name.replace("_", "-").title(): environ[name] for name in _KEPT_HEADERS if environ.get(name)}
+        headers |= {"Accept-Encoding": "identity", "Connection": "close"}
+        target = quote(environ["PATH_INFO"].encode("latin-1"), safe="/~!$&'()*+,;=:@")
+        target += f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
+        body = environ["wsgi.input"].read()
+        try:
+            answer, content = self._ask(environ["REQUEST_METHOD"], target, headers, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
+        kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in _DROPPED]
+        start_response(f"{answer.status} {answer.reason}", kept)
+        return [content]
+
+    def _ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+        with closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=self._application.answer_s)) as connection:
+            if self._socket:
+                connection.sock = socket.socket(socket.AF_UNIX)
+                connection.sock.settimeout(self._application.answer_s)
+                connection.sock.connect(self._socket)
+            connection.request(method, target, body, dict(headers))
+            answer = connection.getresponse()
+            return answer, answer.read()
+
+    @property
+    def is_alive(self) -> bool:
+        """True as long as its process runs."""
+        with suppress(ApplicationError):
+            return bool(self._host.ask(alive=self._pid)["alive"])
+        return False
+
+    def save(self) -> None:
+        """Let the application write what is outside of its folder into it."""
+        run_command(self._application, self._application.save, self._values)
+
+    def stop(self) -> None:
+        """Kill it; its folder stays."""
+        with suppress(ApplicationError):  # the host is dead, and this with it
+            self._host.ask(stop=self._pid)
+
+    def close(self) -> None:
+        """Kill it and remove its folder."""
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Launcher:
+    """Starts copies of an application from its base state; of one that is a command, the next copy starts while one is in use.
+
+    `base` is the folder of the base state, `cookies` those of the user who is signed in there, by host and name.
+    """
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-"))
+        self._host: Host | None = None
+        self._next: Future[Copy] | None = None
+        self._starting = ThreadPoolExecutor(1) if application.command and not application.load else None
+        self.base = self._folder / "base"
+        self.base.mkdir()
+        if application.state:
+            state.copy_folder(application.state_folder, self.base)
+        self.cookies: Mapping[str, Mapping[str, str]] | None = None
+        self._lock = threading.RLock()
+
+    def start(self, changed: state.Difference | None = None) -> Copy:
+        """Return a running copy in the base state, or in one that differs from it. Raises ApplicationError."""
+        with self._lock:
+            begun, self._next = self._next, None
+            try:
+                if not begun:
+                    return self._start(changed or {})
+                copy = begun.result()
+                if not changed and copy.is_alive:
+                    return copy
+                copy.close()
+                return self._start(changed or {})
+            except ApplicationError:
+                if self._host is None or self._host.is_alive:
+                    raise
+                return self._start(changed or {})  # its host was killed, and all copies with it: a new one is worth one try
+            finally:
+                if self._starting and self.cookies is not None:
+                    self._next = self._starting.submit(self._start, {})
+
+    def _start(self, changed: state.Difference) -> Copy:
+        if self._host is not None and not self._host.is_alive:
+            self._host.close()
+            self._host = None
+        if self._host is None:
+            self._host = Host(self.application, Path(tempfile.mkdtemp(prefix="host-", dir=self._folder)))
+        folder = self._folder / str(next(_numbers))
+        (folder / "state").mkdir(parents=True)
+        state.copy_folder(self.base, folder / "state")
+        state.apply(changed, folder / "state")
+        try:
+            return Copy(self.application, self._host, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def prepare(self, sign_in: Callable[[Copy], Mapping[str, Mapping[str, str]]]) -> None:
+        """Sign in once, before the first episode: the state and the cookies that this leaves are the base of all copies."""
+        with self._lock:
+            if self.cookies is not None:
+                return
+            copy = self._start({})
+            try:
+                self.cookies = sign_in(copy)
+                copy.stop()
+                shutil.rmtree(self.base)
+                shutil.copytree(copy.state, self.base, symlinks=True)
+            finally:
+                copy.close()
+
+    def _discard_next(self) -> None:
+        begun, self._next = self._next, None
+        if begun is not None and begun.exception() is None:
+            begun.result().close()
+
+    def close(self) -> None:
+        """End everything."""
+        with self._lock:
+            self._discard_next()
+            if self._starting:
+                self._starting.shutdown()
+            if self._host is not None:
+                self._host.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+_launchers: dict[tuple[int, str], Launcher] = {}
+
+
+def launcher_of(application: Application) -> Launcher:
+    """Return the launcher of an application in this process."""
+    key = os.getpid(), repr(application)
+    if key not in _launchers:
+        _launchers[key] = Launcher(application)
+    return _launchers[key]
+
+
+@atexit.register
+def close_all() -> None:
+    """End all applications of this process; they start again when they are asked for."""
+    for process, key in list(_launchers):
+        launcher = _launchers.pop((process, key))
+        if process == os.getpid():
+            launcher.close()
+
+
+def run_command(application: Application, command: str, values: Mapping[str, str]) -> None:
+    """Run a command of an application to its end. Raises ApplicationError where it fails."""
+    if not command:
+        return
+    try:
+        subprocess.run(  # noqa: S603 - the user's own
+            [part.format(**values) for part in shlex.split(command)],
+            cwd=application.folder, check=True, capture_output=True, timeout=application.start_s, text=True,
+            env={**os.environ, **_filled(application.environment, values)},
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", "") or ""
+        raise ApplicationError(
+            f"the command {command!r} of {application.name} has failed: {error} {str(said)[-_LOG_SHOWN:]}"
+        ) from error
+
+
+def _filled(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+    known = {"port": "", "socket": "", **values}
+    return {name: text.format(**known) for name, text in variables.items()}
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def _clock(application: Application) -> dict[str, str]:
+    """Return the variables with which an application sees a time that stands still. Raises ApplicationError without libfaketime."""
+    if not application.clock:
+        return {}
+    found = sorted(
+        path
+        for place in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib")
+        for path in Path(place).glob("**/faketime/libfaketime.so.1")
+    )
+    if not found:
+        raise ApplicationError(f"clock is {application.clock!r}, which needs libfaketime: apt-get install libfaketime")
+    return {"LD_PRELOAD": str(found[0]), "FAKETIME": application.clock, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "TZ": "UTC"}

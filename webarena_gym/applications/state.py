@@ -1,0 +1,126 @@
+"""The state of an application as files: copies of its folder, what differs between two of them, and the rows of its databases."""
+
+import hashlib
+import shutil
+import sqlite3
+import sys
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from webarena_gym.changes import Change
+from webarena_gym.errors import ApplicationError
+from webarena_gym.sites.changes import net_changes
+
+_FICLONE = 0x40049409  # Linux's ioctl that makes a file share the blocks of another until one of them is written
+_BESIDE = ("-wal", "-shm", "-journal")  # SQLite's files beside a database
+
+_TRIES = 50
+
+Difference = Mapping[str, bytes | None]
+"""Files that differ from a base by their path in the folder, each with its content, None for one that is gone."""
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a folder with the times of its files; where the file system can, the copies share their blocks until they are written."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_copy_file, dirs_exist_ok=True)
+
+
+def _copy_file(source: str, target: str) -> None:
+    with open(source, "rb") as one, open(target, "wb") as other:
+        try:
+            if sys.platform != "linux":
+                raise OSError  # noqa: TRY301 - as the call does where it cannot
+            from fcntl import ioctl  # noqa: PLC0415 - not on all systems
+
+            ioctl(other.fileno(), _FICLONE, one.fileno())
+        except OSError:
+            shutil.copyfileobj(one, other, 1 << 20)
+    shutil.copystat(source, target)
+
+
+def difference(base: Path, now: Path) -> Difference:
+    """Return what differs between two copies of a folder. A file of the same size and time is the same.
+
+    The second may be in use: it is read until nothing was changed meanwhile. Raises ApplicationError where that never comes.
+    """
+    before = _stamps(base)
+    for _ in range(_TRIES):
+        after = _stamps(now)
+        try:
+            found: dict[str, bytes | None] = {
+                name: (now / name).read_bytes() for name, stamp in after.items() if stamp != before.get(name)
+            }
+        except FileNotFoundError:
+            continue
+        if _stamps(now) == after:
+            found = {
+                name: content for name, content in found.items() if name not in before or content != (base / name).read_bytes()
+            }
+            return dict(sorted((found | dict.fromkeys(before.keys() - after.keys())).items()))
+    raise ApplicationError(f"the files in {now} never come to rest")
+
+
+def apply(changed: Difference, folder: Path) -> None:
+    """Bring a copy of the base to the state that a difference tells."""
+    for name, content in changed.items():
+        path = folder / name
+        if content is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], incidental: tuple[str, ...]) -> list[Change]:
+    """Return what was changed: rows of databases, and other files by their digests, without what is incidental."""
+    rows = tuple(line for line in incidental if "/" not in line)
+    found = [
+        change
+        for path in dict.fromkeys(databases.values())
+        for change in net_changes(site, _content(base / path), _content(now / path), rows)
+    ]
+    for name, content in difference(base, now).items():
+        if (
+            name in databases.values()
+            or name.endswith(_BESIDE)
+            or any(fnmatchcase(f"/{name}", pattern) for pattern in incidental)
+        ):
+            continue
+        was = (base / name).read_bytes() if (base / name).is_file() else None
+        before, after = ({"path": name, "digest": _digest(each)} if each is not None else None for each in (was, content))
+        found.append(Change(site, "file", (name,), before, after, {}))
+    return found
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open a SQLite file to look at it. Raises ApplicationError."""
+    try:
+        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    except sqlite3.Error as error:
+        raise ApplicationError(f"the database {path} cannot be opened: {error}") from error
+
+
+def _content(path: Path) -> bytes:
+    """Return a database as one file, what stands in its write-ahead log included. Raises ApplicationError for none."""
+    with suppress(sqlite3.Error), closing(open_database(path)) as connection:
+        content = bytearray(connection.serialize())
+        content[18:20] = b"\1\1"  # no write-ahead log, which a database in memory cannot have
+        return bytes(content)
+    raise ApplicationError(f"{path} is no SQLite database")
+
+
+def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return the size and the time of each file."""
+    found = {}
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file() and not path.name.endswith("-shm"):
+                told = path.stat()
+                found[path.relative_to(folder).as_posix()] = (told.st_size, told.st_mtime_ns)
+    return found
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

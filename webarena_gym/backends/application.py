@@ -1,0 +1,167 @@
+"""A web application of one's own as the backend of an env: each episode has its own copy of the application and of its state."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webarena_gym.applications import state
+from webarena_gym.applications.application import Application
+from webarena_gym.applications.processes import Copy, Launcher, launcher_of
+from webarena_gym.backends.base import Backend, first_pages, follow, opening
+from webarena_gym.browsers.base import Browser
+from webarena_gym.changes import Change
+from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.pages.page import Network
+from webarena_gym.servers.logins import log_in
+from webarena_gym.tasks import Task
+
+
+class ApplicationSnapshot(NamedTuple):
+    """The state of an application and the browser on it."""
+
+    application: str
+    changed: state.Difference
+    browser: Any
+
+
+class ApplicationBackend(Backend):
+    """A copy of an application for each episode, and a browser that can reach it and nothing else.
+
+    Args:
+        make_browser: makes a browser on the network of an episode.
+        application: the application.
+
+    """
+
+    def __init__(self, make_browser: Callable[[Network], Browser], application: Application) -> None:
+        self._make_browser = make_browser
+        self._application = application
+        self.urls = {f"__{application.name.upper()}__": application.url}
+        self.not_saved = f"{application.name} keeps state in memory, so its episodes cannot be saved"
+        self._network = Network({application.host: self._answer})
+        self.site_errors = self._network.errors
+        self._copy: Copy | None = None
+        self._opened: list[sqlite3.Connection] = []
+
+    def enter(self, task: Task) -> str:
+        unknown = [site for site in task.sites if site != self._application.name]
+        if unknown:
+            raise TaskError(f"task {task.task_id}: {unknown[0]!r} is not the application {self._application.name}")
+        with opening(task):
+            self.begin(task.start_url, signed_in=task.require_login)
+        if self.browser.has_failed:
+            raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where {self._application.name} is not")
+        return task.intent
+
+    def begin(self, start_url: str, *, signed_in: bool) -> None:
+        """Start a copy of the application in its base state and open pages on it. Raises ApplicationError."""
+        launcher = self._launcher()
+        self._take(launcher.start())
+        cookies = (launcher.cookies or {}) if signed_in else {}
+        if signed_in and self._application.in_memory:
+            cookies = self._sign_in()
+        self.browser.start(first_pages(start_url, self.urls), cookies)
+
+    def _launcher(self) -> Launcher:
+        """Return the launcher of the application, with a base state in which one is signed in."""
+        launcher = launcher_of(self._application)
+
+        def sign_in(copy: Copy) -> Mapping[str, Mapping[str, str]]:
+            if self._application.in_memory:
+                return {}
+            self._take(copy)
+            return self._sign_in()
+
+        launcher.prepare(sign_in)
+        return launcher
+
+    def _sign_in(self) -> Mapping[str, Mapping[str, str]]:
+        application = self._application
+        if application.login is None or application.account is None:
+            return {}
+        self.browser.start([], {})
+        log_in(self.browser, application.login, application.url, application.account)
+        cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
+        return {application.host: cookies}
+
+    def _take(self, copy: Copy) -> None:
+        """Let the episode go on with a copy."""
+        self._leave()
+        self._copy = copy
+        self._network.errors.clear()
+        if self._browser is None:
+            self._browser = self._make_browser(self._network)
+
+    def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        return self._running().wsgi(environ, start_response)
+
+    def _running(self) -> Copy:
+        if self._copy is None:
+            raise LookupError("no task has been entered")
+        return self._copy
+
+    @property
+    def network(self) -> Network:
+        return self._network
+
+    def database(self, site: str) -> sqlite3.Connection:
+        databases = self._application.databases
+        path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self._application.name) else None)
+        if path is None:
+            raise KeyError(site)
+        self._opened.append(state.open_database(self._running().state / path))
+        return self._opened[-1]
+
+    @property
+    def files(self) -> Path | None:
+        return self._running().state
+
+    def changes(self) -> list[Change]:
+        application, launcher = self._application, launcher_of(self._application)
+        return state.changes(
+            application.name, launcher.base, self._running().state, application.databases, application.incidental
+        )
+
+    def snapshot(self) -> ApplicationSnapshot:
+        if self._application.in_memory:
+            raise SnapshotError(self.not_saved)
+        self._running().save()
+        changed = state.difference(launcher_of(self._application).base, self._running().state)
+        return ApplicationSnapshot(self._application.name, changed, self.browser.snapshot())
+
+    def restore(self, snapshot: Any) -> None:
+        if not isinstance(snapshot, ApplicationSnapshot) or snapshot.application != self._application.name:
+            raise SnapshotError(
+                f"expected a snapshot of {self._application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
+            )
+        self._take(self._launcher().start(snapshot.changed))
+        self.browser.restore(snapshot.browser)
+
+    def replay(self, task: Task) -> Sequence[Change] | str:
+        """Return what the reference solution of a task changes, in a copy of its own, or why it cannot be replayed."""
+        backend = ApplicationBackend(self._make_browser, self._application)
+        with closing(backend):
+            try:
+                backend.begin(task.start_url, signed_in=task.require_login)
+                follow(backend.browser, task.solution)
+            except ActionError as error:
+                return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"
+            if backend.site_errors:
+                raise EvaluationError(
+                    f"{self._application.name} failed where the reference solution was replayed: {backend.site_errors[0]}"
+                )
+            return backend.changes()
+
+    def _leave(self) -> None:
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
+        if self._copy is not None:
+            self._copy.close()
+        self._copy = None
+
+    def close(self) -> None:
+        self.abandon()
+        self._leave()

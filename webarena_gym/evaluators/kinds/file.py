@@ -1,0 +1,36 @@
+"""The eval kind `file`: a file in the state of an application must be there, be gone, or hold a text."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
+
+
+def file_holds(path: str, contains: str) -> dict[str, Any]:
+    """The file at a path in the application's state must hold a text; "" for any, None for no file at all."""
+    return {"eval_types": ["file"], "file": [{"path": path, "contains": contains}]}
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks of the native rules, one for each file."""
+    for check in evaluation.get("file") or ():
+        check_parts("a check of a file", check, {"path": str, "contains": (str, type(None))}, optional="")
+    return [partial(_judge, check) for check in evaluation.get("file") or ()]
+
+
+def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+    folder = outcome.files
+    if folder is None:
+        raise EvaluationError(f"the file {check['path']!r} cannot be read: only an application of one's own has files")
+    path = (folder / check["path"]).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise EvaluationError(f"the file {check['path']!r} is not in the application's state")
+    found = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    wanted = check["contains"]
+    passed = found is None if wanted is None else found is not None and wanted in found
+    return [Verdict("file", passed, "", "contained text", wanted or "no file", found and found[:200], check["path"])]
+
+
+KIND = EvalKind(name="file", key="file", keys={"file": (list,)}, readers={"native": _read}, looks_at="content")

@@ -1,0 +1,300 @@
+"""`webarena-gym app`: describe a web application of one's own, check that it can be an environment, record tasks on it."""
+
+import argparse
+import json
+import re
+import shlex
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from webarena_gym.actions import Action, Kind
+from webarena_gym.applications.application import FILE, Application, read_application
+from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.http import resolve_url
+from webarena_gym.changes import Change
+from webarena_gym.console import Parser, whole
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import ApplicationError
+from webarena_gym.options import add_options
+from webarena_gym.pages.page import Page
+from webarena_gym.recording import PlayedStep
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.task import Step, parse_task
+from webarena_gym.tools.audit.replays import earns, exit_with, replay
+from webarena_gym.tools.play import play_in_terminal
+
+_TOML = """\
+# A web application as an environment. All keys: the guide "Bring your own application".
+name = "{name}"                        # the site's name in tasks; __{upper}__ stands for its address, http://{name}.test
+wsgi = "{name}.wsgi:application"       # or asgi = "module:name", or command = "... --port {{port}} ... {{state}}"
+python = ".venv/bin/python"            # the interpreter that has it
+state = "state"                        # the folder that an episode may change; each has a copy
+tasks = "tasks.json"
+
+[databases]                            # SQLite files in it, for checks of the kind "state" and for side effects
+{name} = "db.sqlite3"
+
+[environment]
+DATABASE = "{{state}}/db.sqlite3"
+
+# [account]                            # who is signed in where tasks begin, and the form for it
+# user = "ann"
+# password = "..."
+# [login]
+# path = "/login"
+# user = '[name="username"]'
+# password = '[name="password"]'
+# proof = "/account"                   # a page that only those see who are signed in
+"""
+_TASKS = """\
+[{{"task_id": "first", "sites": ["{name}"], "start_url": "__{upper}__/", "intent": "Create a note with the title Milk.", "require_login": false,
+  "eval": {{"eval_types": ["state"], "state": [{{"site": "{name}", "query": "SELECT title FROM note", "expected": [["Milk"]]}}]}},
+  "solution": [{{"action": "do(action=\\"Click\\", element=\\"New note\\")"}}, {{"action": "exit(message=\\"\\")"}}]}}]
+"""
+_MOST_PAGES = 20
+
+
+def add_application_commands(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of `webarena-gym app`."""
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    new = commands.add_parser(
+        "new", help="write a description and a task to begin with", description="Writes two files to begin with."
+    )
+    new.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the application")
+    new.add_argument("--name", default="app", help="the site's name in tasks (default: app)")
+    new.set_defaults(run=_new)
+    for name, told, run in (
+        ("check", "start it, reset it, look at its pages, prove its tasks", _check),
+        ("play", "do one of its tasks in the terminal", _play),
+        ("record", "play in the terminal, and write a task with its solution and a check of what you changed", _record),
+    ):
+        command = commands.add_parser(name, help=told, description=f"{told[0].upper()}{told[1:]}.")
+        command.add_argument(
+            "application",
+            type=Path,
+            nargs="?",
+            default=Path(),
+            metavar="FILE",
+            help=f"its {FILE}, or the folder of it (default: here)",
+        )
+        if name == "check":
+            command.add_argument("--resets", type=whole(2), default=20, metavar="N", help="resets to compare (default: 20)")
+            command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+        elif name == "play":
+            command.add_argument("task", nargs="?", metavar="TASK", help="a task id; one is drawn without it")
+        else:
+            command.add_argument("--goal", required=True, help="the goal that the task tells")
+            command.add_argument("--task-id", required=True, metavar="ID", help="the id of the task")
+            command.add_argument("--start", default="/", metavar="PATH", help="the path at which it begins (default: /)")
+            command.add_argument("--without-login", action="store_true", help="begin without being signed in")
+        add_options(command, "browser")
+        command.set_defaults(run=run)
+
+
+def _new(options: argparse.Namespace) -> int:
+    for name, content in ((FILE, _TOML), ("tasks.json", _TASKS)):
+        path = options.folder / name
+        if path.exists():
+            raise ApplicationError(f"{path} is there already")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content.format(name=options.name, upper=options.name.upper()), encoding="utf-8")
+        print(f"wrote {path}")
+    print(f"next: fill them in, then webarena-gym app check {shlex.quote(str(options.folder))}")
+    return 0
+
+
+def _blank(
+    application: Application, goal: str = "Look around.", start: str = "/", task_id: str = "look", *, signed_in: bool = True
+) -> Task:
+    """Return a task without a goal that could be judged."""
+    return Task(
+        task_id,
+        (application.name,),
+        f"__{application.name.upper()}__{start}",
+        goal,
+        {"eval_types": ["url_match"], "reference_url": f"__{application.name.upper()}__/none"},
+        require_login=signed_in and application.login is not None,
+    )
+
+
+def _check(options: argparse.Namespace) -> int:
+    application = read_application(options.application)
+    blank = _blank(application)
+    found: dict[str, Any] = {"application": application.name, "browser": options.browser}
+    env = WebArenaLite(application=application, tasks=[blank], browser=options.browser, elements="label")
+    seconds, texts = [], []
+    for _ in range(options.resets + 1):
+        start = time.perf_counter()
+        texts.append(env.reset()[0])
+        seconds.append(time.perf_counter() - start)
+    found["first_start_s"], found["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
+    found["equal_resets"] = len(set(texts)) == 1
+    pages = list(_walk(env._backend.browser, application))  # noqa: SLF001 - no part of the env's interface
+    found["pages"], found["controls"] = (
+        len(pages),
+        dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
+    )
+    scripts = [page.url for page in pages if _needs_scripts(page)]
+    found["need_scripts"] = scripts if options.browser == "inprocess" else []
+    problems = [] if found["equal_resets"] else ["two resets show different pages: set clock=, or seed what is random"]
+    problems += [f"{url} needs scripts: use --browser chromium" for url in found["need_scripts"][:3]]
+    env.close()
+    found["tasks"] = {}
+    if application.tasks and not problems:
+        problems += _check_tasks(application, options.browser, found["tasks"])
+    found["problems"] = problems
+    if options.json:
+        print(json.dumps(found))
+    else:
+        print(
+            f"{application.name} starts in {found['first_start_s']} s; a reset takes {found['reset_ms']} ms (median of {options.resets})"
+        )
+        print(
+            f"controls on {len(pages)} pages: {', '.join(f'{count} {kind}' for kind, count in found['controls'].items()) or 'none'}"
+        )
+        for task_id, told in found["tasks"].items():
+            print(f"{task_id}: {told}")
+        print("\n".join(problems) if problems else "no problems")
+    return 1 if problems else 0
+
+
+def _check_tasks(application: Application, browser: str, told: dict[str, str]) -> list[str]:
+    """Prove each task of an application: its solution earns the reward, and nothing cheaper does."""
+    problems = []
+    env = WebArenaLite(application=application, browser=browser, max_steps=60)
+    for task in env.tasks:
+        failure = replay(env, task) if task.solution else "it has no solution"
+        cheap = {"leaving at once": exit_with(""), "doing nothing": Action(Kind.WAIT)}
+        cheap |= {
+            f"the answer {answer!r}": exit_with(answer)
+            for answer in (*task.wrong_answers, *(["N/A"] if task.is_achievable else []))
+        }
+        hasty = WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])
+        earned = [name for name, action in cheap.items() if earns(hasty, task, action)]
+        hasty.close()
+        told[task.task_id] = failure or (f"{earned[0]} earns the reward" if earned else "solved, and nothing cheaper earns it")
+        problems += [f"{task.task_id}: {told[task.task_id]}"] if failure or earned else []
+    env.close()
+    return problems
+
+
+def _walk(browser: Browser, application: Application) -> Iterator[Page]:
+    """Yield the first pages of an application that links lead to, breadth first."""
+    known: set[str] = set()
+    due = [browser.page().url]
+    while due and len(known) < _MOST_PAGES:
+        url = due.pop(0)
+        if url in known or re.search(r"log.?out|sign.?out", url):
+            continue
+        known.add(url)
+        browser.goto(url)
+        page = browser.page()
+        yield page
+        links = (resolve_url(page.url, link) for link in page.root.xpath("//a/@href"))
+        due += [link for link in links if link.startswith(application.url)]
+
+
+def _controls(page: Page) -> Iterator[str]:
+    """Yield the kind of each control of a page, and of what only scripts bring to life."""
+    for element in page.root.iter("a", "button", "input", "select", "textarea", "iframe", "canvas", "dialog", "details"):
+        kind = {"a": "link"}.get(element.tag, element.tag)
+        if kind == "input":
+            kind = f"{(element.get('type') or 'text').lower()} field"
+        if kind != "hidden field" and (kind != "link" or element.get("href")):
+            yield kind
+    yield from ("rich editor" for _ in page.root.xpath("//*[@contenteditable and @contenteditable!='false']"))
+
+
+def _needs_scripts(page: Page) -> bool:
+    """Say whether a page shows nothing but has scripts."""
+    body = page.root.find("body")
+    text = (
+        "" if body is None else "".join(body.xpath(".//text()[not(ancestor::script or ancestor::style or ancestor::noscript)]"))
+    )
+    return bool(page.root.xpath("//script")) and not text.strip() and not any(True for _ in _controls(page))
+
+
+def _play(options: argparse.Namespace) -> int:
+    env = WebArenaLite(
+        application=read_application(options.application), browser=options.browser, elements="label", max_steps=100
+    )
+    return play_in_terminal(env, [options.task] if options.task else [])
+
+
+def _record(options: argparse.Namespace) -> int:
+    application = read_application(options.application)
+    if not application.tasks:
+        raise ApplicationError(f"{application.name} names no task file: set tasks in its {FILE}")
+    path = Path(application.tasks)
+    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    if any(record["task_id"] == options.task_id for record in records):
+        raise ApplicationError(f"{path} has a task {options.task_id!r} already")
+    task = _blank(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)
+    env = WebArenaLite(application=application, tasks=[task], browser=options.browser, elements="label", max_steps=100)
+    steps: list[Step] = []
+    changes: list[Change] = []
+
+    def on_step(step: PlayedStep) -> None:
+        if not step.info["action_error"]:
+            steps.append(Step(env.dialect.parse(step.reply)))
+        if not step.terminated:
+            changes[:] = env.changes()
+
+    play_in_terminal(env, on_step=on_step)
+    if not steps or steps[-1].action.kind is not Kind.EXIT:
+        print("not recorded: the task was not ended with exit")
+        return 1
+    record = _recorded(task, steps, changes)
+    parse_task(record)
+    path.write_text(json.dumps([*records, record], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"recorded {len(steps)} steps in {path}; its checks: {json.dumps(record['eval'], ensure_ascii=False)}")
+    return 0
+
+
+def _recorded(task: Task, steps: list[Step], changes: list[Change]) -> dict[str, Any]:
+    """Return a task with a recorded solution, and checks of its answer and of the rows and files that it changed."""
+    typed = {step.action.argument for step in steps if step.action.argument}
+    answer = steps[-1].action.argument or ""
+    evaluation: dict[str, Any] = {"eval_types": []}
+    if answer:
+        evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
+    rows = [_row_check(change, typed) for change in changes if change.table != "file"]
+    rows = [check for check in rows if typed.intersection(map(str, check["parameters"]))] or rows
+    files = [
+        {"path": change.key[0], "contains": None if change.after is None else ""}
+        for change in changes
+        if change.table == "file"
+    ]
+    for kind, checks in (("state", rows), ("file", files)):
+        if checks:
+            evaluation["eval_types"].append(kind)
+            evaluation[kind] = checks
+    record = {
+        key: value
+        for key, value in task.to_json().items()
+        if key in ("task_id", "sites", "start_url", "intent", "require_login")
+    }
+    return {**record, "eval": evaluation, "solution": [step.to_json() for step in steps]}
+
+
+def _row_check(change: Change, typed: set[str]) -> dict[str, Any]:
+    """Return a check of a changed row: by the values that were typed, else by all that were changed."""
+    row: Mapping[str, Any] = change.after or change.before or {}
+    told = {
+        column: value
+        for column, value in row.items()
+        if isinstance(value, str | int | float) and (not change.columns or column in change.columns)
+    }
+    chosen = {column: value for column, value in told.items() if str(value) in typed} or told
+    condition = " AND ".join(f'"{column}" = ?' for column in chosen) or "TRUE"
+    query = f'SELECT count(*) FROM "{change.table}" WHERE {condition}'
+    return {
+        "site": change.site,
+        "query": query,
+        "parameters": list(chosen.values()),
+        "expected": [[0 if change.after is None else 1]],
+    }
