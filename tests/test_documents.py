@@ -126,7 +126,7 @@ def test_commands_are_there(document, capsys):
         if not words:
             continue
         if words[0] == "webarena-gym" and len(words) > 1 and not words[1].startswith("-"):
-            known = options_of_the_tool(words[1], capsys)
+            known = options_of_the_tool(words[1:3] if words[1] == "app" else words[1:2], capsys)
             assert known, f"no command {words[1]!r}: {command}"
             assert options(words) <= known, command
         elif words[:2] == ["python", "-m"] and words[2].split(".")[0] in ("agents", "benchmarks"):
@@ -200,7 +200,7 @@ def selectors(words):
 
 
 def options_of_the_tool(command, capsys):
-    return _known(("webarena-gym", command), lambda: cli.main([command, "--help"]), capsys)
+    return _known(("webarena-gym", *command), lambda: cli.main([*command, "--help"]), capsys)
 
 
 HIDDEN = {
