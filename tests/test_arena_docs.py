@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
+from benchmarks.arena import Client
 from tests.serving import serving_episodes
 from webarena_gym.tools.cli import main
 
@@ -29,18 +32,17 @@ def run(command, url="http://127.0.0.1:8000"):
     ).stdout
 
 
-def test_the_program_in_python_is_rewarded():
+@pytest.fixture(scope="module")
+def url():
+    with serving_episodes() as found:
+        yield found
+
+
+def test_the_programs_in_python_are_rewarded(url):
     (code,) = blocks("Browse", "python")
-    with serving_episodes() as url:
-        said = run([sys.executable, "-c", code], url)
-    assert "1.0 ['Solved.'" in said
-
-
-def test_the_example_of_step_mode_is_rewarded():
-    asks, _ = blocks("Browse", "python")[0].split("episode = ", 1)
-    (code,) = blocks("Step", "python")
-    with serving_episodes() as url:
-        said = run([sys.executable, "-c", asks + code], url)
+    assert "1.0 ['Solved.'" in run([sys.executable, "-c", code], url)
+    (steps,) = blocks("Step", "python")
+    said = run([sys.executable, "-c", code.split("episode = ", 1)[0] + steps], url)
     assert said.endswith("was done 0.0 False\nwas done 1.0 True\n")
 
 
@@ -62,12 +64,9 @@ def test_options_that_are_told_are_there(capsys):
     assert told <= known, told - known
 
 
-def test_the_example_of_an_error_is_one():
-    from benchmarks.arena import Client  # noqa: PLC0415
-
+def test_the_example_of_an_error_is_one(url):
     (shown,) = blocks("Limits and errors", "json")
-    with serving_episodes() as url:
-        assert Client(url).ask("POST", "/episodes", {"split": "tist"}) == (422, json.loads(shown))
+    assert Client(url).ask("POST", "/episodes", {"split": "tist"}) == (422, json.loads(shown))
 
 
 def test_the_settings_of_a_client_of_mcp_start_a_server():
