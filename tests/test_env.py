@@ -427,7 +427,7 @@ REPLIES = st.one_of(
 
 
 @pytest.mark.parametrize("history", ["compressed", "full", "none"])
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(replies=st.lists(REPLIES, max_size=14), dialect=st.sampled_from(["webrl", "webarena", "browsergym"]))
 def test_whatever_is_replied_the_observation_is_in_its_space_and_is_what_the_messages_say(history, replies, dialect):
     env = WebArenaLite(tasks=[LOOK], history=history, dialect=dialect, max_steps=99)

@@ -133,8 +133,8 @@ def test_a_step_that_is_interrupted_at_any_line_is_not_done_twice(name):
         env.step(reply)
     assert counted.lines > 1000
     dice = random.Random(name)
-    moments = [*range(1, 12), *(dice.randint(1, counted.lines) for _ in range(90))]
-    assert check_interruptions(env, task, lambda number: Interruption(moments[number]), len(moments)) > 60
+    moments = [*range(1, 12), *(dice.randint(1, counted.lines) for _ in range(50))]
+    assert check_interruptions(env, task, lambda number: Interruption(moments[number]), len(moments)) > 30
     env.close()
 
 
