@@ -1,6 +1,6 @@
 """Episodes played and recorded: `play`, the loop over `env.step`, and a wrapper that writes a GIF of each episode."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,29 +91,26 @@ class RecordGif(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().close()
 
     def _write(self) -> None:
-        frames = [(picture, text) for picture, text in self._frames if picture is not None]  # a browser that failed has none
+        frames = [(pixels, text) for pixels, text in self._frames if pixels is not None]  # a browser that failed has none
         self._frames = []
-        if frames:
-            path = Path(self._path.replace("{number}", str(self._number)))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write_gif(path, self._goal, frames, self._seconds)
-            self._number += 1
+        if not frames:
+            return
+        from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - comes with the extra that makes pictures
 
-
-def _write_gif(path: Path, goal: str, frames: Sequence[tuple[Any, str]], seconds: float) -> None:
-    from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - comes with the extra that makes pictures
-
-    font = ImageFont.load_default(16)
-    pictures = []
-    for pixels, text in frames:
-        page = Image.fromarray(numpy.asarray(pixels))
-        page = page.resize((_WIDTH, round(page.height * _WIDTH / page.width)))
-        picture = Image.new("RGB", (_WIDTH, page.height + 2 * _BAR), _GROUND)
-        picture.paste(page, (0, _BAR))
-        draw = ImageDraw.Draw(picture)
-        for top, line in ((0, goal), (_BAR + page.height, text)):
-            shown = line.encode("latin-1", "replace").decode("latin-1")  # what the font that comes with Pillow can write
-            draw.text((12, top + _BAR // 5), shown, fill=_INK, font=font)
-        pictures.append(picture)
-    milliseconds = round(1000 * seconds)
-    pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=milliseconds, loop=0)
+        font = ImageFont.load_default(16)
+        pictures = []
+        for pixels, text in frames:
+            page = Image.fromarray(numpy.asarray(pixels))
+            page = page.resize((_WIDTH, round(page.height * _WIDTH / page.width)))
+            picture = Image.new("RGB", (_WIDTH, page.height + 2 * _BAR), _GROUND)
+            picture.paste(page, (0, _BAR))
+            draw = ImageDraw.Draw(picture)
+            for top, line in ((0, self._goal), (_BAR + page.height, text)):
+                shown = line.encode("latin-1", "replace").decode("latin-1")  # what the font that comes with Pillow can write
+                draw.text((12, top + _BAR // 5), shown, fill=_INK, font=font)
+            pictures.append(picture)
+        path = Path(self._path.replace("{number}", str(self._number)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shown_ms = round(1000 * self._seconds)
+        pictures[0].save(path, format="GIF", save_all=True, append_images=pictures[1:], duration=shown_ms, loop=0)
+        self._number += 1

@@ -54,13 +54,6 @@ Clock = Callable[[], float]
 """Returns seconds that only ever grow."""
 
 
-def pick_task(settings: NewEpisode) -> Task:
-    """Return the task of an episode: the one that is named, or one that is drawn as the env draws it. Raises ArenaError."""
-    tasks = tasks_of(settings)
-    random, _ = np_random(settings.seed)
-    return tasks[int(random.integers(len(tasks)))]
-
-
 def tasks_of(settings: NewEpisode) -> tuple[Task, ...]:
     """Return the tasks that an episode is drawn from. New worlds are built and drawn from, a second or two for each.
 
@@ -111,7 +104,9 @@ class Episode:
         self.id = name
         self.settings = settings
         self.env = env
-        self.task = pick_task(settings)
+        tasks = tasks_of(settings)
+        random, _ = np_random(settings.seed)
+        self.task = tasks[int(random.integers(len(tasks)))]  # as the env draws it
         self.result: Result | None = None
         self.failure = ""
         self.gateway: Gateway | None = None
