@@ -49,22 +49,17 @@ def _split(listed):
 
 def _element(selector):
     tag, _, classes = selector.partition(".")
-    if selector.startswith("#"):
-        return f'<div id="{selector[1:]}">-</div>'
-    return f'<{tag or "div"} class="{classes.replace(".", " ")}">-</{tag or "div"}>'
-
-
-def _attributed(tag, pair, content):
-    name, _, value = pair.partition("=")
-    return f'<{tag} {name}="{value}">{content}'
+    mark = f'id="{selector[1:]}"' if selector.startswith("#") else f'class="{classes.replace(".", " ")}"'
+    tag = "div" if selector.startswith("#") else tag or "div"
+    return f"<{tag} {mark}>-</{tag}>"
 
 
 def page_for(locator):
     """Return a page with every place that the task files name; what two locators share is given to one of them."""
     texts = [selector for selector in _split(TEXTS) if not (selector == DETAIL and "monospace" in locator)]
     parts = [_element(selector) for selector in texts]
-    parts += [_attributed("div", pair, "-</div>") for pair in _split(ATTRIBUTES)]
-    parts += [_attributed("input", pair, "") for pair in _split(FIELDS)]
+    parts += ['<div {}="{}">-</div>'.format(*pair.split("=", 1)) for pair in _split(ATTRIBUTES)]
+    parts += ['<input {}="{}">'.format(*pair.split("=", 1)) for pair in _split(FIELDS)]
     return "<!doctype html><meta charset=utf-8><title>Places</title>" + "".join(parts) + OTHERS
 
 
@@ -72,11 +67,8 @@ class Shop:
     """What the shop tells its administrator over its interface for programs: the newest order, and reviews by product."""
 
     def __init__(self, page="<p>nothing"):
-        self.page = page
-        self.reviews = {}
-        self.order = "000000170"
-        self.asked = []
-        self.broken = ""
+        self.page, self.order, self.broken = page, "000000170", ""
+        self.reviews, self.asked = {}, []
 
     @Request.application
     def __call__(self, request):

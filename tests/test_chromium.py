@@ -26,7 +26,7 @@ from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 
-pytestmark = needs.chromium
+pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 HOME = "http://app.test/"
 PAGES = {
@@ -72,13 +72,6 @@ def make_browser(**options):
     return ChromiumBrowser(Network({"app.test": site}), **options)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    held = driver.SHARED.acquire(headless=True)
-    yield
-    driver.SHARED.release(held)
-
-
 @pytest.fixture
 def browser():
     made = make_browser()
@@ -105,23 +98,21 @@ def test_dialogs_are_answered_and_told(browser):
     assert "Browser: Confirm dialog" in observe(browser.page()).text
 
 
-@pytest.mark.parametrize(("label", "text"), [("Timer", "late"), ("Fetch", "fetched"), ("Leave", "Other")])
-def test_what_an_action_causes_later_is_waited_for(browser, label, text):
-    browser.goto(HOME + "late")
-    press(browser, label)
-    assert text in seen(browser)
-
-
-def test_a_page_that_never_rests_is_shown_as_it_is(browser, monkeypatch):
+def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(browser, monkeypatch):
+    for label, text in (("Timer", "late"), ("Fetch", "fetched"), ("Leave", "Other")):
+        browser.goto(HOME + "late")
+        press(browser, label)
+        assert text in seen(browser)
     monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
     browser.goto(HOME + "endless")
     assert int(seen(browser)) > 0
 
 
-def test_scripts_hear_every_key(browser):
-    browser.goto(HOME + "keys")
-    browser.type(observe(browser.page(), elements="label").element("Find"), "abc")
-    assert seen(browser).endswith("abc")
+def test_scripts_hear_every_key_and_editable_text_is_replaced(browser):
+    for path, label, text in (("keys", "Find", "abc"), ("editable", "old", "new text")):
+        browser.goto(HOME + path)
+        browser.type(observe(browser.page(), elements="label").element(label), text)
+        assert text in seen(browser).splitlines()[-1]
 
 
 def test_windows_that_scripts_open_and_close_are_tabs(browser):
@@ -134,30 +125,24 @@ def test_windows_that_scripts_open_and_close_are_tabs(browser):
     assert [tab.url for tab in browser.page().tabs] == [HOME + "popup"]
 
 
-def test_frames_are_read_and_used(browser):
+def test_frames_and_open_shadow_roots_are_read_and_used(browser):
     browser.goto(HOME + "frames")
     assert [word for word in ("Around", "Inside", "Press", "Inline") if word not in seen(browser)] == []
     press(browser, "Press")
     assert "Pressed" in seen(browser)
     browser.type(observe(browser.page(), elements="label").element("Field"), "x")
     assert 'value="x"' in seen(browser)
-
-
-def test_open_shadow_roots_are_read_and_used(browser):
     browser.goto(HOME + "shadow")
     assert "Shade" in seen(browser)
     press(browser, "Light")
     assert "Lit" in seen(browser)
 
 
-def test_layout_decides_what_can_be_used():
-    browser = make_browser(strict=True)
-    browser.start([HOME + "layout"], {})
-    assert set(observe(browser.page(), elements="label").nodes) == {"Plain"}
-    browser.close()
-
-
-def test_without_layout_a_covered_element_says_so_when_it_is_clicked(browser):
+def test_layout_decides_what_can_be_used_where_it_is_asked(browser):
+    strict = make_browser(strict=True)
+    strict.start([HOME + "layout"], {})
+    assert set(observe(strict.page(), elements="label").nodes) == {"Plain"}
+    strict.close()
     browser.goto(HOME + "layout")
     assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "thin", "Under"}
     with pytest.raises(ActionError, match="covers"):
@@ -188,12 +173,6 @@ def test_downloads_and_file_choosers_leave_nothing(browser):
     assert "file chooser" in browser.page().notices[0]
 
 
-def test_editable_text_is_replaced(browser):
-    browser.goto(HOME + "editable")
-    browser.type(observe(browser.page(), elements="label").element("old"), "new text")
-    assert "new text" in seen(browser)
-
-
 def test_nothing_outside_of_the_network_is_reached(browser):
     browser.goto(HOME + "outside")
     assert "refused" in seen(browser)
@@ -206,9 +185,6 @@ def test_nothing_outside_of_the_network_is_reached(browser):
 
 def test_a_screenshot_is_a_picture_of_the_window(browser):
     assert browser.screenshot().startswith(b"\x89PNG")
-
-
-def test_a_picture_of_a_blank_tab_waits_for_nothing(browser):
     browser.start([], {})
     browser.new_tab()
     assert browser.screenshot().startswith(b"\x89PNG")
@@ -333,9 +309,8 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once():
         browser.goto(HOME)
     browser.start([HOME + "broken"], {})
     assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
-    assert [error.partition(": ")[0] for error in network.errors] == [
-        f"{method} {HOME}broken" for method in ("GET", "POST", "GET")
-    ]
+    told = [error.partition(": ")[0] for error in network.errors]
+    assert told == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
     browser.close()
 
 
@@ -385,16 +360,13 @@ def test_pages_are_told_the_place_of_the_task():
 
 def children(ancestor):
     """The processes below another one, as pairs of id and name."""
-    found = subprocess.run(["ps", "-eo", "pid,ppid,stat,comm"], capture_output=True, text=True, check=True).stdout.splitlines()[
-        1:
-    ]
-    rows = [(int(pid), int(parent), state, name) for pid, parent, state, name in (line.split(None, 3) for line in found)]
-    below, frontier = [], {ancestor}
-    while frontier:
-        mine = [row for row in rows if row[1] in frontier and "Z" not in row[2]]
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,stat,comm"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 3) for line in listed.splitlines()[1:]]
+    below, frontier = [], {str(ancestor)}
+    while mine := [row for row in rows if row[1] in frontier and "Z" not in row[2]]:
         below += mine
         frontier = {row[0] for row in mine}
-    return [(pid, name) for pid, _, _, name in below]
+    return [(int(pid), name) for pid, _, _, name in below]
 
 
 def wait_until(is_true, seconds=120):
@@ -415,32 +387,32 @@ def test_a_killed_chromium_is_started_again(browser):
     assert browser.page().url == HOME
 
 
-@pytest.mark.parametrize(
-    ("end", "count"),
-    [
-        ("", 1),
-        ("raise SystemExit(3)", 1),
-        ("1 / 0", 64),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGINT)", 8),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 8),
-    ],
-)
-def test_many_browsers_live_in_one_process_and_none_is_left_behind(end, count):
-    code = (
-        "from webarena_gym.browsers.chromium.browser import ChromiumBrowser\n"
-        "from webarena_gym.pages.page import Network\n"
-        "browsers = [ChromiumBrowser(Network({})) for _ in range(COUNT)]\n"
-        "for browser in browsers: browser.start([], {})\n"
-        "assert [browser.page().url for browser in browsers] == ['about:blank'] * COUNT\n"
-        "import subprocess, os\n"
-        "print(subprocess.run(['pgrep', '-s', '0', '-f', 'chrom'], capture_output=True, text=True).stdout)\n"
-        "import sys; sys.stdout.flush()\n" + end
-    ).replace("COUNT", str(count))
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True
-    )
-    out, _ = process.communicate(timeout=120)
-    assert out.strip()
+MANY = """
+import os, signal, subprocess, sys
+from webarena_gym.browsers.chromium.browser import ChromiumBrowser
+from webarena_gym.pages.page import Network
+
+browsers = [ChromiumBrowser(Network({})) for _ in range(COUNT)]
+for browser in browsers:
+    browser.start([], {})
+assert [browser.page().url for browser in browsers] == ["about:blank"] * COUNT
+print(subprocess.run(["pgrep", "-s", "0", "-f", "chrom"], capture_output=True, text=True).stdout, flush=True)
+"""
+ENDS = {
+    "": 1,
+    "raise SystemExit(3)": 1,
+    "1 / 0": 32,
+    "os.kill(os.getpid(), signal.SIGINT)": 8,
+    "os.kill(os.getpid(), signal.SIGKILL)": 8,
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_many_browsers_live_in_one_process_and_none_is_left_behind(end):
+    code, pipe = MANY.replace("COUNT", str(ENDS[end])) + end, subprocess.PIPE
+    options = {"stdout": pipe, "stderr": subprocess.DEVNULL, "start_new_session": True, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **options) as process:
+        assert process.communicate(timeout=120)[0].strip()
 
     def is_alone():
         left = subprocess.run(["pgrep", "-s", str(process.pid), "-f", "chrom"], capture_output=True, text=True, check=False)

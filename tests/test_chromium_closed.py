@@ -119,9 +119,8 @@ def browser(elsewhere):
                 "NEL": '{"report_to": "default", "max_age": 9, "success_fraction": 1}',
                 "Content-Security-Policy-Report-Only": f"default-src 'none'; report-uri http://{host}/csp; report-to default",
             }
-        return Response(f"<!doctype html><title>T</title><p>{path}</p>{page}", content_type=kind, headers=headers)(
-            environ, start_response
-        )
+        answer = Response(f"<!doctype html><title>T</title><p>{path}</p>{page}", content_type=kind, headers=headers)
+        return answer(environ, start_response)
 
     made = ChromiumBrowser(Network({"app.test": site}))
     made.start(["http://app.test/"], {})
@@ -155,6 +154,13 @@ def processes():
     return found
 
 
+def kill(kind):
+    killed = [pid for pid, what in processes().items() if (kind in what if kind else not what)]
+    assert killed, processes()
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+
+
 @pytest.fixture(scope="module")
 def envs():
     """One env that is played in, and one whose pages lie beside its own."""
@@ -165,12 +171,7 @@ def envs():
 
 
 KINDS = ("", "zygote", "network.mojom.NetworkService", "gpu-process", "renderer")
-PLANS = {
-    "typed": "goto [ELSEWHERE]",
-    "site": "goto [http://shop.test/contact/]",
-    "link": "click [7]",
-    "tab": "new_tab",
-}
+PLANS = {"typed": "goto [ELSEWHERE]", "site": "goto [http://shop.test/contact/]", "link": "click [7]", "tab": "new_tab"}
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -184,10 +185,7 @@ def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_lost_a
     url = f"http://127.0.0.1:{elsewhere.port}/"
     env.reset(options=TASK)
     other.reset(options=TASK)
-    killed = [pid for pid, what in processes().items() if (kind in what if kind else not what)]
-    assert killed, processes()
-    for pid in killed:
-        os.kill(pid, signal.SIGKILL)
+    kill(kind)
     replies = (
         PLANS[plan].replace("ELSEWHERE", url),
         f"goto [{url}]",
@@ -220,9 +218,7 @@ def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_lost_a
 def test_a_session_that_has_lost_its_cookies_is_not_saved(envs):
     env = envs[0]
     env.reset(options=TASK)
-    for pid, what in processes().items():
-        if "NetworkService" in what:
-            os.kill(pid, signal.SIGKILL)
+    kill("NetworkService")
     with pytest.raises(BrowserError, match=r"network process has died|did not answer"):
         env.snapshot()
     env.reset(options=TASK)
@@ -232,9 +228,7 @@ def test_a_session_that_has_lost_its_cookies_is_not_saved(envs):
 def test_pages_of_a_killed_network_try_in_vain(browser, elsewhere):
     """Scripts go on asking while nobody acts, and the process that comes in place of the killed one knows no proxy."""
     browser.goto("http://app.test/trying")
-    for pid, what in processes().items():
-        if "NetworkService" in what:
-            os.kill(pid, signal.SIGKILL)
+    kill("NetworkService")
     assert not threading.Event().wait(1.0)
     with pytest.raises(BrowserError):
         browser.goto("http://app.test/")

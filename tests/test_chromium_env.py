@@ -60,20 +60,14 @@ def test_a_snapshot_goes_on_in_another_browser():
     second.close()
 
 
-def test_pictures_are_arrays_of_the_window():
-    env = make(render_mode="rgb_array")
+def test_pictures_are_arrays_of_the_window_and_gymnasium_records_a_video(tmp_path):
+    env = make(render_mode="rgb_array", split="test")
     env.reset(seed=1)
     picture = env.render()
     assert (picture.shape, picture.dtype) == ((720, 1280, 3), numpy.uint8)
     assert picture.std() > 1
-    env.close()
-
-
-def test_gymnasium_records_a_video(tmp_path):
     pytest.importorskip("moviepy")
-    env = gymnasium.wrappers.RecordVideo(
-        make(render_mode="rgb_array", split="test"), str(tmp_path / "video"), disable_logger=True
-    )
+    env = gymnasium.wrappers.RecordVideo(env, str(tmp_path / "video"), disable_logger=True)
     env.reset(seed=3)
     env.step('do(action="Wait")')
     env.step('exit(message="")')
@@ -97,14 +91,9 @@ def test_the_viewport_of_layout_shows_what_a_window_does_and_scrolls_it():
     whole.close()
 
 
-def test_gymnasium_has_nothing_to_complain_about():
-    env = make()
-    check_env(env.unwrapped, skip_render_check=True)
-    env.close()
-
-
-def test_a_policy_cannot_crash_a_page_by_its_address():
+def test_gymnasium_has_nothing_to_complain_about_and_no_address_crashes_a_page():
     env = make(split="test", dialect="webarena")
+    check_env(env.unwrapped, skip_render_check=True)
     env.reset(seed=1)
     text, reward, terminated, truncated, info = env.step("```goto [chrome://crash]```")
     assert info["action_error"] == ""
@@ -133,12 +122,11 @@ def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
     other.close()
 
 
-@pytest.mark.parametrize("kind", ["inprocess"])
-def test_a_fault_of_the_network_is_raised_by_step_and_reset_alike(kind, monkeypatch):
+def test_a_fault_of_the_network_is_raised_by_step_and_reset_alike(monkeypatch):
     def broken(self, method, url, headers=None, body=b""):
         raise ZeroDivisionError(url)
 
-    env = gymnasium.make("WebArenaLite-v0", browser=kind, split="test").unwrapped
+    env = gymnasium.make("WebArenaLite-v0", split="test").unwrapped
     env.reset(options={"task": "shopping.checkout/1000/0"})
     monkeypatch.setattr(Network, "request", broken)
     for fail in (

@@ -23,18 +23,12 @@ def test_the_paper_s_form():
     ] == chat
 
 
-def test_the_first_page_follows_the_task():
+def test_full_keeps_pages_none_keeps_nothing_and_thoughts_may_be_dropped():
     assert compress("G", [], "P") == [{"role": "user", "content": "Task Instruction: G\n\nRound 0\n\nP"}]
-
-
-def test_full_keeps_pages_and_none_keeps_nothing():
     assert "<h1>One</h1>" in as_text(compress("G", [THINKING], "P", "full"))
     assert compress("G", [THINKING], "P", "none") == [{"role": "user", "content": "Task Instruction: G\n\nRound 1\n\nP"}]
-
-
-@pytest.mark.parametrize(("thoughts", "expected"), [(True, THINKING.reply), (False, "go_backward()")])
-def test_thoughts_may_be_dropped(thoughts, expected):
-    assert expected == compress("G", [THINKING], "P", thoughts=thoughts)[1]["content"]
+    for thoughts, expected in ((True, THINKING.reply), (False, "go_backward()")):
+        assert expected == compress("G", [THINKING], "P", thoughts=thoughts)[1]["content"]
 
 
 @given(st.text(max_size=20), TURNS, st.text(max_size=20))

@@ -186,12 +186,8 @@ def parts(tree, flags, written=""):
                 yield before, marks, True
             if least and found:
                 written = found[-1][0] + found[-1][1][0]
-        elif kind is codes.SUBPATTERN:
-            found = list(parts(value[-1], flags, written))
-            yield from found
-            written = found[-1][0] + found[-1][1][0] if found else written
-        elif kind is codes.ATOMIC_GROUP:
-            found = list(parts(value, flags, written))
+        elif kind in (codes.SUBPATTERN, codes.ATOMIC_GROUP):
+            found = list(parts(value if kind is codes.ATOMIC_GROUP else value[-1], flags, written))
             yield from found
             written = found[-1][0] + found[-1][1][0] if found else written
         elif kind is codes.BRANCH:
@@ -285,25 +281,13 @@ SCANNERS = {
     "encyclopedia: links": markup.links,
     "map: places": lambda text: (read_coordinates(text), read_address(text)),
     "forms: texts": lambda text: (forms.clean(text), forms.line(text), texts.slug(text), texts.like(text)),
-    "forms: values": lambda text: (
-        forms.is_email(text),
-        forms.day(text),
-        forms.whole_number(text, 0, 9),
-        read(text),
-    ),
+    "forms: values": lambda text: (forms.is_email(text), forms.day(text), forms.whole_number(text, 0, 9), read(text)),
     "layouts: labels": Wording(1).label,
-    "browser: addresses": lambda text: (
-        resolve_url("http://shop.test/a?b", text),
-        resolve_url("http://shop.test/", f"/{text}/.."),
-    ),
-    "browser: cookies": lambda text: CookieJar().receive(
-        "http://shop.test/", f"a={text}; path={text}; expires={text}; max-age={text}"
-    ),
+    "browser: addresses": lambda text: [resolve_url("http://shop.test/a?b", it) for it in (text, f"/{text}/..")],
+    "browser: cookies": lambda it: CookieJar().receive("http://shop.test/", f"a={it}; path={it}; expires={it}; max-age={it}"),
     "browser: fields": lambda text: [format_problem(kind, text) for kind in ("number", "date", "time", "week", "color")],
     "browser: a page": browse,
-    "browser: a label": lambda text: browse(
-        f"<label>{escape(text)}<input></label><select><option>{escape(text)}</select><p>{text}"
-    ),
+    "browser: a label": lambda it: browse(f"<label>{escape(it)}<input></label><select><option>{escape(it)}</select><p>{it}"),
     "spaces": within_charset,
 }
 """What reads foreign text by more than a pattern."""

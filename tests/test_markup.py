@@ -34,25 +34,19 @@ def visitor(site):
 def pages(request):
     missing = visitor(request.param).open(home(request.param) + "no-such-page/at/all/1")
     assert missing.status == 404
-    found = [
-        missing,
-        *(page for signed_in in (False, True) for page in survey(request.param, WORLD, per_rule=1, signed_in=signed_in)),
-    ]
+    found = [missing, *(page for known in (False, True) for page in survey(request.param, WORLD, per_rule=1, signed_in=known))]
     return list({page.html: page for page in found}.values())
 
 
-def test_every_page_is_sound_html(pages):
+def test_every_page_is_sound_html_and_not_too_large_to_read(pages):
     assert {page.url: found for page in pages if (found := problems(page.html))} == {}
+    assert {page.url: len(page.html) for page in pages if len(page.html) > LARGEST} == {}
 
 
 @pytest.mark.parametrize("site", HOSTS)
 def test_other_layouts_are_as_sound(site):
     pages = survey(site, WORLD, per_rule=1, limit=25, layout=layout_of(3, "layout"))
     assert {page.url: found for page in pages if (found := problems(page.html))} == {}
-
-
-def test_no_page_is_too_large_to_read(pages):
-    assert {page.url: len(page.html) for page in pages if len(page.html) > LARGEST} == {}
 
 
 @pytest.mark.parametrize(

@@ -39,18 +39,25 @@ two</textarea>
 <img alt="A photo">"""
 
 
-def test_simplified_html_with_ids():
-    assert observe(page(SHOP)).text == BY_ID
-
-
-def test_labels_replace_ids_and_count_their_doubles():
-    seen = observe(page(SHOP), elements="label")
-    assert "id=" not in seen.text
-    assert "<button disabled>Add to Cart [2]</button>" in seen.text
-    assert list(seen.nodes) == [
+def test_simplified_html_and_the_accessibility_tree_name_the_same_elements_by_id_and_label():
+    document = page(SHOP)
+    numbered, named, tree = observe(document), observe(document, elements="label"), observe(document, style="axtree")
+    assert numbered.text == BY_ID
+    assert "id=" not in named.text
+    assert "<button disabled>Add to Cart [2]</button>" in named.text
+    assert list(named.nodes) == [
         "Shop", "Search entire store here...", "Search", "all", "Blue Bag", "Add to Cart", "Red Bag", "Add to Cart [2]", "View",
         "Qty", "Gift", "note", "inner",
     ]  # fmt: skip
+    elements = [node.element for node in numbered.nodes.values()]
+    assert [node.element for node in named.nodes.values()] == [node.element for node in tree.nodes.values()] == elements
+    assert set(tree.text.splitlines()) >= {
+        "RootWebArea 'Bags'",
+        "\t[1] textbox 'Search entire store here...' value: 'red'",
+        "\t[9] combobox 'Qty' options: '1', '2' (selected)",
+        "\t[10] checkbox 'Gift' checked: true",
+        "\t\t[8] link 'View'",
+    }
 
 
 @pytest.mark.parametrize("style", ["html", "axtree"])
@@ -71,101 +78,61 @@ def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
         assert [node.element.get("href") for node in seen.nodes.values()] == ["/0", "/1", "/2"]
 
 
-def test_both_ways_name_the_same_elements():
-    document = page(SHOP)
-    numbered, named = observe(document), observe(document, elements="label")
-    assert [node.element for node in numbered.nodes.values()] == [node.element for node in named.nodes.values()]
-    tree = observe(document, style="axtree")
-    assert [node.element for node in tree.nodes.values()] == [node.element for node in numbered.nodes.values()]
-
-
-def test_the_accessibility_tree():
-    lines = observe(page(SHOP), style="axtree").text.splitlines()
-    assert "RootWebArea 'Bags'" in lines
-    assert "\t[1] textbox 'Search entire store here...' value: 'red'" in lines
-    assert "\t[9] combobox 'Qty' options: '1', '2' (selected)" in lines
-    assert "\t[10] checkbox 'Gift' checked: true" in lines
-    assert "\t\t[8] link 'View'" in lines
-
-
-def test_header_can_be_left_out_and_shows_tabs():
+def test_the_header_shows_tabs_and_focus_and_boxes_are_shown():
     tabs = [Tab("Bags", "u"), Tab("Hats", "v")]
     assert observe(page(SHOP, tabs=tabs)).text.splitlines()[1] == "Tabs: [0]* Bags | [1] Hats"
     assert observe(page(SHOP), header=False).text.startswith("<a id")
-
-
-def test_focus_and_boxes_are_shown_on_request():
     html = '<body><input id="q" name="q" data-bbox="1,2,3,4"></body>'
     assert '<input id="0" label="q" focused>' in observe(page(html, focused="q")).text
     assert 'data-bbox="1,2,3,4"' in observe(page(html), bbox=True).text
 
 
-@pytest.mark.parametrize(
-    ("wanted", "label"),
-    [
+def test_a_label_is_found_whatever_its_case_or_when_a_part_is_unique():
+    seen = observe(page(SHOP), elements="label")
+    for wanted, label in (
         ("Blue Bag", "Blue Bag"),
         ("blue  bag", "Blue Bag"),
         ("Add to Cart [2]", "Add to Cart [2]"),
         ("Add to Cart [1]", "Add to Cart"),
         ("search entire", "Search entire store here..."),
-    ],
-)
-def test_a_label_is_found_whatever_its_case_or_when_a_part_is_unique(wanted, label):
-    seen = observe(page(SHOP), elements="label")
-    assert seen.nodes[label].element is seen.element(wanted)
+    ):
+        assert seen.nodes[label].element is seen.element(wanted)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("html", "elements", "wanted", "said"),
     [
-        ("bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
-        ("Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
-        ("", "no element ''"),
-        ("Add to Cart [3]", "'Add to Cart'"),
+        (SHOP, "label", "bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
+        (SHOP, "label", "Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
+        (SHOP, "label", "", "no element ''"),
+        (SHOP, "label", "Add to Cart [3]", "'Add to Cart'"),
+        (SHOP, "id", "99", "the ids on this page are 0 to 12"),
+        ("<p>x</p>", "id", "0", "no interactive elements"),
     ],
 )
-def test_other_labels_are_errors_that_name_the_nearest(wanted, said):
+def test_other_addresses_are_errors_that_name_the_nearest(html, elements, wanted, said):
     with pytest.raises(ActionError) as caught:
-        observe(page(SHOP), elements="label").element(wanted)
+        observe(page(html), elements=elements).element(wanted)
     assert said in str(caught.value)
-
-
-def test_an_unknown_id_says_which_there_are():
-    with pytest.raises(ActionError, match="the ids on this page are 0 to 12"):
-        observe(page(SHOP)).element("99")
-    with pytest.raises(ActionError, match="no interactive elements"):
-        observe(page("<p>x</p>")).element("0")
 
 
 LONG = "<body>" + "".join(f'<p>Line {number} <a href="/{number}">link</a></p>' for number in range(100)) + "</body>"
 
 
-def test_a_window_shows_a_part_and_says_what_is_left():
+def test_a_window_shows_a_part_says_what_is_left_and_scrolls_to_both_ends():
     seen = observe(page(LONG), window=400)
-    assert (seen.top, seen.total) == (0, 100)
+    assert (seen.top, seen.total, len(seen.nodes)) == (0, 100, 100)
     assert seen.text.endswith(f"[{100 - seen.shown} more lines below]")
     assert "Line 99" not in seen.text
-    assert len(seen.nodes) == 100
-
-
-def test_scrolling_down_and_up_returns_and_reaches_both_ends():
-    tops = [0]
-    while True:
-        seen = observe(page(LONG), window=400, top=tops[-1])
-        top = scrolled(seen, down=True)
-        if top == tops[-1]:
-            break
-        assert top <= tops[-1] + seen.shown, "no line may be skipped"
-        tops.append(top)
+    while (top := scrolled(seen, down=True)) != seen.top:
+        assert top <= seen.top + seen.shown, "no line may be skipped"
+        seen = observe(page(LONG), window=400, top=top)
     assert "Line 99" in seen.text
     assert "more lines above" in seen.text
     while (top := scrolled(seen, down=False)) != seen.top:
         seen = observe(page(LONG), window=400, top=top)
     assert seen.top == 0
-
-
-def test_one_line_longer_than_the_window_is_shown_whole():
-    assert "word word" in observe(page("<p>" + "word " * 80 + "</p>"), window=10).text
+    assert "word word" in observe(page("<p>" + "word " * 80 + "</p>"), window=10).text  # one line is shown whole
 
 
 @given(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=60))

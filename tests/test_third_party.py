@@ -38,14 +38,10 @@ TASK = {
         "program_html": [
             {
                 "url": "__GITLAB__/issue1",
-                "locator": "document.querySelector('[name=title]').value",
-                "required_contents": {"exact_match": "Broken lamp"},
-            },
-            {
-                "url": "__GITLAB__/issue1",
-                "locator": "document.querySelector('[name=priority]').selectedOptions[0].innerText",
-                "required_contents": {"exact_match": "bug"},
-            },
+                "locator": f"document.querySelector('[name={name}",
+                "required_contents": {"exact_match": wanted},
+            }
+            for name, wanted in (("title]').value", "Broken lamp"), ("priority]').selectedOptions[0].innerText", "bug"))
         ],
     },
 }
@@ -132,9 +128,8 @@ def test_a_whole_episode(browser, tracker):
     right, wrong = (outcome_of(browser, urls, answer, scripts=scripts) for answer in ("issue 1", "issue 2"))
     for rules in ("webarena", "vab", "r1"):
         assert all(verdict.passed for verdict in evaluate(block, INTENT, right, rules=rules))
-    assert [verdict.check for verdict in evaluate(block, INTENT, wrong, rules="r1") if not verdict.passed] == [
-        "string_match/must_include"
-    ]
+    failed = [verdict.check for verdict in evaluate(block, INTENT, wrong, rules="r1") if not verdict.passed]
+    assert failed == ["string_match/must_include"]
     database = open_database()
     assert database.issue.get("1", "title") == "Broken lamp"
     assert database.user.get(database.issue.get("1", "creator"), "username") == "ann"
@@ -196,20 +191,14 @@ class TestSessions:
 
     def test_a_backend_of_servers_begins_tasks_signed_in(self, tracker, tmp_path):
         _, address, _ = tracker
-        backend = ServerBackend(
-            lambda hosts: ChromiumBrowser(None, hosts=hosts),
-            {"gitlab": address},
-            accounts={"gitlab": ANN},
-            logins={"gitlab": LOGIN},
-            folder=tmp_path / "kept",
-        )
+        known = {"accounts": {"gitlab": ANN}, "logins": {"gitlab": LOGIN}, "folder": tmp_path / "kept"}
+        backend = ServerBackend(lambda hosts: ChromiumBrowser(None, hosts=hosts), {"gitlab": address}, **known)
         task = parse_task({**TASK, "intent": "Look at __GITLAB__."})
         assert backend.enter(task) == f"Look at {address}."
         assert "Hello, ann" in observe(backend.browser.page()).text
         play(backend.browser, backend.urls, ACTIONS)
-        assert all(
-            verdict.passed for verdict in evaluate(task.eval, "", outcome_of(backend.browser, backend.urls, "1"), rules="r1")
-        )
+        ended = outcome_of(backend.browser, backend.urls, "1")
+        assert all(verdict.passed for verdict in evaluate(task.eval, "", ended, rules="r1"))
         backend.browser.goto("http://127.0.0.1:9/")  # nothing else can be reached
         assert backend.browser.has_failed
         with pytest.raises(ServerError, match="needs shopping"):

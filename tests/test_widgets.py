@@ -103,23 +103,20 @@ def test_a_box_that_only_its_label_shows_is_listed_and_ticked(visit, box, kind, 
             assert "checked" not in seen(browser)
 
 
-@pytest.mark.parametrize("box", HIDDEN_BY_MARKUP)
-def test_both_browsers_tick_what_markup_hides(visit, box):
-    pair = [visit(BOXES[box].replace("TYPE", "checkbox"), kind=kind) for kind in ("inprocess", "chromium")]
-    for act in (lambda _: None, lambda browser: press(browser, "Tick")):
-        for browser in pair:
-            act(browser)
-        assert seen(pair[0]) == seen(pair[1])
-        assert seen(pair[0], style="axtree") == seen(pair[1], style="axtree")
-    assert "checked" in seen(pair[0])
-
-
-@pytest.mark.parametrize("kind", ["inprocess", "chromium"])
-def test_a_hidden_box_without_a_label_that_is_shown_stays_hidden(visit, kind):
-    browser = visit("<input hidden type=checkbox id=a><p hidden><label for=a>A</label></p><button>B</button>", kind=kind)
-    assert set(observe(browser.page(), elements="label").nodes) == {"B"}
-    with pytest.raises(ActionError, match="is hidden"):
-        browser.click(browser.page().root.get_element_by_id("a"))
+def test_both_browsers_tick_what_markup_hides_if_its_label_is_shown(visit):
+    for box in HIDDEN_BY_MARKUP:
+        pair = [visit(BOXES[box].replace("TYPE", "checkbox"), kind=kind) for kind in ("inprocess", "chromium")]
+        for acts in (False, True):
+            for browser in pair if acts else ():
+                press(browser, "Tick")
+            assert seen(pair[0]) == seen(pair[1])
+            assert seen(pair[0], style="axtree") == seen(pair[1], style="axtree")
+        assert "checked" in seen(pair[0])
+    for kind in ("inprocess", "chromium"):
+        browser = visit("<input hidden type=checkbox id=a><p hidden><label for=a>A</label></p><button>B</button>", kind=kind)
+        assert set(observe(browser.page(), elements="label").nodes) == {"B"}
+        with pytest.raises(ActionError, match="is hidden"):
+            browser.click(browser.page().root.get_element_by_id("a"))
 
 
 CONSEQUENCES = {
@@ -186,15 +183,12 @@ def test_one_wait_is_enough_for_what_is_due(visit, what, restless):
     assert "Arrived" in seen(browser)
 
 
-def test_a_page_that_leads_on_by_itself_is_waited_for(visit):
+def test_a_page_that_leads_on_by_itself_is_waited_for_and_a_clock_does_not_end_a_second_wait(visit):
+    """The first wait ends with the clock's next second, the second knows the clock."""
     browser = visit("<meta http-equiv=refresh content='1; url=/1'><p>Soon", "<p>Arrived")
     assert "Soon" in seen(browser)
     browser.wait()
     assert "Arrived" in seen(browser)
-
-
-def test_a_clock_does_not_end_a_second_wait(visit):
-    """The first wait ends with the clock's next second, the second knows the clock."""
     script = "setInterval(() => now.textContent = performance.now(), 400); setTimeout(() => out.textContent = 'Arrived', 3000)"
     browser = visit(f'<p id=now></p><p id=out></p><button onclick="{script}">Go</button>')
     press(browser, "Go")
@@ -283,11 +277,8 @@ def test_a_listener_does_not_take_a_control_apart_nor_a_page_together(visit):
     nodes = observe(browser.page(), elements="label").nodes
     assert [node.element.tag for node in nodes.values()] == ["button", "a", "input", "div"]
     assert seen(browser).count("word") > 60
-
-
-def test_a_page_without_scripts_has_no_widgets(visit):
-    page = "<style>b {cursor: pointer}</style><b data-listens>Bold</b><b>Face</b><a href=/1>Link</a>"
-    assert set(observe(visit(page).page(), elements="label").nodes) == {"Link"}
+    plain = "<style>b {cursor: pointer}</style><b data-listens>Bold</b><b>Face</b><a href=/1>Link</a>"  # without scripts
+    assert set(observe(visit(plain).page(), elements="label").nodes) == {"Link"}
 
 
 @pytest.mark.parametrize("script", ["", "location = '/1'", "document.forms[0].submit()", "opener.document.title = 'N'"])
@@ -303,14 +294,11 @@ def test_a_window_that_closes_itself_gives_way_to_the_one_before_it(visit, scrip
     assert browser.page().notices == ()
 
 
-def test_a_document_that_a_script_empties_is_an_empty_page(visit, monkeypatch):
+def test_a_prompt_is_answered_with_what_it_suggests_and_a_document_that_a_script_empties_is_an_empty_page(visit, monkeypatch):
     monkeypatch.setattr(f"{TAB}.LOAD_S", 0.3)  # as such a document never ends
     browser = visit('<button onclick="document.open()">Empty</button>')
     press(browser, "Empty")
     assert observe(browser.page(), elements="label").nodes == {}
-
-
-def test_a_prompt_is_answered_with_what_it_suggests(visit):
     browser = visit("<button onclick=\"out.textContent = `(${prompt('Name?', 'Ann B')})`\">With</button>"
                     "<button onclick=\"out.textContent = `(${prompt('Name?')})`\">Bare</button><p id=out></p>")  # fmt: skip
     press(browser, "With")
@@ -336,15 +324,12 @@ DRAGS = {
 }
 
 
-@pytest.mark.parametrize("page", DRAGS.values(), ids=DRAGS)
-def test_an_element_is_dragged_onto_another(visit, page):
-    browser = visit(page, strict=True)
-    shown = observe(browser.page(), elements="label")
-    browser.drag(shown.element("Apple"), shown.element("Basket"))
-    assert "Basket has Apple" in seen(browser)
-
-
-def test_dragging_without_scripts_says_that_it_does_nothing_on_both_browsers(visit):
+def test_an_element_is_dragged_onto_another_where_scripts_can_notice(visit):
+    for page in DRAGS.values():
+        browser = visit(page, strict=True)
+        shown = observe(browser.page(), elements="label")
+        browser.drag(shown.element("Apple"), shown.element("Basket"))
+        assert "Basket has Apple" in seen(browser)
     said = []
     for kind in ("inprocess", "chromium"):
         browser = visit("<a href=/1>Apple</a><a href=/2>Basket</a>", kind=kind)

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from lxml.html import HtmlElement
 
@@ -80,14 +80,6 @@ class Observation:
         raise ActionError(f"{problem}; the nearest labels are {', '.join(map(repr, nearest))}")
 
 
-class _Written(NamedTuple):
-    """A whole page as text."""
-
-    lines: list[str]
-    nodes: dict[str, Node]
-    ends: list[int]  # of each line: the characters up to there, with those that end lines
-
-
 def observe(
     page: Page,
     *,
@@ -130,8 +122,8 @@ def scrolled(observation: Observation, *, down: bool) -> int:
     return max(0, observation.top - distance)
 
 
-def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> _Written:
-    """Return a whole page as written, from its readings if it stands there."""
+def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node], list[int]]:
+    """Return the lines of a whole page, its elements, and of each line the characters up to its end; once for each of its readings."""
     key = ("observation", style, elements, bbox, page.focused)
     if key not in page.readings:
         lines, nodes = [f"[This page cannot be shown: its elements are nested more than {DEEPEST} deep.]"], dict[str, Node]()
@@ -148,8 +140,8 @@ def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> _Writt
             walk.visit(page.root)
             writer.flush()
             lines, nodes = writer.lines, walk.nodes
-        page.readings[key] = _Written(lines, nodes, list(accumulate(len(line) + 1 for line in lines)))
-    written: _Written = page.readings[key]
+        page.readings[key] = lines, nodes, list(accumulate(len(line) + 1 for line in lines))
+    written: tuple[list[str], dict[str, Node], list[int]] = page.readings[key]
     return written
 
 
