@@ -187,18 +187,13 @@ def test_a_sentence_of_the_goals_words_is_read_and_what_is_not_said_is_not(case)
     assert [answer for answer in wrong if matches(reference, answer, goal, *form)] == []
 
 
-@pytest.mark.parametrize(
-    "record",
-    [[], {"names": []}, {"about": "Ann"}, {"ordered": 1}, {"labels": ["a"]}, {"unit": "furlong"}, {"yes": [1]}, {"type": "list of records"}, {"type": 1}],
-)  # fmt: skip
-def test_what_a_task_tells_is_checked(record):
-    with pytest.raises(ValueError, match="expected"):
-        read_form(record)
-
-
-@pytest.mark.parametrize("kind", [*TYPES, "record", "list of text"])
-def test_each_type_is_told_in_words(kind):
-    assert read_form({"type": kind}).in_words().startswith(("Answer with", "Answer in the form"))
+def test_the_form_of_an_answer_is_checked_and_told_in_words():
+    ill = [{"names": []}, {"about": "Ann"}, {"ordered": 1}, {"labels": ["a"]}, {"unit": "furlong"}, {"yes": [1]}, {"type": 1}]
+    for record in ([], *ill, {"type": "list of records"}):
+        with pytest.raises(ValueError, match="expected"):
+            read_form(record)
+    for kind in (*TYPES, "record", "list of text"):
+        assert read_form({"type": kind}).in_words().startswith(("Answer with", "Answer in the form"))
 
 
 # What an author wrote who had been told the form and had not read the judge: the least share that is judged rightly.
