@@ -389,11 +389,8 @@ class _Reading:
             after = tokens[place + 1] if place + 1 < len(tokens) else None
             match token.kind:
                 case "mark":
-                    if (
-                        token.norm not in _MARKS
-                        and not (token.norm in "$@" and after and after.kind == "part")
-                        and token.norm != "and"
-                    ):
+                    leads = token.norm in "$@" and after and after.kind == "part"
+                    if token.norm not in _MARKS and not leads and token.norm != "and":
                         return f"{token.text!r} is not explained: {_FORM}"
                 case "value":
                     if not self._echoes(token, before, after):
@@ -403,16 +400,11 @@ class _Reading:
                     if why:
                         return why
                 case "part" if self.parts[token.part].kind not in ("text", "hours"):
+                    is_up_to = before and before.norm == "to" and place > 1 and tokens[place - 2].norm == "up"
+                    is_from = before and before.norm == "from" and len(self.parts) == 1
                     for beside in (before, after):
-                        if (
-                            beside
-                            and beside.kind == "word"
-                            and (
-                                beside.norm in _BOUNDS
-                                or (beside is before and beside.norm == "to" and place > 1 and tokens[place - 2].norm == "up")
-                                or (beside is before and beside.norm == "from" and len(self.parts) == 1)
-                            )
-                        ):
+                        bounds = beside and (beside.norm in _BOUNDS or (beside is before and (is_up_to or is_from)))
+                        if beside and beside.kind == "word" and bounds:
                             return f"{beside.text!r} makes {token.text!r} a bound: {_FORM}"
         return ""
 
@@ -438,12 +430,8 @@ class _Reading:
 
     def _echoes(self, token: _Token, before: _Token | None, after: _Token | None) -> bool:
         """Return whether a value stands in the goal, beside the same word, so that the answer repeats the goal with it."""
-        if (
-            token.value
-            and token.value.kind in ("date", "month")
-            and not self.is_choice
-            and token.value.amount in self.goal.dates
-        ):
+        is_day = token.value is not None and token.value.kind in ("date", "month")
+        if is_day and not self.is_choice and token.value and token.value.amount in self.goal.dates:
             return True
         words = [norm for norm in map(_fold, _TOKEN.findall(token.text)) if norm[0].isalnum() or norm in _HARD]
         if not words or self.is_choice or _position(self.goal.words, tuple(words)) < 0:
@@ -462,16 +450,14 @@ class _Reading:
             if other == one + 1:
                 return f"{tokens[one].text!r} and {tokens[other].text!r} run together: separate them by semicolons"
         if len(self.parts) == 1 and self.is_typed:
-            between = [
-                token for token in tokens[claims[0] : claims[-1]] if token.kind == "word" and token.norm not in _FUNCTION
-            ]
-            if between and self.parts[0].kind != "hours":
+            between = tokens[claims[0] : claims[-1]]
+            is_apart = any(token.kind == "word" and token.norm not in _FUNCTION for token in between)
+            if is_apart and self.parts[0].kind != "hours":
                 return f"the value stands twice: {_FORM}"
-            return next(filter(None, (self._qualified(tokens, place) for place in claims)), "") or self._spare(
-                tokens, claims[0]
-            )
-        named = "" if self.is_typed else next(filter(None, (self._renamed(tokens, place) for place in claims)), "")
-        return named or self._spare(tokens, claims[0])
+            others = [self._qualified(tokens, place) for place in claims]
+        else:
+            others = [] if self.is_typed else [self._renamed(tokens, place) for place in claims]
+        return next(filter(None, others), "") or self._spare(tokens, claims[0])
 
     def _qualified(self, tokens: Sequence[_Token], place: int) -> str:
         """Return what stands behind a value and makes it another one: "5 stars" for a number of reviews, "5 each", "5 a day"."""
@@ -481,9 +467,8 @@ class _Reading:
         if following.norm not in _FUNCTION and stem(following.norm) not in self.goal.counted:
             return f"{tokens[place].text + ' ' + following.text!r} is another value: {_FORM}"
         is_rate = following.norm in _PER and place + 2 < len(tokens) and tokens[place + 2].kind == "word"
-        return (
-            f"{tokens[place].text + ' ' + following.text!r} is a rate: {_FORM}" if is_rate or following.norm == "each" else ""
-        )
+        said = f"{tokens[place].text + ' ' + following.text!r} is a rate: {_FORM}"
+        return said if is_rate or following.norm == "each" else ""
 
     def _renamed(self, tokens: Sequence[_Token], place: int) -> str:
         """Return what stands beside a text and makes it another one: "at most A", or a word of a longer name."""
@@ -546,12 +531,10 @@ class _Reading:
             elif kinds != ["label", "part"] * len(self.parts):
                 return "each value needs its label, as in the form that the goal states"
             values = {one: self.parts[other] for one, other in zip(both[::2], both[1::2], strict=True)}
-            wrong = [
-                part.source
-                for place, part in enumerate(self.parts)
-                if place not in values or values[place].amount != part.amount
-            ]
-            return f"{wrong[0].partition(':')[0]!r} has another value" if wrong else ""
+            for place, part in enumerate(self.parts):
+                if place not in values or values[place].amount != part.amount:
+                    return f"{part.source.partition(':')[0]!r} has another value"
+            return ""
         hours = [part for part in self.parts if part.kind == "hours"]
         if hours:
             given = [token.value.amount for token in tokens if token.kind == "part" and token.value]
@@ -563,12 +546,8 @@ class _Reading:
             return f"{len(missing)} of {len(self.parts)} parts are missing"
         if len(claimed) > len(self.parts):
             return "a part is named twice"
-        is_ordered = (
-            self.form.ordered
-            or " > " in self.reference
-            or (self.is_typed and len(self.parts) == 2 and self.parts[0].kind == "number")
-        )
-        if not is_ordered:
+        is_pair = self.is_typed and len(self.parts) == 2 and self.parts[0].kind == "number"
+        if not (self.form.ordered or " > " in self.reference or is_pair):
             return ""
         wanted = [part.source for part in self.parts]
         return "" if [self.parts[place].source for place in self._in_order(tokens)] == wanted else "the order is another"
@@ -591,15 +570,11 @@ class _Reading:
         wanted = self.reference.strip(". ").lower() == "yes"
         text = re.sub(r"(?<=[a-z] )no(?= [a-z])", "none", text)  # "I found no issue" says nothing of it
         labelled = _LABELLED.fullmatch(text)
-        if (
-            labelled
-            and _fold(labelled[2].strip(". ")) in _YES | _NO
-            and (_YES | _NO | REFUSED).isdisjoint(_folded(labelled[1]))
-        ):
+        polar = _YES | _NO
+        if labelled and _fold(labelled[2].strip(". ")) in polar and (polar | REFUSED).isdisjoint(_folded(labelled[1])):
             text = labelled[2]
-        phrases = [(tuple(_folded(each)), True) for each in self.form.yes] + [
-            (tuple(_folded(each)), False) for each in self.form.no
-        ]
+        both = ((self.form.yes, True), (self.form.no, False))
+        phrases = [(_folded(each), is_yes) for told, is_yes in both for each in told]
         phrases.sort(key=lambda each: -len(each[0]))
         words = [norm for norm in map(_fold, _TOKEN.findall(text)) if norm[0].isalnum() or norm not in _MARKS]
         said: list[bool] = []

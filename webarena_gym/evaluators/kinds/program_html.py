@@ -24,10 +24,7 @@ _LONGEST_SELECTOR = 2_000  # characters
 
 def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
     """A page, "last" for the final one, must hold `contents` (comparisons as for `answer`) where the CSS `locator` points."""
-    return {
-        "eval_types": ["program_html"],
-        "program_html": [{"url": url, "locator": locator, "required_contents": contents}],
-    }
+    return {"eval_types": ["program_html"], "program_html": [{"url": url, "locator": locator, "required_contents": contents}]}
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:

@@ -121,9 +121,5 @@ def _text(content: bytes) -> str:
 
 
 KIND = EvalKind(
-    name="verified",
-    key="verified",
-    keys={"verified": (list, dict, NoneType)},
-    readers={"verified": _read},
-    looks_at="content",
+    name="verified", key="verified", keys={"verified": (list, dict, NoneType)}, readers={"verified": _read}, looks_at="content"
 )
