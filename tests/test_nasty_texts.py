@@ -8,7 +8,8 @@ import pytest
 
 from tests.crawl import PLAUSIBLE, Visitor, rule, survey
 from tests.growth import NASTY, cpu_seconds, outgrown, text_of
-from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.browsers.document import Document, SavedDocument, parse
+from webarena_gym.browsers.forms import default_button, form_entries
 from webarena_gym.browsers.http import resolve_url, without_fragment
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Tab
@@ -28,7 +29,7 @@ def forms_of(site, layout):
     """Yield a page and a form of each kind that a site has with fields for text, with the names of these."""
     seen = set()
     for page in survey(site, WORLD, per_rule=1, limit=200, layout=layout):
-        for form in page.root.iter("form"):
+        for form in parse(page.html.encode()).iter("form"):
             fields = form.iter("input", "textarea")
             kinds = {field.get("name"): field.get("type", field.tag).lower() for field in fields}
             names = [name for name, kind in kinds.items() if name and kind in _TEXTS]
@@ -41,20 +42,10 @@ def forms_of(site, layout):
 
 def filled(form, name, text):
     """What a form sends with a text in one field, and as it was or with plain words in all others."""
-    pairs = []
-    for control in form.iter("input", "select", "textarea"):
-        kind = control.get("type", control.tag).lower()
-        if not control.name or kind in ("submit", "button", "image", "reset"):
-            continue
-        kept = control.text or "" if control.tag == "textarea" else control.value
-        if control.name == name:
-            pairs.append((name, text))
-        elif kind in ("checkbox", "radio"):
-            pairs += [(control.name, control.get("value", "on"))] if "checked" in control.attrib else []
-        elif isinstance(kept, str) or kept is None:
-            pairs.append((control.name, kept or PLAUSIBLE.get(kind) or ("Plain words" if kind in _TEXTS else "")))
-    buttons = form.xpath(".//button[@name]")
-    return pairs + [(button.get("name"), button.get("value", "")) for button in buttons[:1]]
+    kinds = {control.get("name"): control.get("type", control.tag).lower() for control in form.iter("input", "textarea")}
+    words = PLAUSIBLE | dict.fromkeys(_TEXTS, "Plain words")
+    sent = form_entries(form, default_button(form))
+    return [(key, text if key == name else value or words.get(kinds.get(key), "")) for key, value, _ in sent]
 
 
 def look(page):

@@ -8,7 +8,6 @@ from tests.pages import page
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import RULES, Outcome, View, check, evaluate, no_scripts, official
 from webarena_gym.evaluators.official import tokens
-from webarena_gym.tasks.task import parse_task
 
 ALL = ("webarena", "vab", "r1")
 LITE, WEB = ("vab", "r1"), ("webarena",)
@@ -98,6 +97,11 @@ def where_it_passes(block, answer="", **ended):
         ({"required_values": ["== 3 |OR| == 1200"]}, {"1,200": NEW}),
         ({"required_values": ["<= 3"]}, {"2.5": NEW_FAILS, "two": NEW_FAILS}),  # whole numbers only
         ({"one_of": ["Cat", "dog"]}, {"concatenate": NEW, "bird": NEW_FAILS}),
+        ({"fuzzy_match": ["$1,234.50"]}, {"It cost 1234.5 dollars": ALL}),  # without a judge kinds of values are compared
+        ({"fuzzy_match": ["driving: 13min", "walking: 1h"]}, {"driving: 13min; walking: 1h": ALL, "driving: 13min": ()}),
+        ({"fuzzy_match": ["blue"]}, {"azure": ()}),
+        ({"fuzzy_match": "N/A"}, {"N/A": ALL, "There is none": ()}),
+        ({"fuzzy_match": ["N/A"]}, {"N/A": ALL}),
     ],
 )
 def test_answers(references, where):
@@ -138,24 +142,8 @@ def test_what_a_judge_refuses_fails_and_not_available_is_said_so_or_by_its_reaso
     assert not asking("N/A", "Blue", rules, said=False, note=note)[0].passed
     verdict, asked = asking(["N/A"], "n/a", rules)  # in a list, as any other
     assert (verdict.passed, asked) == (True, [("Which?", "N/A", "n/a")])
-
-
-@pytest.mark.parametrize(
-    ("references", "right", "wrong"),
-    [
-        (["$1,234.50"], ["It cost 1234.5 dollars"], []),
-        (["driving: 13min", "walking: 1h 45min"], ["driving: 13min; walking: 1h 45min"], ["driving: 13min"]),
-        (["blue"], [], ["azure"]),
-        ("N/A", ["N/A"], ["There is none"]),
-        (["N/A"], ["N/A"], []),
-    ],
-)
-def test_without_a_judge_kinds_of_values_are_compared(references, right, wrong):
-    for rules in ALL:
-        for answer in (*right, *wrong):
-            (verdict,) = evaluate(string("none", fuzzy_match=references), "", outcome(answer)[0], None, rules)
-            assert verdict.passed is (answer in right)
-            assert verdict.decided_by == ("equal text" if references == "N/A" else "typed comparison")
+    (verdict,) = evaluate(string(fuzzy_match=["3 km"]), "", outcome("3 km")[0], None, rules)
+    assert (verdict.passed, verdict.decided_by) == (True, "typed comparison")
 
 
 @pytest.mark.parametrize(
@@ -309,9 +297,8 @@ def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
 )
 def test_raises_before_anything_is_judged(block, said):
     for rules in ALL:
-        with pytest.raises(EvaluationError) as caught:
+        with pytest.raises(EvaluationError, match=said):
             check(block, rules)
-        assert said in str(caught.value)
 
 
 def test_bounds_choices_and_rules_that_nobody_knows():
@@ -347,11 +334,3 @@ def test_everything_else_ends_a_sentence_and_sentences_take_linear_time():
         assert "." in tokens(f"it is {word}. there is")
     assert len(tokens("2. " * 3_000)) >= 3_000
     assert len(tokens("2" * 100_000 + ". a")) == 2
-
-
-def test_notes_of_a_task_belong_into_its_evaluation():
-    record = {"task_id": 7, "sites": ["reddit"], "start_url": "__REDDIT__", "intent": "Which?", "eval": string(exact_match="x")}
-    task = parse_task({**record, "annotation_note": "1 + 1"})
-    assert task.eval == {"annotation_note": "1 + 1", **record["eval"]}
-    del record["eval"]["string_note"]
-    assert parse_task({**record, "string_note": "why"}).eval["string_note"] == "why"

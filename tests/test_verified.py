@@ -35,8 +35,7 @@ PAGE = {"accept": "text/html,*/*", "referer": "http://reddit.test/"}
 FORM = {"accept": "text/html,*/*", "content-type": "application/x-www-form-urlencoded"}
 BIO = "Pro Python Developer with 20 years of Experience"
 PRODUCT, NEAREST = "0", "8"  # to retrieve; the latter is not to be found
-BIOGRAPHY, COUPON = "400", "689"  # to change; the latter is not to be sent
-HALL = "369"  # to open
+BIOGRAPHY, COUPON, HALL = "400", "689", "369"  # to change, to change without sending, to open
 BEST = "Quest Lumaflex\u2122 Band"
 
 
@@ -141,10 +140,9 @@ def test_data_that_was_asked_for():
 
 
 def added(line):
-    """What the shop says of a thing that was put on a list, in a cookie."""
     text = quote('[{"text":"Office chair has been added to your wish list."}]')
-    form = {"Set-Cookie": f"{line}={text}; path=/"}
-    return ("POST", "http://shopping.test/wishlist/index/add/", FORM, b"product=3", 302, list(form.items()))
+    cookie = ("Set-Cookie", f"{line}={text}; path=/")
+    return ("POST", "http://shopping.test/wishlist/index/add/", FORM, b"product=3", 302, [cookie])
 
 
 AT_HALL, AT_OTHER = (("GET", f"http://map.test/way/{number}") for number in (154257484, 1))
