@@ -71,9 +71,11 @@ def test_equal_seeds_give_equal_continuations_on_any_number_of_envs():
     assert returns(one) != returns(play([tiny.TinyShop()], continuations=12, seed=2))
 
 
-def test_only_the_chosen_steps_are_forked():
+def test_only_the_chosen_steps_are_forked_and_one_that_is_not_there_is_refused():
     assert returns(play([tiny.TinyShop()], policy=right(), starts=[1], continuations=2)) == [(), (1.0, 1.0)]
     assert returns(play([tiny.TinyShop()], starts=[])) == [(), ()]
+    with pytest.raises(ValueError, match="there is no step 2 to fork; expected 0 to 1"):
+        play([tiny.TinyShop()], starts=[2])
 
 
 def test_what_breaks_is_left_out_and_what_is_too_long_fails():
@@ -90,11 +92,6 @@ def test_what_breaks_is_left_out_and_what_is_too_long_fails():
 
     assert returns(play([tiny.TinyShop()], policy=Same(Reply("", too_long=True)))) == [(0.0,) * 4] * 2
     assert returns(play([tiny.TinyShop()], policy=Same(Reply("", failure="the engine is gone")))) == [(), ()]
-
-
-def test_a_step_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="there is no step 2 to fork; expected 0 to 1"):
-        play([tiny.TinyShop()], starts=[2])
 
 
 def test_a_replay_that_goes_astray_is_refused():

@@ -23,6 +23,7 @@ def drawn(world, count=1):
     return task_suite.draw(list(TEMPLATES), world_seed=world, count=count)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
     undone = others = 0

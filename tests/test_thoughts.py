@@ -41,8 +41,11 @@ def number(text):
     return float(text.strip("$").replace(",", ""))
 
 
-@pytest.mark.parametrize("options", [{}, {"elements": "label", "window": 1500}, {"observation": "axtree"}], ids=str)
-@pytest.mark.parametrize("thoughts", ["short", "long"])
+@pytest.mark.parametrize(
+    ("thoughts", "options"),
+    [("short", {}), ("long", {}), ("long", {"elements": "label", "window": 1500}), ("long", {"observation": "axtree"})],
+    ids=str,
+)
 def test_every_quoted_value_stands_on_a_page_that_was_seen(thoughts, options):
     quoted = 0
     for step in steps(thoughts, **options):
