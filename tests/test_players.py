@@ -178,13 +178,8 @@ def model_folder(tmp_path_factory):
 @pytest.mark.parametrize("kind", ["grpo", "filtered_bc"])
 def test_training_on_several_processes(tmp_path, model_folder, kind):
     shared = {"model": str(model_folder), "out": tmp_path, "updates": 2, "tasks_per_update": 2, "group_size": 2, "processes": 2}
-    shared |= {
-        "max_steps": 1,
-        "max_new_tokens": 4,
-        "templates": ("shopping.product_price",),
-        "worlds": (11,),
-        "per_template": 2,
-    }
+    shared |= {"max_steps": 1, "max_new_tokens": 4, "templates": ("shopping.product_price",)}
+    shared |= {"worlds": (11,), "per_template": 2}
     train_rl.train(make_settings(kind, **shared))
     assert checkpoints(tmp_path)[-1].update == 2
     rows = read_metrics(tmp_path)

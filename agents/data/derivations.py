@@ -39,10 +39,7 @@ _NEGATIVE = re.compile(r"-\d+ points?")
 
 
 def work_out(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """Return a derivation of the answer from the pages, of which the last is the newest; an empty text if no rule applies.
-
-    Text in double quotes stands on one of the pages, or is the answer or in the goal.
-    """
+    """Return a derivation of the answer from the pages, the newest last, which quotes only these and the goal; else ''."""
     rules = (_out_of_reach, _absence) if answer == NOT_AVAILABLE else _RULES
     return next((found for rule in rules if (found := rule(answer, goal, readings))), "")
 

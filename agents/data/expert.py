@@ -37,10 +37,7 @@ _TRIES = 12  # to force a mistake on an episode
 
 
 class Shown(NamedTuple):
-    """A step of the expert's: the page, the action, whether the page tells of an error, and whether the step is to be imitated.
-
-    A step that undoes a wrong one is none of the solution's.
-    """
+    """A step of the expert's: page, action, whether the page tells of an error, and whether the step is to be imitated."""
 
     page: str
     action: Action
@@ -170,10 +167,7 @@ def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) 
 
 
 def _another(env: Any, info: dict[str, Any], right: Action, rng: Random) -> Action | None:
-    """Return another action than the right one, of its kind where one is soon drawn; None if none is drawn.
-
-    Where it takes a text, that is a word of the goal.
-    """
+    """Return another action than the right one, of its kind where one is soon drawn, with a word of the goal as its text; or None."""
     others = []
     for _ in range(_DRAWS):
         action = random_action(env.observation.nodes, info["page"], info["goal"], rng, 0.0)

@@ -69,10 +69,7 @@ def reminded(messages: Sequence[Mapping[str, Any]], workflows: str) -> list[Mapp
 
 @dataclass(frozen=True)
 class PromptEncoder:
-    """Encodes messages as the token ids of a prompt, and decodes responses.
-
-    `system` replaces the system message of each conversation; if it is empty, there is none.
-    """
+    """Encodes messages as the token ids of a prompt, in which `system` replaces the system message, and decodes responses."""
 
     tokenizer: Any
     system: str = ""

@@ -283,10 +283,7 @@ def _candidates(moment: Moment, rng: Random) -> str:
 
 
 def _to_remember(moment: Moment) -> str:
-    """Return a sentence with the values that appear first on this page, are needed by later steps, and are not in the task.
-
-    What the first page shows is as good as not told: nothing has been looked for yet.
-    """
+    """Return a sentence with values that later steps need, and that neither the task nor an earlier page but the first has told."""
     if moment.action.kind is Kind.EXIT or not moment.done:
         return ""
     told = [moment.goal.lower(), *(action.argument.lower() for action in moment.done if action.argument)]

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 
 def adapt(model: "PreTrainedModel", rank: int) -> None:
-    """Freeze the model and add trainable adapters of a rank to all linear layers except the head, in place.
+    """Freeze the model and train adapters of a rank beside all linear layers but the head, in place: its own, if it has some.
 
-    A model that was loaded with adapters keeps and trains them. Raises ValueError if they have another rank.
+    Raises ValueError if these have another rank.
     """
     from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
     from peft.functional import set_requires_grad  # noqa: PLC0415

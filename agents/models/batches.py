@@ -132,10 +132,7 @@ def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
 def batch_logprobs(
     model: "PreTrainedModel", batch: PackedBatch, *, temperature: float = 1.0, hidden: Tensor | None = None
 ) -> Tensor:
-    """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,).
-
-    The head is computed once per predicting position. `hidden` are the batch's hidden states, if they are known already.
-    """
+    """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,)."""
     hidden = batch_hidden(model, batch) if hidden is None else hidden
     device = hidden.device
     logits: Tensor = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
@@ -148,10 +145,7 @@ def batch_logprobs(
 
 
 def keep_allowed(logits_NV: Tensor, allowed: Sequence[tuple[int, Tensor]]) -> Tensor:
-    """Return the logits with those of tokens that are not allowed at minus infinity.
-
-    `allowed` are rows and their allowed tokens; rows that are missing keep all.
-    """
+    """Return the logits with those of tokens that are not allowed at minus infinity; rows that `allowed` does not name keep all."""
     rows = torch.tensor([row for row, _ in allowed])
     counts = torch.tensor([len(tokens) for _, tokens in allowed])
     is_out = torch.zeros(logits_NV.shape, dtype=torch.bool)

@@ -128,20 +128,14 @@ def checkpoints(run: Path) -> list[Checkpoint]:
 
 
 def begin(settings: Any, out: Path) -> Checkpoint | None:
-    """Record the settings of a run in its folder `out`, and return the checkpoint to resume from, if there is one.
-
-    Raises ValueError if the run was started with other settings, but for those that may change.
-    """
+    """Record the settings of a run in its folder, and return its newest checkpoint, if any. Raises ValueError as `claim` does."""
     done = checkpoints(out)
     claim(out, lasting(settings), is_begun=bool(done))
     return done[-1] if done else None
 
 
 def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
-    """Record the settings that a folder is started with; if `is_begun`, check that the recorded ones are equal.
-
-    Raises ValueError if they differ, or if none are recorded.
-    """
+    """Record the settings that a folder is started with; if `is_begun`, raise ValueError if the recorded ones are missing or differ."""
     file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
     way_out = "choose another --out, or remove the folder if nothing in it is needed"
     if not is_begun:
@@ -197,10 +191,7 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
 
 
 def find_model(source: str | Path) -> str | Path:
-    """Return the folder that holds the model of a run or a model folder; the name itself if it is no path.
-
-    Raises CheckpointError for a folder without a model.
-    """
+    """Return the folder of the model of a run or folder; the name itself if it is no path. Raises CheckpointError for a folder without."""
     path = Path(source)
     if not path.is_dir():
         if not _HUB.fullmatch(str(source)) or path.parent.is_dir():  # the Hub is not asked for what it cannot have

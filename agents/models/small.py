@@ -107,10 +107,7 @@ def create_model(
 
 @torch.no_grad()
 def insert_layers(model: "PreTrainedModel", count: int, *, seed: int = 0) -> "PreTrainedModel":
-    """Return the model with new layers behind its first one. They change no output until they are trained.
-
-    They stand below the copying layer, because its output says little about a token's identity.
-    """
+    """Return the model with new layers behind its first, below the copying one. They change no output until they are trained."""
     config = copy.deepcopy(model.config)
     config.num_hidden_layers += count
     with torch.random.fork_rng():
@@ -179,10 +176,7 @@ def _look_back(attention: Any, head: int, distance: int) -> None:
 def practise_copying(
     model: "PreTrainedModel", updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0
 ) -> float:
-    """Train the model on random sequences that are repeated once, and return the last loss, which is of the repetition only.
-
-    `first_id` is the smallest token id that may occur. A few seconds of this training replace a minute on pages.
-    """
+    """Train on random sequences of ids from `first_id` on, each repeated once, and return the last loss, which is of the repetition."""
     rows, length = 12, 40
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.95), weight_decay=0.01)

@@ -56,10 +56,7 @@ class Envs(Protocol):
 
 
 class InProcessEnvs:
-    """Envs in this process, created at their first reset.
-
-    All work is done inside `poll`, in the order of the calls, so equal runs give equal results.
-    """
+    """Envs in this process, made at their first reset. All work is done inside `poll`, in the order of the calls."""
 
     def __init__(self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int) -> None:
         self.num_envs = num_envs

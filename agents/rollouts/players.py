@@ -35,10 +35,7 @@ _WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
 
 
 class Player(NamedTuple):
-    """The envs and the policy of one process, and the settings of the envs, which trajectories keep.
-
-    `load` is called with the parameters of the learner's model and their version.
-    """
+    """The envs and the policy of one process, the settings of the envs, and `load`, which takes parameters and their version."""
 
     envs: Envs
     policy: Policy

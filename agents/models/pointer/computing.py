@@ -15,10 +15,7 @@ _MAX_PIECES = 30
 
 
 def _conditions(table: Table, goal: Goal) -> list[tuple[str, str, tuple[Row, ...]]]:
-    """Return the tests that the goal suggests for the rows of a table: name, the column that it is about, and the rows that meet it.
-
-    Tests that no row meets, or that repeat another, are left out.
-    """
+    """Return the tests that the goal suggests for the rows of a table: name, column, and the rows that meet it, different and some."""
     rows = table.rows
     named = tuple(
         row for row in rows if any(len(word) > 1 and word in goal.names for word in row.words) and _holds_name(row, goal)
@@ -118,7 +115,7 @@ def pieces_across(goal_text: str, texts: tuple[str, ...]) -> tuple[Piece, ...]:
 
 
 def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> tuple[list[str], list[str]]:
-    """Return the fewest pieces that make a text, in order, and those of them that are no pieces; a character of these costs more than a piece.
+    """Return the fewest pieces that make a text, in order, and literals among them, a character of which costs more than a piece.
 
     `constants` stand between or beside the others. The empty text is one piece.
 

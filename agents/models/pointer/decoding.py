@@ -112,10 +112,7 @@ class _Building:
 
 
 class Session:
-    """One episode: the goal, the pages so far and what was done on them.
-
-    Sessions of one reader that saw the same and did the same ask the same questions: the very objects, while the reader keeps them.
-    """
+    """One episode: the goal, the pages so far and what was done on them. Equal sessions of a reader ask the very same questions."""
 
     def __init__(self, reader: Reader, goal: str) -> None:
         self.reader = reader

@@ -163,10 +163,7 @@ def _keys(deed: WorkflowStep) -> tuple[Any, ...]:
 
 
 class MemoryRead(nn.Module):
-    """Adds to a candidate's score how much it does the same as the steps that are attended to. A new one adds 0.
-
-    The weight of a step is a softmax over the nearest steps and over one that says nothing.
-    """
+    """Adds to a candidate's score how much it does the same as the steps that are attended to, or as none of them. A new one adds 0."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -165,10 +165,7 @@ class _Scorer(nn.Module):
 
 
 class PointerNetwork(nn.Module):
-    """Scores candidates. `forward` takes questions of one stage.
-
-    Texts are computed in the order in which the questions name them, so that the scores do not depend on what else was read.
-    """
+    """Scores candidates of questions of one stage. What else was read changes no score: texts are computed in the questions' order."""
 
     def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96, dropout: float = 0.0, scale: float = 0.5) -> None:
         super().__init__()
@@ -229,10 +226,7 @@ class ChoiceBatch:
 def pack_choices(
     choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], most: int, reader: Reader
 ) -> Iterator[ChoiceBatch]:
-    """Yield batches of whole samples, of at most `most` candidates each or of one sample; `samples` numbers them.
-
-    The candidates of a question that several choices answer count once.
-    """
+    """Yield batches of whole samples, of at most `most` candidates or one sample; those of a question that is asked again count once."""
     start, room = 0, most
     known = set[int]()
     for end, own in enumerate([*choices_S, ()]):

@@ -151,10 +151,7 @@ class StringTable:
 
 
 def distinct(numbers: NDArray[Any], limit: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Return the distinct numbers in the order of their first appearance, and the place of each number among them.
-
-    All numbers are less than `limit`.
-    """
+    """Return the distinct numbers, all below `limit`, in the order of their first appearance, and the place of each among them."""
     place = numpy.empty(limit, numpy.int64)  # only what the numbers name is written and read
     order = numpy.arange(len(numbers))
     place[numbers[::-1]] = order[::-1]  # of equal indices, the last assignment remains

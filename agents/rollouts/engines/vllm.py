@@ -109,10 +109,7 @@ class VLLMEngine:
         return self._pool.take(timeout_s)
 
     def load(self, model: "PreTrainedModel", version: int) -> None:
-        """Write the parameters to the folder and let the server load them; requests wait meanwhile.
-
-        Raises ServerError if the server does not load them; then every request fails until a later call succeeds.
-        """
+        """Let the server load the parameters from the folder; requests wait meanwhile, and fail after a ServerError until it succeeds."""
         path = self._folder / f"weights_{version}"
         merged(model).save_pretrained(path)
         with self._gate:
