@@ -2,7 +2,8 @@
 
 It batches continuously: new requests join between any two decoding steps. Equal prompts are prefilled once, and their responses are
 decoded as branches of one row. Of other prompts only what the prefix cache does not hold is prefilled. Every `load` clears the
-cache. Parameters that changed without a `load` raise an error.
+cache. Parameters that changed without a `load` raise an error. It stands beside the batched `generate` of transformers because that can
+neither take a request between two steps, nor share prefixes, nor draw a request from a seed of its own (`benchmarks.generation`).
 """
 
 import time
