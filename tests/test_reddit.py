@@ -457,25 +457,7 @@ def test_odd_texts_are_kept_or_refused_without_a_failure(emma):
 
 
 def test_forms_lead_back_to_this_site_only(emma):
-    for address in ("//evil.test/", "https://evil.test/", "/\\evil.test"):
+    for address in ("//evil.test/", "https://evil.test/", "/\\evil.test", "/\n/evil.test", ""):
         assert emma.post("/f/quiet/subscribe", return_url=address).location == "/f/quiet"
     assert emma.post("/f/quiet/subscribe", return_url="/forums").location == "/forums"
     assert emma.post("/f/quiet/subscribe", form_key="wrong").status_code == 400
-
-
-def test_pages_have_one_heading_labelled_fields_and_unique_ids(emma):
-    for path in (
-        "/", "/all/top?t=all", "/forums", "/tags", "/f/books", "/f/books/edit", "/f/books/moderators", "/create_forum", MUSES,
-        f"{MUSES}/comment/1", f"{MUSES}/comment/2/edit", "/f/books/2/my-reading-list/edit", "/submit", "/search?q=a", "/messages",
-        "/messages/1", "/user/Emma", "/user/Paul", "/user/Emma/account", "/user/Emma/edit_biography", "/user/Emma/block_list",
-        "/user/Emma/hidden_submissions", "/user/Paul/compose_message", "/registration", "/nowhere",
-    ):  # fmt: skip
-        root = emma.open(path).browser.page().root
-        assert len(list(root.iter("h1"))) == 1, path
-        ids = [element.get("id") for element in root.iter() if element.get("id")]
-        assert len(ids) == len(set(ids)), path
-        labelled = {label.get("for") for label in root.iter("label")}
-        for field in root.iter("input", "select", "textarea"):
-            assert field.get("type") == "hidden" or field.get("aria-label") or field.get("id") in labelled, path
-        assert [form for form in root.iter("form") if next(form.iterancestors("form"), None) is not None] == []
-        assert root.cssselect("a a, a button, button a, p p, p form, p ul") == []

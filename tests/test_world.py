@@ -34,7 +34,7 @@ def test_a_world_is_built_once(folder, monkeypatch):
     world.load_world.cache_clear()
     monkeypatch.setattr(world, "build", None)  # a second build would fail
     assert world.load_world(42).content("shopping") == built
-    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".world", ".lock"}
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".sqlite", ".sha256", ".lock"}
 
 
 def test_a_world_of_another_generator_is_not_used(folder, monkeypatch):
@@ -43,7 +43,7 @@ def test_a_world_of_another_generator_is_not_used(folder, monkeypatch):
     monkeypatch.setattr(world, "_version", lambda _: "another")
     monkeypatch.setattr(world, "build", lambda *_: b"new")
     assert world.load_world(42).content("shopping") == b"new"
-    assert len(list(folder.rglob("*.world"))) == 2
+    assert len(list(folder.rglob("*.sqlite"))) == 2
 
 
 DAMAGES = (
@@ -54,7 +54,7 @@ DAMAGES = (
 
 def test_a_damaged_file_is_built_again(folder):
     built = world.load_world(42).content("map")
-    (path,) = folder.rglob("*.world")
+    (path,) = folder.rglob("*.sqlite")
     whole = path.read_bytes()
     for damage in DAMAGES:
         path.write_bytes(damage(whole))
@@ -75,7 +75,7 @@ def test_processes_that_want_the_same_world_at_once_build_it_once(folder):
 def test_a_system_without_locks_builds_worlds_all_the_same(folder, monkeypatch):
     monkeypatch.setattr(world.sys, "platform", "win32")
     assert world.load_world(42).content("shopping")
-    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".world"}
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".sqlite", ".sha256"}
 
 
 def test_a_builder_that_dies_leaves_nothing_behind(folder, monkeypatch):

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from inspect import signature
@@ -38,7 +38,6 @@ from webarena_gym.sites.planting import Planted, plant
 LARGEST_SEED = 999_999_999
 """Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
 
-_DIGEST_BYTES = 32
 _STATES = 512  # of databases, whose changes a world keeps
 
 
@@ -49,31 +48,27 @@ class World:
         self.seed = seed
         self.scale: Scale = scale
         self.responses = ResponseCache()
-        self.changes: OrderedDict[tuple[str, bytes, bytes], list[Change]] = (
-            OrderedDict()
-        )  # by database and the names of two states
+        self.changes: OrderedDict[tuple[str, bytes, bytes], list[Change]] = OrderedDict()  # by database and names of two states
         self._content: dict[str, bytes] = {}
         self._files: dict[str, Path] = {}
-        self._signed_in: dict[str, dict[str, list[str]]] = {}
+        self._signed_in: dict[str, dict[str, str]] = {}  # by database and site
 
     def content(self, site: str) -> bytes:
         """Return the database of a site as the bytes of a SQLite file. Raises WorldError."""
         name = SITES[site].database
-        if self.scale == "large":
-            return self._file(name).read_bytes()
-        if name not in self._content:
-            self._content[name] = _load(name, self.seed)
-        return self._content[name]
+        content = self._content.get(name) or self._file(name).read_bytes()
+        if self.scale == "standard":
+            self._content[name] = content
+        return content
 
     def prepare(self, site: str) -> int:
         """Have the database of a site ready, built if need be, and return its size in bytes. Raises WorldError."""
-        name = SITES[site].database
-        return self._file(name).stat().st_size if self.scale == "large" else len(self.content(name))
+        return self._file(SITES[site].database).stat().st_size
 
     def _file(self, name: str) -> Path:
-        """Return the file of a database of a large world, built and looked through once. Raises WorldError."""
+        """Return the file of a database, built and looked through once. Raises WorldError."""
         if name not in self._files:
-            self._files[name] = _large_file(name, self.seed)
+            self._files[name] = _built(name, self.seed, self.scale)
         return self._files[name]
 
     def database(self, site: str) -> Database:
@@ -81,26 +76,24 @@ class World:
         name = SITES[site].database
         if self.scale == "large" and os.access(self._file(name), os.W_OK):
             return Overlay(self._file(name))
-        return Database(
-            self.content(name)
-        )  # also where the cache cannot be written, since SQLite would let nothing be written then
+        return Database(self.content(name))  # also where the cache is read only: SQLite would let nothing be written then
 
     def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the cookies of the sessions that the generators have signed in on these sites, by host."""
-        return {HOSTS[site]: {COOKIE: session} for site in sites for session in self._sessions(SITES[site].database, site)}
+        found = {}
+        for site in sites:
+            name = SITES[site].database
+            if name not in self._signed_in:
+                with closing(self.database(name)) as database:
+                    rows = database.connection.execute("SELECT data ->> '$.site', session_id FROM session").fetchall()
+                self._signed_in[name] = dict(map(tuple, rows))
+            if site in self._signed_in[name]:
+                found[HOSTS[site]] = {COOKIE: self._signed_in[name][site]}
+        return found
 
     def open(self) -> "Databases":
         """Return databases of one's own, good as new."""
         return Databases(self)
-
-    def _sessions(self, name: str, site: str) -> list[str]:
-        """Return the ids of the sessions that the generator of a database has signed in to a site."""
-        if name not in self._signed_in:
-            database = self.database(name)
-            rows = database.connection.execute("SELECT data ->> '$.site' AS site, session_id FROM session").fetchall()
-            database.close()
-            self._signed_in[name] = {row["site"]: [row["session_id"]] for row in rows}
-        return self._signed_in[name].get(site, [])
 
 
 class Databases(Mapping[str, Database]):
@@ -327,62 +320,28 @@ def generators() -> str:
     return "-".join(_version(name) for name in DATABASES)
 
 
-def _load(name: str, seed: int) -> bytes:
-    """Read a database from the cache, or build it; a damaged file is built again. Raises WorldError."""
-    path = cache_folder() / _version(name) / f"{name}-{seed}.world"
-    content = _read(path)
-    if content:
-        return content
-    with _alone(path):
-        content = _read(path)  # another process may have built it meanwhile
-        if not content:
-            content = _built(name, seed, "standard")
-            _store(path, hashlib.sha256(content).digest() + content)
-    return content
-
-
-def _large_file(name: str, seed: int) -> Path:
-    """Return the file of a large world's database; it is built where it is not there or not whole. Raises WorldError."""
-    path = cache_folder() / _version(name) / f"{name}-{seed}-large.sqlite"
+def _built(name: str, seed: int, scale: Scale) -> Path:
+    """Return the file of a world's database in the cache; it is built where it is not there or not whole. Raises WorldError."""
+    path = cache_folder() / _version(name) / f"{name}-{seed}{'-large' if scale == 'large' else ''}.sqlite"
     if not _is_whole(path):
         with _alone(path):
-            if not _is_whole(path):
-                content = _built(name, seed, "large")
-                _store(_digest_of(path), hashlib.sha256(content).digest())
+            if not _is_whole(path):  # another process may have built it meanwhile
+                progress = Progress(len(DATABASES), f"building {'large ' if scale == 'large' else ''}world {seed}: {name}")
+                progress.show(DATABASES.index(name))
+                content = build(name, seed, scale)
+                progress.clear()
+                _store(path.with_suffix(".sha256"), hashlib.sha256(content).digest())
                 _store(path, content)
     return path
-
-
-def _digest_of(path: Path) -> Path:
-    return path.with_suffix(".sha256")
 
 
 def _is_whole(path: Path) -> bool:
     """Say whether a file of the cache holds what its digest says."""
     try:
         with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").digest() == _digest_of(path).read_bytes()
+            return hashlib.file_digest(file, "sha256").digest() == path.with_suffix(".sha256").read_bytes()
     except OSError:
         return False
-
-
-def _built(name: str, seed: int, scale: Scale) -> bytes:
-    """Build a database, and tell so."""
-    progress = Progress(len(DATABASES), f"building {'large ' if scale == 'large' else ''}world {seed}: {name}")
-    progress.show(DATABASES.index(name))
-    content = build(name, seed, scale)
-    progress.clear()
-    return content
-
-
-def _read(path: Path) -> bytes:
-    """Return the database that a file of the cache holds; nothing when it is not there, or not whole."""
-    try:
-        stored = path.read_bytes()
-    except OSError:
-        return b""
-    content = stored[_DIGEST_BYTES:]
-    return content if hashlib.sha256(content).digest() == stored[:_DIGEST_BYTES] else b""
 
 
 @contextmanager

@@ -347,18 +347,13 @@ def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
     """Yield the tables of the file; those that only serve a search index follow from the others."""
     query = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
     for name, has_no_rowid in connection.execute(query).fetchall():
-        info = connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", (name,)).fetchall()
-        columns = [column for column, _ in info]
-        key: Sequence[str] = [column for _, column in sorted((place, column) for column, place in info if place)]
+        info = connection.execute("SELECT name, pk, type FROM pragma_table_info(?) ORDER BY cid", (name,)).fetchall()
+        columns = [column for column, *_ in info]
+        key: Sequence[str] = [column for _, column in sorted((place, column) for column, place, _ in info if place)]
         if not has_no_rowid:
-            is_numbered = len(key) == 1 and _is_integer(connection, name, key[0])
+            is_numbered = [kind.upper() for _, place, kind in info if place] == ["INTEGER"]
             columns, key = (columns, key) if is_numbered else (["rowid", *columns], ["rowid"])
         yield _Table(name, tuple(columns), tuple(key))
-
-
-def _is_integer(connection: sqlite3.Connection, table: str, column: str) -> bool:
-    (kind,) = connection.execute("SELECT type FROM pragma_table_info(?) WHERE name = ?", (table, column)).fetchone()
-    return str(kind).upper() == "INTEGER"
 
 
 def _packed(value: Any) -> Any:

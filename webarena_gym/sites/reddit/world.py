@@ -37,7 +37,7 @@ from webarena_gym.sites.reddit.world_posts import (
     slug,
     submit,
     wanted_comments,
-)  # fmt: skip
+)
 
 _TRIAL = timedelta(days=2)  # of a remedy, before it is called a success or a failure, or half of the time that is left
 _TRIES = 8  # of a thread, before its title is told apart from the one that has it
