@@ -96,39 +96,46 @@ def _begin(settings: DemoSettings) -> Path:
 
 def _run(settings: DemoSettings) -> str:
     """Do what is left to do, and return the answer."""
-    model, out = settings.model or settings.out / "cloning", settings.out
+    from agents import train_rl  # noqa: PLC0415 - options are refused without torch
+    from agents.training.pointer_cloning import train_pointer  # noqa: PLC0415
+
+    out, model, grpo = settings.out, settings.model or settings.out / "cloning", settings.out / "grpo"
     name, runs = "as given" if settings.model else "cloned", dict[str, Sequence[Mapping[str, float]]]()
+    shared: dict[str, Any] = {"templates": settings.templates, "seed": settings.seed}
     with _phase("1/5 drawing the tasks to evaluate on"):
-        tasks = [task for world in settings.test_worlds for task in _held_out(settings, world)]
+        tasks = draw_tasks(settings.test_worlds, 5, templates=settings.templates) if settings.templates else []
+        tasks = tasks or [task for world in settings.test_worlds for task in task_suite.load("test", world)]
     if not settings.model:
         with _phase("2/5 cloning an agent from one demonstration of each kind of task", model):
-            _clone(settings, model)
+            worlds: dict[str, Any] = {"worlds": _CLONING_WORLDS, "one_world_each": True}
+            train_pointer(PointerBCSettings(out=model, updates=settings.cloning_updates, **worlds, **shared))
         runs["cloning"] = read_metrics(model)
-    env, grpo = EnvSettings(**{key: value for key, value in agent_record(model).items() if key in ENV_FIELDS}), out / "grpo"
+    record = agent_record(model)
+    env = EnvSettings(**{key: value for key, value in record.items() if key in ENV_FIELDS})
+    found = dict[str, Evaluation]()
+    for policy, source in {"random": "random", "expert": "expert", name: str(model)}.items():
+        with _phase(f"3/5 playing {len(tasks)} tasks: {policy}"):
+            found[policy] = _evaluate(source, tasks, env, settings)
+    with _phase(f"4/5 reinforcing it on its own episodes (M-GRPO) for {settings.grpo_minutes:g} minutes", grpo):
+        shared |= {key: getattr(settings, key) for key in ("worlds", "per_template", "processes")}
+        shared |= {"max_steps": _STEPS, "minutes": settings.grpo_minutes, "save_rollouts": _SAVE_ROLLOUTS}
+        train_rl.train(train_rl.make_settings("grpo", model=str(model), out=grpo, **{**record, **shared}))
     reinforced = f"{name}, then M-GRPO"
-    policies = {"random": "random", "expert": "expert", name: str(model), reinforced: str(grpo)}
-    evaluations = dict[str, Evaluation]()
-    for policy, source in policies.items():
-        if policy == reinforced:
-            with _phase(f"4/5 reinforcing it on its own episodes (M-GRPO) for {settings.grpo_minutes:g} minutes", grpo):
-                _reinforce(settings, model, grpo)
-        with _phase(
-            f"3/5 playing {len(tasks)} tasks: {policy}" if policy != reinforced else f"5/5 playing {len(tasks)} tasks again"
-        ):
-            evaluations[policy] = _evaluate(source, tasks, env, settings)
+    with _phase(f"5/5 playing {len(tasks)} tasks again"):
+        found[reinforced] = _evaluate(str(grpo), tasks, env, settings)
     with _phase("    writing the report"):
         write_report(
             out / "report.html",
             Sources(
                 runs=runs | {"M-GRPO": read_metrics(grpo)},
-                policies={policy: evaluations[policy].trajectories for policy in (name, reinforced, "random", "expert")},
+                policies={policy: found[policy].trajectories for policy in (name, reinforced, "random", "expert")},
                 groups=newest_groups({"M-GRPO": grpo}),
                 folders={"M-GRPO": grpo},
             ),
             title="A small agent learns to use the web",
             lead=f"{len(tasks)} tasks in worlds that no training has seen.",
         )
-    shares = ", ".join(f"{policy} {100 * each.total.success:.1f} %" for policy, each in evaluations.items())
+    shares = ", ".join(f"{policy} {100 * each.total.success:.1f} %" for policy, each in found.items())
     return f"Success on {len(tasks)} tasks in worlds that no training has seen: {shares}."
 
 
@@ -154,37 +161,6 @@ def _phase(title: str, run: Path | None = None) -> Iterator[None]:
         yield
     finally:
         over.set()
-
-
-def _clone(settings: DemoSettings, out: Path) -> None:
-    """Clone a pointing network from one demonstration of each template."""
-    from agents.training import pointer_cloning  # noqa: PLC0415 - options are refused without torch
-
-    options: dict[str, Any] = {
-        "worlds": _CLONING_WORLDS,
-        "one_world_each": True,
-        "templates": settings.templates,
-        "seed": settings.seed,
-    }
-    pointer_cloning.train_pointer(PointerBCSettings(out=out, updates=settings.cloning_updates, **options))
-
-
-def _reinforce(settings: DemoSettings, model: Path, out: Path) -> None:
-    """Train the agent on its own rollouts in the training worlds."""
-    from agents import train_rl  # noqa: PLC0415 - options are refused without torch
-
-    shared = {key: getattr(settings, key) for key in ("worlds", "per_template", "templates", "processes", "seed")}
-    options = (
-        agent_record(model) | shared | {"max_steps": _STEPS, "minutes": settings.grpo_minutes, "save_rollouts": _SAVE_ROLLOUTS}
-    )
-    train_rl.train(train_rl.make_settings("grpo", model=str(model), out=out, **options))
-
-
-def _held_out(settings: DemoSettings, world: int) -> list[Task]:
-    """Return the tasks of a world to evaluate on."""
-    if settings.templates:
-        return draw_tasks([world], 5, templates=settings.templates)
-    return list(task_suite.load("test", world))
 
 
 def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: DemoSettings) -> Evaluation:

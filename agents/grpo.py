@@ -8,7 +8,8 @@ After WebAgent-R1 (arXiv 2505.16421, equation 2). For each update:
 4. take clipped policy-gradient updates on the steps, each in the exact context that it was sampled in.
 
 The model, `agents.training.pointing_networks` or `agents.training.language_models`, has `policy()`, which plays, `choices(episode)`, what was
-chosen at each step, and `logprobs(choices)`. The methods of `agents.methods` have what `GRPO` has, and are trained by the same `train`.
+chosen at each step, and `logprobs(choices)`. The options are `agents.training.settings.GRPOSettings`. The methods of `agents.methods` have
+what `GRPO` has, and are trained by the same `train`.
 """
 
 import time
@@ -193,7 +194,7 @@ def learn(
     old, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
     if getattr(args, "old_logprobs", "sampled") == "recomputed":
         sampled, old = torch.cat(old), logprobs_of(model, steps, ranks)
-        metrics = {f"mismatch_{name}": value for name, value in mismatch(torch.cat(old), sampled)._asdict().items()}
+        metrics = mismatch(torch.cat(old), sampled)
     first = logprobs_of(reference, steps, ranks) if reference else None
     parts = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
     updates = [update(model, optimizer, steps, own, loss, args, old, first, ranks) for own in parts if own]

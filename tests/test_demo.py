@@ -86,16 +86,12 @@ def test_a_phase_that_says_nothing_itself_shows_that_it_goes_on(capsys, monkeypa
     ("name", "elements", "window"),
     [("starter", "id", 20_000), ("cloned-1", "id", 20_000), ("language-model-1.7m", "label", 3000)],
 )
-def test_agents_that_ship_know_how_they_are_used(name, elements, window):
-    agent = train_rl.agent_record(CHECKPOINTS / name)
+def test_agents_that_ship_know_how_they_are_used_and_solve_what_they_have_learned(name, elements, window):
+    folder = str(CHECKPOINTS / name)
+    agent = train_rl.agent_record(folder)
     assert (agent["elements"], agent["window"]) == (elements, window)
     assert sum(file.stat().st_size for file in (CHECKPOINTS / name).iterdir()) < 10_000_000
-
-
-@pytest.mark.parametrize("name", ["starter", "cloned-1", "language-model-1.7m"])
-def test_agents_that_ship_solve_what_they_have_learned(name):
     tasks = draw_tasks([1001], 3, templates=["shopping.product_place", "shopping.reviews_place", "shopping.wish_list_add"])
-    folder = str(CHECKPOINTS / name)
     settings = EvaluationSettings(**policy_defaults(folder), policy=folder)
     with closing(create_policy(settings)) as policy:
         assert evaluate(policy, tasks, settings).total.success > 0.6

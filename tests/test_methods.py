@@ -25,7 +25,7 @@ from agents.training.losses import Tokens, logprobs_of
 from agents.training.metrics import read_metrics
 from agents.training.rollouts import weighted
 from tests import tiny
-from tests.test_train import assert_same_weights, interrupted, success, unsure_clone
+from tests.test_train import assert_same_weights, success, unsure_clone
 
 CRITICS = LanguageModelCritics(None, None, 0)
 TASK = tiny.tasks(1)[0]
@@ -118,10 +118,7 @@ def test_a_killed_run_goes_on_exactly(tmp_path, monkeypatch, clone, method):
         return train_rl.train(settings(method, tmp_path / name, clone, save_every=2, **sizes), tiny.tasks(20))
 
     whole = train("whole")
-    with monkeypatch.context() as patch:
-        interrupted(patch, after=2)
-        with pytest.raises(KeyboardInterrupt):
-            train("killed")
+    tiny.killed_after(monkeypatch, 3, train, "killed")
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
     assert_same_weights(whole, train("killed"))
     ours, theirs = read_metrics(tmp_path / "whole"), read_metrics(tmp_path / "killed")

@@ -14,18 +14,15 @@ from agents.models.pointer.reader import Reader
 from agents.train_bc import main
 from agents.training import cloning as train_bc
 from agents.training import pointer_cloning
-from agents.training.metrics import Metrics, read_metrics
+from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import collect_decisions, draw, episodes, train_pointer
 from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import POINTER, PointerBCSettings
+from tests import tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind
 
 TEMPLATES = ("reddit.subscription", "gitlab.star_count")
-
-
-class KilledError(Exception):
-    pass
 
 
 def clone_settings(out, **changes):
@@ -69,21 +66,6 @@ def assert_equal_parameters(one, other):
     assert all(torch.equal(one[name], other[name]) for name in one | other)
 
 
-def killed_after(monkeypatch, update, train, settings):
-    """Train until so many updates are logged, as if killed before the next checkpoint."""
-    log = Metrics.log
-
-    def note(self, number, values):
-        log(self, number, values)
-        if number == update:
-            raise KilledError
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Metrics, "log", note)
-        with pytest.raises(KilledError):
-            train(settings)
-
-
 def test_cloning_raises_success(tmp_path, run):
     train_pointer(clone_settings(tmp_path, updates=0))
     assert success(tmp_path) <= 0.25
@@ -106,7 +88,7 @@ CRITICS = {"replay": 16, "tasks_per_update": 8, "group_size": 1}
 def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, method, changes):
     one, other = tmp_path / "one", tmp_path / "other"
     train_rl.train(rl_settings(unsure, one, method, **changes))
-    killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, method, **changes))
+    tiny.killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, method, **changes))
     assert checkpoints(other)[-1].update == 1
     train_rl.train(rl_settings(unsure, other, method, **changes))
     assert_equal_parameters(parameters(one), parameters(other))
@@ -117,7 +99,7 @@ def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path,
 def test_a_killed_run_of_cloning_goes_on_exactly_and_detours_and_layouts_do(tmp_path, monkeypatch):
     own = {"worlds": (11,), "layout_worlds": (12, 13), "detours": 0.3, "updates": 5, "save_every": 2}
     assert is_pointer(train_pointer(clone_settings(tmp_path / "whole", **own)))
-    killed_after(monkeypatch, 3, train_pointer, clone_settings(tmp_path / "killed", **own))
+    tiny.killed_after(monkeypatch, 3, train_pointer, clone_settings(tmp_path / "killed", **own))
     assert [item.update for item in checkpoints(tmp_path / "killed")] == [2]
     train_pointer(clone_settings(tmp_path / "killed", **own))
     assert_equal_parameters(parameters(tmp_path / "killed"), parameters(tmp_path / "whole"))

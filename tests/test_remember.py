@@ -24,12 +24,12 @@ from agents.models.pointer.reader import Reader, SharedReader
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import RememberSettings
+from tests import tiny
 from tests.test_pointer import make_policy, play, sample_tasks
 from tests.test_pointer_training import (  # noqa: F401 - fixtures
     TEMPLATES,
     assert_equal_parameters,
     clone_settings,
-    killed_after,
     parameters,
     rl_settings,
     success,
@@ -177,7 +177,7 @@ def test_only_the_read_is_learned(unsure, remembering):  # noqa: F811 - the fixt
 
 def test_reinforcement_trains_the_read_and_a_run_that_is_resumed_ends_the_same(remembering, tmp_path, monkeypatch):
     train_rl.train(rl_settings(remembering, tmp_path / "whole"))
-    killed_after(monkeypatch, 2, train_rl.train, rl_settings(remembering, tmp_path / "killed"))
+    tiny.killed_after(monkeypatch, 2, train_rl.train, rl_settings(remembering, tmp_path / "killed"))
     train_rl.train(rl_settings(remembering, tmp_path / "killed"))
     whole, before = parameters(tmp_path / "whole"), parameters(remembering)
     assert_equal_parameters(parameters(tmp_path / "killed"), whole)

@@ -18,6 +18,7 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.rollouts.policies import Request
 from agents.settings import ENV_ID
 from agents.training.metrics import read_metrics
+from tests import tiny
 from tests.pages import page
 from webarena_gym.actions import Action, Kind
 from webarena_gym.candidates import (
@@ -357,19 +358,7 @@ def test_equal_seeds_train_equal_policies(tasks, tmp_path):
 
 @needs_sb3
 def test_a_run_that_was_killed_goes_on_from_its_newest_save(tasks, tmp_path, monkeypatch):
-    from agents import sb3 as train_sb3  # noqa: PLC0415 - not everybody has its libraries
-
-    log = train_sb3.Metrics.log
-
-    def log_or_die(metrics, update, values):
-        log(metrics, update, values)
-        if update == 3:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(train_sb3.Metrics, "log", log_or_die)
-        with pytest.raises(KeyboardInterrupt):
-            train(tasks, tmp_path, updates=4, save_every=2)
+    tiny.killed_after(monkeypatch, 3, lambda: train(tasks, tmp_path, updates=4, save_every=2))
     assert [record["update"] for record in read_metrics(tmp_path)] == [1, 2, 3]
     before = read_metrics(tmp_path)
     train(tasks, tmp_path, updates=4, save_every=2)

@@ -15,7 +15,7 @@ from agents.settings import lasting
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
-from agents.training.metrics import Metrics, read_metrics
+from agents.training.metrics import read_metrics
 from agents.training.settings import METHODS, BCSettings, ReplaySettings, hidden_from_pointing_networks
 from tests import tiny
 
@@ -68,18 +68,6 @@ def assert_same_weights(first, second):
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(weights(first), weights(second), strict=True))
 
 
-def interrupted(monkeypatch, after):
-    """Let the next training run be killed after so many updates, behind its last checkpoint."""
-    log = Metrics.log
-
-    def killing(self, update, values):
-        log(self, update, values)
-        if update > after:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Metrics, "log", killing)
-
-
 def test_cloning_learns_the_tiny_task(tmp_path):
     settings = bc(tmp_path, updates=120, width=64, heads=4, practice=60, learning_rate=3e-3)
     path = train_bc.train(settings, tiny.demonstrations(400))
@@ -94,10 +82,7 @@ def test_cloning_learns_the_tiny_task(tmp_path):
 def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch, changes):
     data = tiny.demonstrations(60)
     whole = train_bc.train(bc(tmp_path / "whole", **changes), data)
-    with monkeypatch.context() as patch:
-        interrupted(patch, after=2)
-        with pytest.raises(KeyboardInterrupt):
-            train_bc.train(bc(tmp_path / "killed", save_every=2, **changes), data)
+    tiny.killed_after(monkeypatch, 3, train_bc.train, bc(tmp_path / "killed", save_every=2, **changes), data)
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
     resumed = train_bc.train(bc(tmp_path / "killed", save_every=2, **changes), data)
     assert_same_weights(whole, resumed)
@@ -136,25 +121,10 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
 )
 def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, clone, changes):
     whole = train_rl.train(grpo(tmp_path / "whole", clone, **changes), tiny.tasks(20))
-    with monkeypatch.context() as patch:
-        interrupted(patch, after=2)
-        with pytest.raises(KeyboardInterrupt):
-            train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
+    tiny.killed_after(monkeypatch, 3, train_rl.train, grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
     resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
     assert_same_weights(whole, resumed)
     assert any(record.get("replayed", 0) for record in read_metrics(tmp_path / "killed")) == ("replayed" in changes)
-
-
-def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path, clone):
-    """The average is saved, and what samples is the trained model: both runs play the same rollouts."""
-    plain = train_rl.train(grpo(tmp_path / "plain", clone), tiny.tasks(20))
-    averaged = train_rl.train(grpo(tmp_path / "averaged", clone, average=0.9), tiny.tasks(20))
-    first, trained, mean = (torch.cat([each.detach().flatten() for each in weights(path)]) for path in (clone, plain, averaged))
-    assert 0 < (mean - first).norm() < (trained - first).norm()
-    assert (mean - trained).norm() > 0
-    assert [record["success"] for record in read_metrics(tmp_path / "plain")] == [
-        record["success"] for record in read_metrics(tmp_path / "averaged")
-    ]
 
 
 @pytest.mark.parametrize("changes", [{}, {"temperature": 0.7, "kl_weight": 0.1}], ids=str)
@@ -196,12 +166,16 @@ def test_settings_that_make_no_sense_are_refused(tmp_path, clone, changes, messa
         train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
-def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone):
+def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone, monkeypatch):
     data, tasks = tiny.demonstrations(30), tiny.tasks(20)
     cloned, lifted = tmp_path / "bc", tmp_path / "rl"
-    for _ in range(2):
-        train_bc.train(bc(cloned, updates=2), data)
-        train_rl.train(grpo(lifted, clone, updates=1), tasks)
+    for is_over in (False, True):
+        with monkeypatch.context() as patch:
+            if is_over:  # it is left as it is
+                for module in (train_bc, trainer):
+                    patch.setattr(module, "save_checkpoint", None)
+            assert train_bc.train(bc(cloned, updates=2), data).name == "update_0000002"
+            assert train_rl.train(grpo(lifted, clone, updates=1), tasks).name == "update_0000001"
     with pytest.raises(ValueError, match=r"bc was begun with curriculum=0.0, not 0.5; choose another --out"):
         train_bc.train(bc(cloned, updates=2, curriculum=0.5), data)
     with pytest.raises(ValueError, match=r"rl was begun with learning_rate=0.0003, not 0.001"):
@@ -211,21 +185,6 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
     (cloned / "begun_with.json").unlink()
     with pytest.raises(ValueError, match=r"bc does not say what it was begun with"):
         train_bc.train(bc(cloned, updates=3), data)
-
-
-def test_a_run_that_is_over_is_left_as_it_is(tmp_path, clone, monkeypatch):
-    data = tiny.demonstrations(30)
-    paths = [
-        train_bc.train(bc(tmp_path / "bc", updates=2), data),
-        train_rl.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
-    ]
-    for module in (train_bc, trainer):
-        monkeypatch.setattr(module, "save_checkpoint", None)
-    again = [
-        train_bc.train(bc(tmp_path / "bc", updates=2), data),
-        train_rl.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
-    ]
-    assert again == paths
 
 
 def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):

@@ -4,6 +4,7 @@ Torch is imported where it is used: processes that hold envs do without it.
 """
 
 import random
+from contextlib import suppress
 
 from agents.rollouts import envs
 from tests.tiny_shop import ENV_ID, WORDS, TinyShop, TinyTask, number_of, reply_to, target_of, tasks
@@ -67,3 +68,20 @@ def language_model(network, tokenizer=None, method="grpo", **options):
     if tokenizer is not None:
         model.critics = LanguageModelCritics(lambda: network, PromptEncoder(tokenizer), 16_384)
     return model, args
+
+
+def killed_after(monkeypatch, update, train, *arguments):
+    """Train until so many updates are logged, as if killed before the next checkpoint."""
+    from agents.training.metrics import Metrics  # noqa: PLC0415
+
+    log = Metrics.log
+
+    def note(self, number, values):
+        log(self, number, values)
+        if number == update:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(Metrics, "log", note)
+        train(*arguments)
+        raise AssertionError(f"it was over before update {update}")

@@ -44,14 +44,6 @@ Loss = tuple[Tensor, dict[str, float]]
 """The loss of a pass, and what to log of it, summed over tokens: "clipped", those that the clip cut, and "kl"."""
 
 
-class Mismatch(NamedTuple):
-    """Difference of the log-probabilities that are trained from those that were sampled, over all tokens."""
-
-    mean: float  # mean absolute difference, nats
-    largest: float  # largest absolute difference, nats
-    kl: float  # k3 estimate of KL(sampler || trainer), nats a token
-
-
 def token_logprobs(logits_NV: Tensor, targets_N: Tensor) -> Tensor:
     """Return log p(target) per token, shape (N,), from logits of shape (N, vocabulary)."""
     return logits_NV.float().log_softmax(-1).gather(-1, targets_N[:, None])[:, 0]
@@ -82,12 +74,14 @@ def sequence_means(values_N: Tensor, lengths_S: Sequence[int]) -> Tensor:
     return sequence_sums(values_N, lengths_S) / lengths.repeat_interleave(lengths)
 
 
-def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> Mismatch:
-    """Return the distance between the log-probabilities of a training pass and those of the sampler."""
+def mismatch(logprobs_N: Tensor, sampled_logprobs_N: Tensor) -> dict[str, float]:
+    """Return the distance of the log-probabilities of a training pass from those of the sampler, in nats.
+
+    The mean and the largest absolute difference, and the k3 estimate of KL(sampler || trainer) a token.
+    """
     difference = (logprobs_N - sampled_logprobs_N).detach().abs()
-    return Mismatch(
-        difference.mean().item(), difference.max().item(), k3(sampled_logprobs_N, logprobs_N.detach()).mean().item()
-    )
+    kl = k3(sampled_logprobs_N, logprobs_N.detach()).mean()
+    return {"mismatch_mean": difference.mean().item(), "mismatch_largest": difference.max().item(), "mismatch_kl": kl.item()}
 
 
 @torch.no_grad()

@@ -45,20 +45,14 @@ class Imitation(NamedTuple):
     kind: str = ""  # the template, for reports
 
 
-def sample_wrong(decision: Decision, most: int, rng: numpy.random.Generator, world: str, kind: str = "") -> Imitation:
+def imitation(decision: Decision, most: int, rng: numpy.random.Generator, world: str, kind: str = "") -> Imitation:
     """Return the decision with at most so many wrong candidates, drawn alike."""
     question, right = decision
-    count = len(question.rows.slots)
-    is_right = numpy.zeros(count, bool)
-    is_right[list(right)] = True
-    wrong = numpy.flatnonzero(~is_right)
-    weight = 1.0
-    if len(wrong) > most:
-        weight = len(wrong) / most
-        wrong = rng.choice(wrong, most, replace=False)
-    chosen = numpy.concatenate([numpy.array(right, numpy.int64), wrong])
-    rows = Rows(question.rows.slots[chosen], question.rows.numbers[chosen].astype(numpy.float16))
-    return Imitation(Question(question.stage, question.context, rows, ()), len(right), weight, world, kind)
+    is_wrong = numpy.ones(len(question.rows.slots), bool)
+    is_wrong[list(right)] = False
+    order = numpy.concatenate([numpy.array(right, numpy.int64), numpy.flatnonzero(is_wrong)])
+    rows = Rows(question.rows.slots[order], question.rows.numbers[order].astype(numpy.float16))
+    return thinned(Imitation(Question(question.stage, question.context, rows, ()), len(right), 1.0, world, kind), most, rng)
 
 
 def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitation:
@@ -124,7 +118,7 @@ def collect(
                 step = steps[number]
                 found, is_made = demonstrate(session, step.page, step.action, has_error=step.has_error)
                 if step.is_example and number in piece.learned:
-                    items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in found]
+                    items += [imitation(each, wrong_kept, rng, world, task.template) for each in found]
                 if not is_made:
                     is_whole = False
                     break

@@ -1,7 +1,6 @@
 """Filling the memory of a pointing network with steps of successful episodes, and cloning how it is read."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy
 import torch
@@ -20,12 +19,7 @@ from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError
 
 _CLIP = 1.0  # largest norm of a gradient
-
-
-class _Decided(NamedTuple):
-    question: Question
-    right: int
-    scores: Tensor  # of the network without memory
+Decided = tuple[Question, int, Tensor]  # a question, its right candidate, and the scores of the network without memory
 
 
 def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str, float]:
@@ -76,9 +70,9 @@ def _steps(trajectory: Trajectory) -> Iterator[StoredStep]:
 
 def _decisions(
     network: PointerNetwork, vocabulary: Vocabulary, memory: StepMemory, successes: Sequence[Trajectory]
-) -> list[_Decided]:
-    """Return which acts were right in the episodes, each with what is remembered of other goals."""
-    found: list[_Decided] = []
+) -> list[Decided]:
+    """Return the acts that were right in the episodes, each with what is remembered of other goals."""
+    found: list[Decided] = []
     read, network.read = network.read, None  # the scores of the network alone
     reader = Reader()
     for item in successes:
@@ -90,25 +84,25 @@ def _decisions(
                 question = decisions[0].question
                 with torch.no_grad():
                     scores = network([question], reader.texts, vocabulary).values
-                found.append(_Decided(question, decisions[0].right[0], scores))
+                found.append((question, decisions[0].right[0], scores))
             if not is_whole:
                 break
     network.read = read
     return found
 
 
-def _clone(network: PointerNetwork, decided: Sequence[_Decided], args: RememberSettings) -> float:
+def _clone(network: PointerNetwork, decided: Sequence[Decided], args: RememberSettings) -> float:
     read, last = network.read, 0.0
     assert read is not None
     rng = numpy.random.default_rng(args.seed)
     optimizer = torch.optim.Adam(read.parameters(), args.read_learning_rate)
     for _ in range(args.read_updates if decided else 0):
         chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
-        lengths = [len(item.scores) for item in chosen]
+        lengths = [len(scores) for _, _, scores in chosen]
         owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))
-        recalled = [item.question.recalled for item in chosen if item.question.recalled is not None]
-        scores = torch.cat([item.scores for item in chosen]) + read(recalled, owners)
-        logprobs = [own.log_softmax(0)[item.right] for own, item in zip(scores.split(lengths), chosen, strict=True)]
+        recalled = [question.recalled for question, _, _ in chosen if question.recalled is not None]
+        scores = torch.cat([scores for _, _, scores in chosen]) + read(recalled, owners)
+        logprobs = [own.log_softmax(0)[right] for own, (_, right, _) in zip(scores.split(lengths), chosen, strict=True)]
         loss = -torch.stack(logprobs).mean()
         optimizer.zero_grad()
         loss.backward()
