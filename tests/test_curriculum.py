@@ -52,6 +52,8 @@ def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
         curriculum.note([group(TASKS[0], reward)])
         rates.append(curriculum.rates["kind 0"])
     assert rates == pytest.approx([1, 1 / 2, 1 / 3, 2 / 9])
+    with pytest.raises(ValueError, match="there are no tasks"):
+        Curriculum([], 4)
     other = rated({}, memory=3)
     other.load_state_dict(curriculum.state_dict())
     for each in (curriculum, other):

@@ -136,7 +136,7 @@ def test_no_more_groups_are_under_way_or_finished_than_there_is_room_for():
         assert streaming.policy.most <= 12
 
 
-def test_dynamic_sampling_plays_other_groups_for_equal_ones_and_tells_of_them():
+def test_dynamic_sampling_plays_other_groups_for_equal_ones_until_it_has_tried_long_enough():
     with Streaming(Scripted(half), dynamic_sampling=3) as streaming:
         batch = streaming.stream.batch(0)
         assert [group.number for group in batch.groups] == [0, 1, 2, 3, 4]
@@ -194,7 +194,7 @@ def test_broken_rollouts_are_masked_and_a_batch_of_nothing_else_is_an_error():
             streaming.stream.batch(1)
 
 
-def test_a_group_is_as_old_as_its_oldest_valid_rollout():
+def test_a_group_is_as_old_as_its_oldest_valid_rollout_and_broken_ones_make_none_mixed():
     group = Group(0, TASKS[0], [trajectory(version=4), trajectory(version=3), trajectory(ending="failed")])
     assert not group.is_stale(4, staleness=1)
     assert group.is_stale(5, staleness=1)

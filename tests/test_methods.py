@@ -92,7 +92,7 @@ def advantages(steps):
         ("grpo", {"updates": 40, "max_steps": 15}),
         ("filtered_bc", {"updates": 24}),
         *(pytest.param(name, {"updates": 24}, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
-        ("starpo", {"updates": 30}),
+        pytest.param("starpo", {"updates": 30}, marks=pytest.mark.slow),
         pytest.param("starpo", {"updates": 40, **PLAIN}, marks=pytest.mark.slow),
         pytest.param("starpo", {"updates": 40, **PLAIN, "starpo_advantages": "group"}, marks=pytest.mark.slow),
         ("tsr", {"updates": 30}),

@@ -38,10 +38,8 @@ def test_a_row_holds_a_step_and_its_credit(tmp_path):
     assert [other[name] for name in ("advantage", "reward", "trajectory_id", "policy_version")] == [-1.0, 0.0, "7/1", 3]
     write_samples(path, [])
     assert pq.read_table(path).to_pylist() == []
-
-
-def test_any_data_frame_library_reads_samples(tmp_path):
-    write_samples(tmp_path / "1.parquet", rows())
-    frame = pytest.importorskip("pandas").read_parquet(tmp_path / "1.parquet")
+    # Any library of data frames reads samples.
+    write_samples(path, rows())
+    frame = pytest.importorskip("pandas").read_parquet(path)
     assert frame["response_ids"].map(len).tolist() == [2, 1, 1]
     assert frame.groupby("trajectory_id")["reward"].first().to_dict() == {"7/0": 1.0, "7/1": 0.0}
