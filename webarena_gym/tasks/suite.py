@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 LEFT_OUT: Mapping[str, str] = {
     "reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody',
-    "shopping.order_discount": 'an object of two amounts is accepted, because the intent mentions "$0.00"',
-    "map.closing_time": 'an object of two times is accepted, because the intent has "17:00" as an example',
 }
 """Standard templates that are in no split, each with what its audit found."""
 
