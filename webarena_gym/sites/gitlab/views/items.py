@@ -349,48 +349,30 @@ def _chosen(request: Request, name: str, options: Sequence[Named]) -> tuple[Name
     return tuple(found.values())
 
 
-def show_form(
-    request: Request,
-    kind: Kind,
-    project: sqlite3.Row,
-    plan: Plan,
-    choices: Choices,
-    *,
-    item: sqlite3.Row | None = None,
-    source_branch: str = "",
-    errors: Sequence[str] = (),
-) -> str:
-    """Show the form of an item, or of a new one without `item`."""
-    return request.render(
-        "item_form.html",
-        is_planning=may_plan(request, kind, project),
-        kind=kind,
-        project=project,
-        plan=plan,
-        choices=choices,
-        item=item,
-        source_branch=source_branch,
-        errors=errors,
-        base=address(kind, project),
-    )
+def ask_plan(
+    request: Request, user: sqlite3.Row, kind: Kind, project: sqlite3.Row, before: Plan, *, item: sqlite3.Row | None = None,
+    source_branch: str = "", errors: Sequence[str] = (),
+) -> Plan | str:  # fmt: skip
+    """Return the plan that was posted, or the page with its form: when that is asked for, or when something is wrong."""
+    choices, is_planning, plan = Choices(request.db, project, before), may_plan(request, kind, project), before
+    if request.method == "POST":
+        plan, wrong = read_plan(request, kind, choices, before, user=user, is_planning=is_planning)
+        errors = [*errors, *wrong]
+        if not errors:
+            return plan
+    page = {"is_planning": is_planning, "choices": choices, "item": item, "source_branch": source_branch, "errors": errors}
+    return request.render("item_form.html", kind=kind, project=project, plan=plan, base=address(kind, project), **page)
 
 
 @site.get("/<namespace>/<path>/-/issues/new", members_only, in_project(""))
-def new_issue(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str:
-    """Show the form for a new issue; title and description may stand in the URL."""
-    plan = Plan(request.args.get("title", "")[:255])
-    request.shows({"title": plan.title})
-    return show_form(request, ISSUE, project, plan, Choices(request.db, project, plan))
-
-
 @site.post("/<namespace>/<path>/-/issues", members_only, in_project(""))
 def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
-    """Open an issue."""
-    choices = Choices(request.db, project, Plan(""))
-    is_planning = may_plan(request, ISSUE, project)
-    plan, errors = read_plan(request, ISSUE, choices, Plan(""), user=user, is_planning=is_planning)
-    if errors:
-        return show_form(request, ISSUE, project, plan, choices, errors=errors)
+    """Open an issue; the title may stand in the URL of the form."""
+    title = request.args.get("title", "")[:255] if request.method != "POST" else ""
+    request.shows({"title": title})
+    plan = ask_plan(request, user, ISSUE, project, Plan(title))
+    if isinstance(plan, str):
+        return plan
     iid = Ledger(request.db, user, request.now).create(ISSUE, project, plan)
     return redirect(address(ISSUE, project, iid))
 
@@ -400,12 +382,9 @@ def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: K
     """Change an item."""
     require_edit(request, kind, project, item)
     before = plan_of(request.db, kind, item)
-    choices = Choices(request.db, project, before)
-    if request.method != "POST":
-        return show_form(request, kind, project, before, choices, item=item)
-    after, errors = read_plan(request, kind, choices, before, user=user, is_planning=may_plan(request, kind, project))
-    if errors:
-        return show_form(request, kind, project, after, choices, item=item, errors=errors)
+    after = ask_plan(request, user, kind, project, before, item=item)
+    if isinstance(after, str):
+        return after
     Ledger(request.db, user, request.now).change(kind, item, before, after)
     return redirect(address(kind, project, item["iid"]))
 

@@ -12,7 +12,7 @@ from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, Kind, Ledger, Plan, address, merge_obstacle
 from webarena_gym.sites.gitlab.queries import Change, commits_between, contents, diff_lines
 from webarena_gym.sites.gitlab.site import in_project, members_only, site
-from webarena_gym.sites.gitlab.views.items import Choices, of_item, read_plan, show_form
+from webarena_gym.sites.gitlab.views.items import ask_plan, of_item
 from webarena_gym.sites.gitlab.views.projects import folder_view
 from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.sites.kit.database import one
@@ -334,7 +334,7 @@ def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind,
 
 
 @site.get("/<namespace>/<path>/-/merge_requests/new", members_only, in_project("Developer"))
-def new_merge_request(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> str:
+def new_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str:
     """Ask for the branches of a new merge request, then show its form."""
     source = clean(request.args.get("source_branch", ""))
     target = clean(request.args.get("target_branch", "")) or project["default_branch"]
@@ -348,20 +348,20 @@ def new_merge_request(request: Request, _: sqlite3.Row, project: sqlite3.Row) ->
     commits = commits_between(request.db, project["project_id"], source, target)
     words = source.replace("-", " ").replace("_", " ")
     title = commits[0]["title"] if len(commits) == 1 else (words[:1].upper() + words[1:])[:255]
-    plan = Plan(title, target_branch=target)
-    return show_form(request, MERGE_REQUEST, project, plan, Choices(request.db, project, plan), source_branch=source)
+    page = ask_plan(request, user, MERGE_REQUEST, project, Plan(title, target_branch=target), source_branch=source)
+    assert isinstance(page, str)  # since nothing was posted
+    return page
 
 
 @site.post("/<namespace>/<path>/-/merge_requests", members_only, in_project("Developer"))
 def create_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> str | Response:
     """Open a merge request."""
     source, target = (clean(request.form.get(name, "")) for name in ("source_branch", "target_branch"))
+    errors = _branch_complaints(request, project, source, target)
     start = Plan("", target_branch=target)
-    choices = Choices(request.db, project, start)
-    plan, errors = read_plan(request, MERGE_REQUEST, choices, start, user=user, is_planning=True)
-    errors = _branch_complaints(request, project, source, target) + errors
-    if errors:
-        return show_form(request, MERGE_REQUEST, project, plan, choices, source_branch=source, errors=errors)
+    plan = ask_plan(request, user, MERGE_REQUEST, project, start, source_branch=source, errors=errors)
+    if isinstance(plan, str):
+        return plan
     iid = Ledger(request.db, user, request.now).create(MERGE_REQUEST, project, plan, source)
     return redirect(address(MERGE_REQUEST, project, iid))
 
