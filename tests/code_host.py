@@ -105,6 +105,11 @@ class Developer(Visitor):
         return self.sign_in(**({"user_id": user_id} if user_id else {}))
 
     @property
+    def me(self):
+        """The first user's row."""
+        return self.row("SELECT * FROM user WHERE user_id = ?", ANN)
+
+    @property
     def titles(self):
         """The titles of a list's rows."""
         return [" ".join(item.text_content().split()) for item in self.browser.page().root.cssselect(".rows h2, .rows h3")]

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.visitors import Visitor
+from tests.code_host import HOST, Developer
 from webarena_gym.sites.world import build
 
-HOST = "http://code.test"
 ODD = (
     "",
     " ",
@@ -31,26 +30,14 @@ def content() -> bytes:
     return build("gitlab", 1)
 
 
-class Developer(Visitor):
-    """Somebody at the code host, the first user at first."""
-
-    def __init__(self) -> None:
-        super().__init__("code.test", "gitlab", content())
-        self.me = self.row("SELECT * FROM user WHERE user_id = 1")
-        self.become(1)
-
-    def become(self, user_id: int | None) -> "Developer":
-        return self.sign_in(**({"user_id": user_id} if user_id else {}))
-
-
 @pytest.fixture
 def visitor() -> Iterator[Developer]:
-    with closing(Developer()) as visitor:
+    with closing(Developer(content())) as visitor:
         yield visitor
 
 
 def project(
-    visitor: Visitor, condition: str = "owner_id = 1 AND visibility = 'public' AND license != '' AND forked_from_id IS NULL"
+    visitor: Developer, condition: str = "owner_id = 1 AND visibility = 'public' AND license != '' AND forked_from_id IS NULL"
 ) -> dict[str, Any]:
     return visitor.row(f"SELECT *, namespace || '/' || path AS full FROM project p WHERE {condition} ORDER BY project_id")
 
@@ -109,15 +96,9 @@ def test_a_topic_leads_to_the_projects_that_have_it(visitor):
 def test_a_project_shows_what_it_is_and_its_readme(visitor):
     row = project(visitor)
     text = visitor.open(f"/{row['full']}").text
-    for part in (
-        row["description"],
-        row["license"],
-        f"git@code.test:{row['full']}.git",
-        f"https://code.test/{row['full']}.git",
-    ):
+    addresses = [f"git@code.test:{row['full']}.git", f"https://code.test/{row['full']}.git"]
+    for part in (row["description"], row["license"], *addresses, "Features", f"Default branch: {row['default_branch']}"):
         assert part in text
-    assert "Features" in text
-    assert f"Default branch: {row['default_branch']}" in text
 
 
 def test_a_private_project_is_not_there_for_others(visitor):
@@ -128,14 +109,14 @@ def test_a_private_project_is_not_there_for_others(visitor):
     for user_id in (None, outsider):
         visitor.become(user_id)
         for page in ("", "/-/tree/main", "/-/commits/main", "/-/branches", "/-/project_members", "/-/starrers", "/-/forks"):
-            assert visitor.client.get(f"/{row['full']}{page}", base_url=HOST).status_code == 404
+            assert visitor.status(f"/{row['full']}{page}") == 404
         assert visitor.post(f"/{row['full']}/-/unstar").status_code in (302, 404)
 
 
 def test_an_internal_project_is_there_for_all_who_are_signed_in(visitor):
     row = project(visitor, "visibility = 'internal' AND owner_id = 1")
-    assert visitor.become(9).client.get(f"/{row['full']}", base_url=HOST).status_code == 200
-    assert visitor.become(None).client.get(f"/{row['full']}", base_url=HOST).status_code == 404
+    assert visitor.become(9).status(f"/{row['full']}") == 200
+    assert visitor.become(None).status(f"/{row['full']}") == 404
 
 
 def test_a_star_is_given_and_taken_back(visitor):
@@ -202,7 +183,7 @@ def test_a_blank_project_begins_with_a_readme_or_with_nothing(visitor):
     made = visitor.row("SELECT * FROM project ORDER BY project_id DESC")
     assert (made["visibility"], made["owner_id"]) == ("private", 1)
     for page in ("tree/main", "commits/main", "graphs/main", "branches", "project_members"):
-        assert visitor.client.get(f"/{visitor.me['username']}/empty_one/-/{page}", base_url=HOST).status_code in (200, 302)
+        assert visitor.status(f"/{visitor.me['username']}/empty_one/-/{page}") in (200, 302)
     visitor.click("New file").fill({"File name": "docs/a b.md", "File content": "hello"}).click("Commit changes")
     assert visitor.value("SELECT content FROM file WHERE path = 'docs/a b.md'") == "hello"
 
@@ -212,12 +193,8 @@ def test_a_project_begins_with_the_files_of_a_template(visitor):
         "Create project"
     )
     assert "app" in visitor.text
-    assert (
-        visitor.value(
-            "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = (SELECT max(project_id) FROM project)"
-        )
-        == 3
-    )
+    files = "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = (SELECT max(project_id) FROM project)"
+    assert visitor.value(files) == 3
 
 
 def test_odd_names_of_projects_and_groups_are_refused_or_harmless(visitor):
@@ -230,7 +207,7 @@ def test_odd_names_of_projects_and_groups_are_refused_or_harmless(visitor):
         assert visitor.post("/groups/new", name=name, visibility="public").status_code in (200, 302)
         for row in visitor.db.execute("SELECT namespace, path FROM project").fetchall():
             assert "/" not in row["path"]
-        assert visitor.client.get("/dashboard/projects/personal", base_url=HOST).status_code == 200
+        assert visitor.status("/dashboard/projects/personal") == 200
 
 
 # Repositories.
@@ -256,7 +233,7 @@ def test_a_branch_with_a_slash_has_pages_of_its_own(visitor):
         "SELECT p.namespace || '/' || p.path AS full, b.name, b.branch_id FROM branch b JOIN project p USING (project_id) WHERE b.name LIKE '%/%' AND visibility = 'public' ORDER BY branch_id"
     )
     for page in ("tree", "commits", "graphs"):
-        assert visitor.client.get(f"/{row['full']}/-/{page}/{row['name']}", base_url=HOST).status_code == 200
+        assert visitor.status(f"/{row['full']}/-/{page}/{row['name']}") == 200
     visitor.open(f"/{row['full']}").choose("Branch", row["name"]).click("Switch branch")
     assert visitor.path == f"/{row['full']}/-/tree/{row['name']}"
 
@@ -268,13 +245,10 @@ def test_editing_a_file_makes_one_commit(visitor):
     commit = visitor.row("SELECT * FROM git_commit ORDER BY commit_id DESC")
     assert (commit["title"], commit["author_id"], commit["project_id"]) == ("Rewrite it", 1, row["project_id"])
     assert visitor.row("SELECT * FROM file_change WHERE commit_id = ?", commit["commit_id"])["kind"] == "modified"
-    assert (
-        visitor.value("SELECT head_id FROM branch WHERE project_id = ? AND name = ?", row["project_id"], row["default_branch"])
-        == commit["commit_id"]
-    )
-    assert (
-        visitor.row("SELECT * FROM file WHERE commit_id = ?", commit["commit_id"])["content"] == "# New\n\nText with  blanks\n"
-    )
+    head = "SELECT head_id FROM branch WHERE project_id = ? AND name = ?"
+    assert visitor.value(head, row["project_id"], row["default_branch"]) == commit["commit_id"]
+    text = visitor.value("SELECT content FROM file WHERE commit_id = ?", commit["commit_id"])
+    assert text == "# New\n\nText with  blanks\n"
     visitor.open(f"/{row['full']}/-/commit/{commit['sha'][:8]}")
     assert "Rewrite it" in visitor.text
     visitor.open(f"/{row['full']}").click("README.md", "Edit file", "Commit changes")
@@ -332,18 +306,8 @@ def test_only_developers_change_repositories(visitor):
     row = project(visitor, FOREIGN)
     place = f"/{row['full']}/-"
     branch = row["default_branch"]
-    for path in (
-        f"new/{branch}",
-        f"edit/{branch}/README.md",
-        f"delete/{branch}/README.md",
-        "branches/new",
-        "branches/delete",
-        "edit",
-        "archive",
-        "delete",
-        "project_members",
-        "project_members/invite",
-    ):
+    paths = [f"new/{branch}", f"edit/{branch}/README.md", f"delete/{branch}/README.md", "branches/new", "branches/delete"]
+    for path in (*paths, "edit", "archive", "delete", "project_members", "project_members/invite"):
         assert visitor.post(f"{place}/{path}", file_name="x", content="x", message="x", name="x").status_code == 403, path
     text = visitor.open(f"/{row['full']}").text
     assert "New file" not in text
@@ -356,10 +320,8 @@ def test_nobody_writes_to_an_archived_project_until_it_is_taken_back(visitor):
     row = project(visitor)
     visitor.open(f"/{row['full']}").click("Settings", "Archive project")
     assert "This project is archived" in visitor.text
-    assert (
-        visitor.post(f"/{row['full']}/-/new/{row['default_branch']}", file_name="x", content="x", message="x").status_code
-        == 403
-    )
+    answer = visitor.post(f"/{row['full']}/-/new/{row['default_branch']}", file_name="x", content="x", message="x")
+    assert answer.status_code == 403
     visitor.click("Settings", "Unarchive project")
     assert visitor.value("SELECT is_archived FROM project WHERE project_id = ?", row["project_id"]) == 0
 
@@ -392,7 +354,7 @@ def test_a_commit_page_shows_the_lines_that_changed(visitor):
     root = visitor.browser.page().root
     assert len(root.find_class("added")) == len(root.find_class("removed")) == 1
     for odd in ("123", "zzzzzzzz", "0" * 40, "%25%25%25%25%25%25%25"):
-        assert visitor.client.get(f"/{row['full']}/-/commit/{odd}", base_url=HOST).status_code == 404
+        assert visitor.status(f"/{row['full']}/-/commit/{odd}") == 404
 
 
 def test_branches_are_made_and_deleted(visitor):
@@ -449,12 +411,8 @@ def test_a_name_that_several_people_have_is_chosen_from(visitor):
         row["project_id"],
     )
     visitor.click(f"{person['name']} (@{person['username']})", "Invite")
-    assert (
-        visitor.value(
-            "SELECT role FROM project_member WHERE project_id = ? AND user_id = ?", row["project_id"], person["user_id"]
-        )
-        == "Reporter"
-    )
+    role = "SELECT role FROM project_member WHERE project_id = ? AND user_id = ?"
+    assert visitor.value(role, row["project_id"], person["user_id"]) == "Reporter"
 
 
 @pytest.mark.parametrize("fields", [
@@ -494,12 +452,8 @@ def test_the_last_owner_stays_and_maintainers_make_no_owners(visitor):
         "INSERT OR REPLACE INTO project_member VALUES (?, 40, 'Maintainer', NULL, '2020-01-01')", (row["project_id"],)
     )
     visitor.become(40)
-    assert (
-        "Select a role"
-        in visitor.post(
-            f"{members}/invite", names=visitor.value("SELECT username FROM user WHERE user_id = 41"), role="Owner"
-        ).text
-    )
+    username = visitor.value("SELECT username FROM user WHERE user_id = 41")
+    assert "Select a role" in visitor.post(f"{members}/invite", names=username, role="Owner").text
     assert visitor.post(members, user_id="1", action="remove").status_code == 403
     assert visitor.post(f"/{row['full']}/-/delete", confirmation=row["full"]).status_code == 403
 
@@ -509,9 +463,9 @@ def test_a_membership_ends_on_its_day(visitor):
     visitor.db.execute(
         "INSERT OR REPLACE INTO project_member VALUES (?, 40, 'Guest', '2001-01-01', '2000-01-01')", (row["project_id"],)
     )
-    assert visitor.become(40).client.get(f"/{row['full']}", base_url=HOST).status_code == 404
+    assert visitor.become(40).status(f"/{row['full']}") == 404
     visitor.db.execute("UPDATE project_member SET expires_on = '2099-01-01' WHERE user_id = 40")
-    assert visitor.client.get(f"/{row['full']}", base_url=HOST).status_code == 200
+    assert visitor.status(f"/{row['full']}") == 200
 
 
 def test_a_group_is_made_filled_and_renamed(visitor):
@@ -564,7 +518,4 @@ def test_a_project_is_deleted_only_when_its_path_is_typed(visitor):
     visitor.fill({"Full path to confirm": row["full"]}).click("Delete project")
     assert visitor.value("SELECT count(*) FROM project WHERE project_id = ?", row["project_id"]) == 0
     assert visitor.db.execute("PRAGMA foreign_key_check").fetchall() == []
-    assert visitor.client.get(f"/{row['full']}", base_url=HOST).status_code == 404
-
-
-# Robustness.
+    assert visitor.status(f"/{row['full']}") == 404

@@ -302,28 +302,13 @@ def test_a_customer_orders(emma):
     assert "$108.60" in emma.text  # 104.00 less 10 % and plus 15.00
     emma.click("Cash On Delivery", "Place Order")
     assert "Thank you for your purchase!" in emma.text
-    assert emma.row("SELECT * FROM sales_order ORDER BY order_id DESC") == {
-        "order_id": 4,
-        "increment_id": "000000004",
-        "customer_id": 1,
-        "customer_email": "emma@mail.test",
-        "customer_name": "Emma Lopez",
-        "status": "pending",
-        "created_at": NOW,
-        "subtotal_cents": 10400,
-        "discount_cents": 1040,
-        "coupon_code": "TENOFF",
-        "shipping_cents": 1500,
-        "grand_total_cents": 10860,
-        "shipping_method": "Flat Rate - Fixed",
-        "payment_method": "Cash On Delivery",
-    }
-    items = emma.db.execute(
-        "SELECT sku, price_cents, qty_ordered, qty_invoiced FROM order_item WHERE order_id = 4 ORDER BY item_id"
-    )
-    assert [tuple(row) for row in items] == [("PAN-1", 4000, 2, 0), ("PAN-2", 2400, 1, 0)]
-    addresses = emma.db.execute("SELECT kind, company, city FROM order_address WHERE order_id = 4 ORDER BY kind").fetchall()
-    assert [tuple(row) for row in addresses] == [("billing", "Desk Co", "Boston"), ("shipping", "Desk Co", "Boston")]
+    who = (4, "000000004", 1, "emma@mail.test", "Emma Lopez", "pending", NOW)
+    paid = (10400, 1040, "TENOFF", 1500, 10860, "Flat Rate - Fixed", "Cash On Delivery")
+    assert emma.rows("SELECT * FROM sales_order ORDER BY order_id DESC")[0] == (*who, *paid)
+    items = emma.rows("SELECT sku, price_cents, qty_ordered, qty_invoiced FROM order_item WHERE order_id = 4 ORDER BY item_id")
+    assert items == [("PAN-1", 4000, 2, 0), ("PAN-2", 2400, 1, 0)]
+    addresses = emma.rows("SELECT kind, company, city FROM order_address WHERE order_id = 4 ORDER BY kind")
+    assert addresses == [("billing", "Desk Co", "Boston"), ("shipping", "Desk Co", "Boston")]
     assert emma.value("SELECT quantity FROM product WHERE product_id = 1") == 8
     assert emma.value("SELECT times_used FROM cart_rule WHERE rule_id = 1") == 5
     assert emma.value("SELECT count(*) FROM cart_item") == 0
@@ -338,14 +323,8 @@ def test_a_guest_orders_and_finds_the_order_again(visitor):
     assert "Please enter a valid email address" in visitor.text
     assert "Phone Number is a required field." in visitor.text
     assert "Please select a shipping method." in visitor.text
-    visitor.type(
-        Email_Address="gus@mail.test",
-        First_Name="Gus",
-        Last_Name="Ode",
-        Street_Address="9 Bay Rd",
-        City="Reno",
-        Phone_Number="1",
-    )
+    visitor.type(Email_Address="gus@mail.test", First_Name="Gus", Last_Name="Ode", Street_Address="9 Bay Rd", City="Reno")
+    visitor.type(Phone_Number="1")
     visitor.fill({"State/Province": "Nevada", "Zip/Postal Code": "89501"}).click("Best Way - Table Rate $15.00", "Next")
     visitor.click("My billing and shipping address are the same", "Place Order")
     assert "Please enter the billing address." in visitor.text
@@ -462,10 +441,8 @@ def test_compare(visitor):
 def test_addresses(emma):
     emma.open("/customer/address/").click("Edit [2]").type(City="Salem")
     emma.click("Use as my default shipping address", "Save Address")
-    defaults = emma.db.execute(
-        "SELECT city, is_default_billing, is_default_shipping FROM customer_address WHERE customer_id = 1"
-    )
-    assert [tuple(row) for row in defaults] == [("Albany", 1, 0), ("Salem", 0, 1)]
+    defaults = emma.rows("SELECT city, is_default_billing, is_default_shipping FROM customer_address WHERE customer_id = 1")
+    assert defaults == [("Albany", 1, 0), ("Salem", 0, 1)]
     emma.click("Add New Address").type(Street_Address="7 Low St").click("Save Address")
     assert "City is a required field." in emma.text
     emma.type(City="Troy", Phone_Number="5").fill({"State/Province": "NY", "Zip/Postal Code": "1"}).click(
