@@ -3,11 +3,10 @@
 import random
 from collections import defaultdict
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from tests.visitors import small_database
-from webarena_gym.sites.country.seeding import sign_in
-from webarena_gym.sites.kit.database import Database
 
 NOW = datetime(2023, 6, 15, 10, 0)
 NAMES = ("Ada Brook", "Ben Cole", "Cleo Dunn", "Dora Éclair", "Emil Frost", "Fay O'Gray")
@@ -57,7 +56,8 @@ ITEM = """order_item (order_id, product_id, sku, name, price_cents, qty_ordered,
     qty_canceled)"""
 
 
-def small_shop(seed: int = 3, orders: int = 60) -> Database:
+@cache
+def small_shop(seed: int = 3, orders: int = 60) -> bytes:
     """Return the shop's database."""
     rows, dice = defaultdict(list, ROWS), random.Random(seed)
     for order_id in range(1, orders + 1):
@@ -70,12 +70,7 @@ def small_shop(seed: int = 3, orders: int = 60) -> Database:
         status, moment = dice.choice(["Approved", "Pending", "Not Approved"]), f"2023-0{dice.randint(1, 5)}-10 12:00:00"
         row = (n, product_id, customer_id, "Nick", f"Review {n}", "Fine <i>thing</i>", stars, status, moment)
         rows["review"].append(row)
-    return Database(small_database("shopping", rows).serialize())
-
-
-def signed_in(database: Database) -> str:
-    """Return the id of a session in which the admin is signed in."""
-    return sign_in(database.connection, admin_id=1)
+    return small_database("shopping", rows).serialize()
 
 
 def _order(dice: random.Random, n: int) -> list[tuple[str, tuple[Any, ...]]]:

@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 import pytest
 from lxml.html import HtmlElement
 
-from tests.shopping_rows import GOODS, NOW, signed_in, small_shop
-from webarena_gym.browsers.inprocess import InProcessBrowser
+from tests.shopping_rows import GOODS, NOW, small_shop
+from tests.visitors import Visitor
 from webarena_gym.pages.page import Network, Response
+from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping_admin.grids import parse_cents, parse_count, parse_date
 from webarena_gym.sites.shopping_admin.site import site
@@ -19,40 +20,28 @@ from webarena_gym.sites.world import load_site
 
 HOST = "shop-admin.test"
 HOME = f"http://{HOST}"
-DASHBOARD = f"{HOME}/admin/admin/dashboard/"
 LOGOUT = "/admin/admin/auth/logout/"
 
 
-class Person:
+class Person(Visitor):
     """Someone who works at the admin through a browser and calls things by their labels."""
 
     def __init__(self, is_signed_in: bool = True) -> None:
-        self.database = small_shop()
-        self.session_id = signed_in(self.database) if is_signed_in else ""
-        self.network = Network({HOST: load_site("shopping_admin").app(self.database)})
-        self.browser = InProcessBrowser(self.network)
-        self.browser.start([DASHBOARD], {HOST: {"sid": self.session_id}} if is_signed_in else {})
+        super().__init__(HOST, "shopping_admin", small_shop())
+        self.use_session(sign_in(self.db, **({"admin_id": 1} if is_signed_in else {})))
 
     def sql(self, query: str, *values):
         """Return the first column of the answer, or its rows when there are more columns."""
-        rows = [tuple(row) for row in self.database.connection.execute(query, values)]
+        rows = [tuple(row) for row in self.db.execute(query, values)]
         return [row[0] for row in rows] if rows and len(rows[0]) == 1 else rows
 
     def one(self, query: str, *values):
         (value,) = self.sql(query, *values)
         return value
 
-    def open(self, path: str) -> "Person":
-        self.browser.goto(HOME + path)
-        return self
-
     @property
     def root(self) -> HtmlElement:
         return self.browser.page().root
-
-    @property
-    def path(self) -> str:
-        return self.browser.page().url.removeprefix(HOME)
 
     @property
     def text(self) -> str:
@@ -66,10 +55,6 @@ class Person:
     def table(self) -> list[list[str]]:
         rows = self.root.xpath("(//main//table)[1]/tbody/tr")
         return [[" ".join(cell.text_content().split()) for cell in row.xpath("td")] for row in rows]
-
-    @property
-    def heads(self) -> list[str]:
-        return [head.text_content().rstrip(" ↑↓") for head in self.root.xpath("(//main//table)[1]/thead//th")]
 
     def field(self, label: str) -> HtmlElement:
         found = self.root.xpath("//*[@aria-label=$label] | //*[@id=//label[.=$label]/@for]", label=label)
@@ -107,7 +92,7 @@ class Person:
         return self.one("SELECT status FROM sales_order WHERE order_id = ?", order_id)
 
     def send(self, method: str, path: str, fields: dict[str, str] | None = None) -> Response:
-        headers = {"Cookie": f"sid={self.session_id}", "Content-Type": "application/x-www-form-urlencoded"}
+        headers = {"Cookie": f"sid={self.sid}", "Content-Type": "application/x-www-form-urlencoded"}
         return self.network.request(method, HOME + path, headers, urlencode(fields or {}).encode())
 
     @cached_property
@@ -121,8 +106,7 @@ class Person:
 def person() -> Iterator[Person]:
     made = Person()
     yield made
-    made.browser.close()
-    made.database.close()
+    made.close()
 
 
 # --- signing in ---
@@ -312,7 +296,7 @@ def test_parts_add_up_to_the_whole(person):
         """SELECT order_id FROM sales_order JOIN order_item USING (order_id) WHERE status = 'pending' AND coupon_code = 'TEN'
            GROUP BY order_id HAVING count(*) > 1 LIMIT 1"""
     )
-    person.database.connection.execute("UPDATE sales_order SET discount_cents = 1001, grand_total_cents = subtotal_cents + shipping_cents - 1001 WHERE order_id = ?", (order_id,))  # fmt: skip
+    person.db.execute("UPDATE sales_order SET discount_cents = 1001, grand_total_cents = subtotal_cents + shipping_cents - 1001 WHERE order_id = ?", (order_id,))  # fmt: skip
     lines = person.sql("SELECT item_id, sku FROM order_item WHERE order_id = ?", order_id)
     for column, name, button in (
         ("invoiced", "Invoice", "Submit Invoice"),
@@ -399,7 +383,7 @@ def test_product_form(person):
 
 
 def test_changes_show_in_the_shop(person):
-    shop = Network({"shop.test": load_site("shopping").app(person.database)})
+    shop = Network({"shop.test": load_site("shopping").app(person.app.database)})
     person.open("/admin/catalog/product/edit/id/6/").fill(Price="77.70", Quantity="3").press("Save")
     assert b"$77.70" in shop.request("GET", "http://shop.test/rain-jacket.html").body
     person.tick("Enable Product").press("Save")

@@ -90,27 +90,15 @@ def cards_by_id(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqli
     return [found[product_id] for product_id in product_ids if product_id in found]
 
 
-def product(db: sqlite3.Connection, product_id: int | None) -> sqlite3.Row | None:
-    """Return an enabled product with its final price, approved rating and whether it can be bought."""
-    return _product(db, "p.product_id = ?", product_id)
-
-
-def product_by_url_key(db: sqlite3.Connection, url_key: str) -> sqlite3.Row | None:
-    """Return an enabled product as `product` does."""
-    return _product(db, "p.url_key = ?", url_key)
-
-
-def _product(db: sqlite3.Connection, condition: str, value: int | str | None) -> sqlite3.Row | None:
-    return first(
-        db,
-        f"""
+def product(db: sqlite3.Connection, value: int | str | None, column: str = "product_id") -> sqlite3.Row | None:
+    """Return the enabled product whose column has a value, with its final price, approved rating and whether it can be bought."""
+    query = f"""
         SELECT p.*, {FINAL_PRICE} AS final_cents, p.is_in_stock AND p.quantity > 0 AS is_salable,
             (SELECT avg(rating) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS rating,
             (SELECT count(*) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS review_count
-        FROM product p WHERE p.is_enabled AND {condition}
-        """,
-        (value,),
-    )
+        FROM product p WHERE p.is_enabled AND p.{column} = ?
+        """
+    return first(db, query, (value,))
 
 
 def options(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqlite3.Row]:

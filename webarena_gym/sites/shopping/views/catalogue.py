@@ -247,7 +247,7 @@ def catalogue_page(request: Request, url_path: str) -> str:
     category = first(request.db, "SELECT * FROM category WHERE url_path = ?", (url_path,))
     if category is not None:
         return category_page(request, category)
-    product = queries.product_by_url_key(request.db, url_path)
+    product = queries.product(request.db, url_path, "url_key")
     if product is None:
         raise NotFound
     return product_page(request, product)
