@@ -173,7 +173,7 @@ def imitate(
 ) -> None:
     """Train a copy of the clone on successes of old, with the updates and the learning rate of `settings`; without any, it stays as it is."""
     own = replace(settings, epochs=1, minibatches=4, replayed=0, old_logprobs="sampled")
-    model = grpo.load(clone, own)
+    model = grpo.kind_of(clone).load(clone, own)
     optimizer = torch.optim.AdamW(model.network.parameters(), own.learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
     for update in range(updates if successes else 0):
         rng = Random(f"{seed}/{update}")
