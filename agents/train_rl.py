@@ -59,9 +59,8 @@ def _defaults(method: str, model: str | None) -> Mapping[str, Any]:
     if model is None:
         return {}
     if is_pointer(model):
-        return {
-            item.name: record[item.name] for record in [agent_record(model)] for item in fields(kind) if item.name in record
-        }
+        names = {item.name for item in fields(kind)}
+        return {name: value for name, value in agent_record(model).items() if name in names}
     # Sizes that a method has of its own come before those of language models.
     own = {name for base in kind.__mro__[: kind.__mro__.index(TrainSettings)] for name in vars(base).get("__annotations__", ())}
     common = {item.name for item in fields(TrainSettings)}

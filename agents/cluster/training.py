@@ -27,6 +27,7 @@ from agents.rollouts.curriculum import Group, RolloutError
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players
 from agents.training.distributed import Ranks, training_processes
+from agents.training.language_models import create_engine
 from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import keep
@@ -220,9 +221,9 @@ def _play(
     elif args.cluster and not args.vllm:
         from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
 
-        policy = model.policy(RayEngine(partial(model.create_engine, encoder=model.encoder), network, gpus=int(args.gpus)))
+        policy = model.policy(RayEngine(partial(create_engine, args, encoder=model.encoder), network, gpus=int(args.gpus)))
     else:
-        policy = model.policy(model.create_engine(sampled, model.encoder))
+        policy = model.policy(create_engine(args, sampled, model.encoder))
     envs: Any
     if args.cluster:
         from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional

@@ -99,19 +99,9 @@ class LanguageModel:
                 wanted = "--old-logprobs recomputed" if name == "vllm" else "another"
                 raise ValueError(f"{name} is {value!r}; expected {wanted} with constrained replies")
 
-    def create_engine(self, model: Any, encoder: PromptEncoder) -> Engine:
-        """Return what samples: an engine in this process, or a client of the server."""
-        own = self._settings
-        sampling: dict[str, Any] = {"max_new_tokens": own.max_new_tokens, "temperature": self._settings.temperature}
-        if own.vllm:
-            return VLLMEngine(own.vllm, encoder.stop_ids, self._settings.out / "weights", **sampling)
-        from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
-
-        return InProcessEngine(model, encoder.stop_ids, max_tokens=own.tokens_per_pass, **sampling)
-
     def policy(self, engine: Engine | None = None) -> LanguageModelPolicy:
         """Return a policy with an engine, by default the one of the settings."""
-        engine = engine or self.create_engine(self.network, self.encoder)
+        engine = engine or create_engine(self._settings, self.network, self.encoder)
         return LanguageModelPolicy(engine, self.encoder, self._settings.max_prompt_tokens, self.constraints)
 
     def choices(self, episode: Trajectory) -> list[Answer]:
@@ -154,6 +144,16 @@ class LanguageModel:
     def _first(self) -> Any:
         first: Any = load_model(self._settings.model)[0]
         return first.to(self.network.device)
+
+
+def create_engine(settings: Any, model: Any, encoder: PromptEncoder) -> Engine:
+    """Return what samples: an engine in this process, or a client of the server."""
+    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    if settings.vllm:
+        return VLLMEngine(settings.vllm, encoder.stop_ids, settings.out / "weights", **sampling)
+    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+
+    return InProcessEngine(model, encoder.stop_ids, max_tokens=settings.tokens_per_pass, **sampling)
 
 
 def released_prompts(trajectory: Trajectory, encoder: PromptEncoder, *, thoughts: bool) -> list[Ids]:
