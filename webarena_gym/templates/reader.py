@@ -21,6 +21,8 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
 `spoils` another is drawn by the other's function with `is_spoiled`: with a page that tells its readers to do something else.
 
+An entry with `draw`, a call of what draws several templates, has nothing else.
+
 A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
 have parameters of these names.
 """
@@ -36,7 +38,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from string import Formatter
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote_plus
 
 from webarena_gym.sites.country.texts import date_time, long_date, money
@@ -51,6 +53,7 @@ _NAME = re.compile(r"\$([A-Z]\w*)((?:\[\w+\]|\.[a-z]\w*)?)")
 _FIELD = re.compile(r"\{([\w.\[\]]+)\}")
 _SUM = re.compile(r"(.+?)([+-]\d[\d.]*)")
 _MAKE: Mapping[str, Callable[..., t.Draw]] = {
+    "draw": t.Draw,
     "answer": ways.question,
     "url": ways.visit,
     "check": ways.instruction,
@@ -127,7 +130,7 @@ class Row(Formatter):
         if len(kinds) != 1:
             raise t.TaskError(f"templates.toml: {name} has {len(kinds)} of {', '.join(_MAKE)}; expected one")
         self._name, self._names, self._kind = name, {**BUILT_IN, **names}, kinds[0]
-        self._way = [self._step(line) for line in entry["way"]]
+        self._way = [self._step(line) for line in entry.get("way", ())]
         tables = ("given", "also", "needs", "slots")  # by name, and no calls
         self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "type", "way", *tables)}
         self._entry |= {key: {name: self._named(value) for name, value in entry.get(key, {}).items()} for key in tables}
@@ -138,6 +141,8 @@ class Row(Formatter):
     def __call__(self, world: t.Sampler) -> t.Draw:
         """Draw a task. Raises NothingToDraw."""
         row: dict[str, Any] = {}
+        if self._kind == "draw":
+            return cast(t.Draw, self._fill(self._entry["draw"], world, row))
         self._compute("given", world, row)
         first, *others = self._drawn(world, row)
         row |= {name: first[name] for name in first.keys()}  # noqa: SIM118 - a row of sqlite3 iterates over its values
@@ -311,7 +316,7 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
     for key, value in entries.items():
         entry = {"intent": value} if isinstance(value, str) else value
         function = names.get(entry.get("spoils", key))
-        if "intent" in entry and "way" in entry:
+        if "intent" in entry and entry.keys() & {"way", "draw"}:
             draw: Callable[[t.Sampler], t.Draw] = Row(key, entry, names)
         elif callable(function):
             draw = partial(function, is_spoiled=True) if "spoils" in entry else function

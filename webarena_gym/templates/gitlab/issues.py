@@ -192,16 +192,6 @@ def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
     )
 
 
-def updated_issue_state(world: t.Sampler) -> t.Draw:
-    """Find my issue that was updated last, and tell its state."""
-    return draw_own_issue(world, "updated_at", "updated_desc")
-
-
-def created_issue_state(world: t.Sampler) -> t.Draw:
-    """Find the issue that I created last, and tell its state."""
-    return draw_own_issue(world, "created_at", "created_date")
-
-
 def busiest_author(world: t.Sampler) -> t.Draw:
     """Ask who opened the most issues of a project."""
     row = world.pick(

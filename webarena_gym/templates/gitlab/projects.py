@@ -85,17 +85,8 @@ def new_project(name: str, visibility: str, template: str = "") -> list[Step]:
     return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
 
 
-def project_with_members(world: t.Sampler) -> t.Draw:
-    """Make a project and invite people."""
-    return _with_members(world, "")
-
-
-def project_from_template(world: t.Sampler) -> t.Draw:
-    """Make a project from a template and invite people."""
-    return _with_members(world, world.rng.choice(list(TEMPLATES_OFFERED)))
-
-
-def _with_members(world: t.Sampler, template: str) -> t.Draw:
+def with_members(world: t.Sampler, template: str) -> t.Draw:
+    """Make a project, from a template or blank, and invite people."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
     name, visibility = new_name(world), world.rng.choice(VISIBILITIES)
     invited, role = people(world, world.rng.choice((2, 3))), world.rng.choice(("Reporter", "Developer", "Maintainer"))
@@ -361,7 +352,8 @@ def expiry_of(world: t.Sampler) -> t.Draw:
     )
 
 
-def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
+def invite(world: t.Sampler, count: int, expires: str | None = None) -> t.Draw:
+    """Invite some people to a project of mine, for good or until a day."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
     invited = people(world, count)
@@ -386,21 +378,6 @@ def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
         ],
         seen="They are in the list.",
     )
-
-
-def invite_one(world: t.Sampler) -> t.Draw:
-    """Invite somebody."""
-    return _invite(world, 1, None)
-
-
-def invite_two(world: t.Sampler) -> t.Draw:
-    """Invite two people at once."""
-    return _invite(world, 2, None)
-
-
-def invite_until(world: t.Sampler) -> t.Draw:
-    """Invite somebody for some time."""
-    return _invite(world, 1, a_day(world))
 
 
 JOINED = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"

@@ -48,8 +48,9 @@ def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
     return first, some_place(world, f"{LANDMARKS} AND town_id != ?", first["town_id"])
 
 
-def ask_time(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Draw:
+def ask_time(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
     """Return a question for how long a way takes."""
+    first, second = ends
     way = route(world, mode, first, second)
     t.skip_if(way.minutes < 4, "a way that takes some minutes")
     others = [route(world, other, first, second).minutes for other in (CAR, FOOT) if other is not mode]
@@ -61,8 +62,9 @@ def ask_time(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Dra
     )
 
 
-def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Draw:
+def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
     """Return a question for how far a way is."""
+    first, second = ends
     way = route(world, mode, first, second)
     unit, number = stated(way.metres)
     t.skip_if(way.metres < 200, "places that are not next to each other")
@@ -74,25 +76,15 @@ def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t
     )
 
 
-def drive_time(world: t.Sampler) -> t.Draw:
-    """Ask for a driving time."""
-    return ask_time(world, CAR, *two_far_apart(world))
-
-
-def walk_time(world: t.Sampler) -> t.Draw:
-    """Ask for a walking time."""
-    return ask_time(world, FOOT, *two_in_a_town(world))
-
-
 def bicycle_time(world: t.Sampler) -> t.Draw:
     """Ask for the time by bicycle, also from town to town."""
-    return ask_time(world, BICYCLE, *world.rng.choice((two_far_apart, two_in_a_town))(world))
+    return ask_time(world, BICYCLE, world.rng.choice((two_far_apart, two_in_a_town))(world))
 
 
 def hotel_drive(world: t.Sampler) -> t.Draw:
     """Ask for the driving time from a hotel to a landmark of its state."""
     hotel = some_place(world, "category = 'hotel'")
-    return ask_time(world, CAR, hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"]))
+    return ask_time(world, CAR, (hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"])))
 
 
 def town_drive(world: t.Sampler) -> t.Draw:
@@ -107,16 +99,6 @@ def town_drive(world: t.Sampler) -> t.Draw:
         way=open_route(first["name"], second["name"], CAR),
         wrong=other_times(minutes, cycling),
     )
-
-
-def drive_distance(world: t.Sampler) -> t.Draw:
-    """Ask for a driving distance."""
-    return ask_distance(world, CAR, *two_far_apart(world))
-
-
-def walk_distance(world: t.Sampler) -> t.Draw:
-    """Ask for a walking distance."""
-    return ask_distance(world, FOOT, *two_in_a_town(world))
 
 
 def walk_or_drive(world: t.Sampler) -> t.Draw:

@@ -243,13 +243,3 @@ def _votes(world: t.Sampler, rows: list[t.Row], label: str) -> list[Step]:
         steps += [*turns[turned:], t.click(f"{label} {row['title']}")]
         turned = len(turns)
     return steps
-
-
-def like_all(world: t.Sampler) -> t.Draw:
-    """Vote for everything that somebody has posted to a forum."""
-    return vote_on_all(world, 1)
-
-
-def dislike_all(world: t.Sampler) -> t.Draw:
-    """Vote against everything that somebody has posted to a forum."""
-    return vote_on_all(world, -1)
