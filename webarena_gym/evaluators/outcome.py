@@ -179,10 +179,6 @@ Reader = Callable[[Mapping[str, Any]], list[Check]]
 """Returns the checks of one kind that an `eval` block asks for. Raises EvaluationError for what it cannot read."""
 
 
-def _anything(_: Mapping[str, Any]) -> None:
-    """Accept every block."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class EvalKind:
     """One kind of check, as its module in `evaluators.kinds` declares it.
@@ -198,7 +194,7 @@ class EvalKind:
     keys: Mapping[str, tuple[type, ...]]
     readers: Mapping[str, Reader]
     looks_at: Literal["answer", "place", "content"]
-    validate: Callable[[Mapping[str, Any]], None] = _anything
+    validate: Callable[[Mapping[str, Any]], None] = lambda _: None
 
 
 _TOLD: Mapping[str, tuple[str, str]] = {

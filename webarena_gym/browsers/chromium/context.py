@@ -328,7 +328,7 @@ class Context:
         """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
         self._ran_scripts = True
         self.tab.check()
-        self.tab.forget()
+        self.tab.said = None
         try:
             return await self.tab.page.evaluate(f"() => ({expression}\n)")
         except PlaywrightError as error:
@@ -367,7 +367,7 @@ class Context:
             if distance:
                 await self.tab.travel(distance)
             await self.tab.page.evaluate(CHANGE, saved.changes)
-            self.tab.forget()
+            self.tab.said = None
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))
         self.active = session.active

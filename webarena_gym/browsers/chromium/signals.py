@@ -36,10 +36,7 @@ class Signals:
 
     @classmethod
     async def of(cls, page: Any, session: Any, *, listens: bool) -> "Signals":
-        """Return the signals of a page, which are heard from now on; `session` speaks Chromium's protocol with it.
-
-        `listens` says whether requests are heard of from now on too, or only when `listen` is called.
-        """
+        """Return the signals of a page, heard from now on, and of its requests if it `listens`; `session` speaks Chromium's protocol."""
         self = cls(page)
         for event, listener in {
             "Page.frameStartedLoading": self._on_started,

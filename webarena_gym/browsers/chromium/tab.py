@@ -99,15 +99,14 @@ class Tab:
         self.documents: dict[int, HttpResponse] = {}  # the same for the entries of its history
         self._session = session
         self._how = list(how)
-        self._said: dict[str, Any] | None = None
+        self.said: dict[str, Any] | None = (
+            None  # of the page as it is; None where something else than an action may have changed it
+        )
         self._title = ""
 
     @classmethod
     async def of(cls, page: Any, how: tuple[bool, bool], *, listens: bool) -> "Tab":
-        """Return a tab for a page, which is read as `how` says (see `reading.SCRIPT`).
-
-        `listens` says whether its requests are watched from the beginning, or only when a page has scripts that may make some.
-        """
+        """Return a tab for a page, which is read as `how` says (see SCRIPT) and whose requests are watched at once if it `listens`."""
         session = await page.context.new_cdp_session(page)
         signals = await Signals.of(page, session, listens=listens)
         return cls(page, session, signals, how)
@@ -175,7 +174,7 @@ class Tab:
 
     async def settle(self) -> None:
         """Wait until navigations that have begun are over, and scripts, if any, have come to rest."""
-        self._said = None
+        self.said = None
         for _ in range(10):  # a page may lead on to the next by itself
             is_patient = await self._wait(self.signals.arrived)
             with suppress(PlaywrightError, TimeoutError):  # the page may go away while it is asked
@@ -183,7 +182,7 @@ class Tab:
                 if said["early"] and not self.is_scripted:
                     await self._wait(self.signals.stopped)
                     said = await asyncio.wait_for(self._ask(is_patient=False), QUIET_S)
-                self._said = said
+                self.said = said
             if self.signals.arrived.is_set() or self.page.is_closed():
                 break
         if self.signals.crashed.is_set():
@@ -192,7 +191,7 @@ class Tab:
             self.signals.listen()
             await self._wait(self.signals.stopped)
             await self._quieten()
-            self._said = None
+            self.said = None
 
     async def wait(self, for_ms: float | None) -> None:
         """Let time pass, where it can change something: see `Browser.wait`. What follows must still settle."""
@@ -273,12 +272,8 @@ class Tab:
             for each in watching:
                 each.cancel()
 
-    def forget(self) -> None:
-        """Read the page anew next time, as something else than an action has changed it."""
-        self._said = None
-
     async def read(self) -> tuple[list[dict[str, Any]], list[Any]]:
-        """Return what `page.js` says in each frame, and the frames; see `reading.tree_of`."""
+        """Return what `page.js` says in each frame, and the frames; see `tree_of`."""
         self.check()  # a renderer that has died answers nothing
         for _ in range(5):
             try:
@@ -292,7 +287,7 @@ class Tab:
 
     async def _read_frames(self) -> tuple[list[dict[str, Any]], list[Any]]:
         frames = [self.page.main_frame]
-        first, self._said = self._said, None  # what was said when the page had settled is still true
+        first, self.said = self.said, None  # what was said when the page had settled is still true
         said = [first or await self._ask(is_patient=False)]
         for place, frame in enumerate(frames):  # grows while it is walked
             for child in frame.child_frames:
@@ -326,21 +321,14 @@ class Tab:
         )
 
     async def use(self, frame: Any, index: int, what: str, argument: Any = None) -> bool:
-        """Do something with an element by script, where no script of the page could tell; see `hand.js`.
-
-        Return False when nothing was done and mouse and keys must be used.
-        """
+        """Do something with an element by script (`hand.js`); return False where a page's script could tell, and nothing was done."""
         if self.is_scripted or frame is not self.page.main_frame:
             return False
         done: bool = await self._evaluate(_HAND, index, what, argument)
         return done
 
     async def press(self, key: str, written: str) -> None:
-        """Press a key in a field, with what it writes, if anything.
-
-        Where no script could tell, the caret goes behind the text first, as that of somebody who goes on writing, unless all of
-        it is selected.
-        """
+        """Press a key in a field. Where no script could tell, the caret goes behind the text first, unless all of it is selected."""
         keyboard = self.page.keyboard
         if not self.is_scripted:
             await self._evaluate(_END_CARET)
@@ -468,7 +456,6 @@ class Tab:
 
 
 async def _middle(handle: Any) -> tuple[float, float]:
-    """Return the place of the middle of an element in the window. Raises ActionError when it is not shown."""
     box = await handle.bounding_box()
     if box is None:
         raise ActionError("the element is not shown")
