@@ -16,6 +16,8 @@ from ipaddress import IPv6Address
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from lxml.html import HTMLParser, document_fromstring
+
 from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import HostUnknownError, Network, Response
 
@@ -213,8 +215,7 @@ _END_TAGS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 
 
 NEEDS_SCRIPTS = 'Browser: this page needs scripts, which the in-process browser does not run; browser="chromium" does'
-_UNSEEN = re.compile(r"<(script|style|head|noscript|template)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
-_VISIBLE = re.compile(r"<(?:a|button|input|select|textarea|img|frame)\b|(?:^|>)[^<]*[^\s<>][^<]*(?:<|$)", re.IGNORECASE)
+_UNSEEN = ("script", "style", "noscript", "template")
 
 
 def render_response(response: Response) -> bytes:
@@ -225,7 +226,7 @@ def render_response(response: Response) -> bytes:
         return BLANK_PAGE if response.status < 400 else message_page("This page isn't working", f"HTTP ERROR {response.status}")
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
-        if "<script" in html and not _VISIBLE.search(_UNSEEN.sub("", html)):
+        if "<script" in html and _is_bare(html):
             html += f"<p>{NEEDS_SCRIPTS}</p>"
         # The parser drops what follows </html>; a browser shows it.
         return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
@@ -235,6 +236,20 @@ def render_response(response: Response) -> bytes:
         text = escape(_decode(response.body, content_type), quote=False)
         return f"<html><head></head><body><pre>{text}</pre></body></html>".encode()
     return message_page("", f"This file cannot be shown: {media_type}, {len(response.body)} bytes")
+
+
+def _is_bare(html: str) -> bool:
+    """Return whether a page shows neither a text nor a control before its scripts have run."""
+    body = document_fromstring(html.encode(), parser=HTMLParser(encoding="utf-8")).find("body")
+    if body is None:
+        return True
+    if next(body.iter("a", "button", "input", "select", "textarea", "img", "iframe"), None) is not None:
+        return False
+    texts = [
+        body.text,
+        *(each.text for each in body.iterdescendants() if isinstance(each.tag, str) and each.tag not in _UNSEEN),
+    ]
+    return not any(text and text.strip() for text in (*texts, *(each.tail for each in body.iterdescendants())))
 
 
 def message_page(title: str, text: str) -> bytes:
