@@ -79,10 +79,10 @@ def framed(site, page):
     own = visitor(site)
 
     def style(match):
-        return f"<style>{own.fetch(urljoin(page.url, match[1])).decode()}</style>"
+        return f"<style>{own.ask(urljoin(page.url, match[1])).body.decode()}</style>"
 
     def image(match):
-        content = base64.b64encode(own.fetch(urljoin(page.url, match[1]))).decode()
+        content = base64.b64encode(own.ask(urljoin(page.url, match[1])).body).decode()
         return f'src="data:image/svg+xml;base64,{content}"'
 
     html = re.sub(r'<link rel="stylesheet" href="([^"]+)">', style, page.html)
