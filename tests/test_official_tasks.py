@@ -13,12 +13,11 @@ import pytest
 from tests.official_pages import Shop, page_for
 from tests.serving import outcome_of, serving
 from tests.test_official_rules import outcome
-from webarena_gym.backends.servers import login_sites
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import check, evaluate
 from webarena_gym.servers.addresses import placeholders, read_addresses, resolve, resolve_all
-from webarena_gym.servers.logins import LOGINS
+from webarena_gym.servers.logins import LOGINS, login_sites
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks.task import read_tasks
 
@@ -61,7 +60,9 @@ def test_every_task_loads_resolves_compiles_and_begins_signed_in_where_it_must(n
                 check(task.eval, rules)
             except EvaluationError as error:
                 refused[rules].append(str(error))
-        entered = [site for site in login_sites(task) if site in LOGINS]
+        entered = [
+            site for site in login_sites(task.sites, task.storage_state, require_login=task.require_login) if site in LOGINS
+        ]
         if task.storage_state:
             assert Path(task.storage_state).name == f"{'.'.join(entered)}_state.json"
         elif entered:  # a few tasks name no state, though they are about what only the administrator sees

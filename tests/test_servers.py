@@ -7,7 +7,7 @@ from werkzeug.wrappers import Request, Response
 
 from tests.official_pages import Shop
 from tests.serving import outcome_of, serving
-from webarena_gym.backends.servers import ServerBackend, login_sites
+from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, ServerError, SnapshotError
 from webarena_gym.evaluators import evaluate
@@ -23,6 +23,7 @@ from webarena_gym.servers.logins import (
     account_of,
     is_signed_in,
     log_in,
+    login_sites,
     read_cookies,
     write_cookies,
 )
@@ -235,7 +236,8 @@ class TestSessions:
 def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
     block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
     task = {"task_id": 7, "sites": ["shopping", "reddit"], "start_url": "__SHOPPING__", "intent": "", "eval": block}
-    assert login_sites(parse_task(task | record)) == sites
+    read = parse_task(task | record)
+    assert login_sites(read.sites, read.storage_state, require_login=read.require_login) == sites
 
 
 def test_a_backend_of_servers_has_no_databases_and_no_snapshots():

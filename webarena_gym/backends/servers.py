@@ -10,24 +10,11 @@ from typing import TYPE_CHECKING
 from webarena_gym.backends.base import Backend, first_pages, opening
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.addresses import hosts, placeholders, resolve
-from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions
-from webarena_gym.sites.catalogue import SITES
+from webarena_gym.servers.logins import LOGINS, Account, Login, Sessions, login_sites
 from webarena_gym.tasks import Task
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
-
-
-def login_sites(task: Task) -> tuple[str, ...]:
-    """Return the sites on which a task begins signed in: those that its storage state is named for, else all of its own.
-
-    A file such as ./.auth/gitlab.reddit_state.json is never read; only its name counts.
-    """
-    if not task.require_login:
-        return ()
-    name, mark, _ = Path(task.storage_state or "").name.rpartition("_state.json")
-    sites = tuple(name.split(".")) if mark else ()
-    return sites if sites and all(site in SITES for site in sites) else task.sites
 
 
 class ServerBackend(Backend):
@@ -58,7 +45,8 @@ class ServerBackend(Backend):
             raise ServerError(f"the task {task.task_id} needs {missing[0]}, but sites= names only {', '.join(self._addresses)}")
         if self._browser is None:
             self._browser = self._make_browser(self._hosts)
-        stored = self._sessions.cookies(self._browser, login_sites(task))
+        begun = login_sites(task.sites, task.storage_state, require_login=task.require_login)
+        stored = self._sessions.cookies(self._browser, begun)
         with opening(task):
             self._browser.start(first_pages(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)

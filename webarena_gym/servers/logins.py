@@ -112,6 +112,18 @@ def _find(page: Page, selector: str) -> HtmlElement | None:
     return found[0] if found else None
 
 
+def login_sites(sites: tuple[str, ...], storage_state: str | None, *, require_login: bool) -> tuple[str, ...]:
+    """Return the sites on which a task begins signed in: those that its storage state is named for, else all of its own.
+
+    A file such as ./.auth/gitlab.reddit_state.json is never read; only its name counts.
+    """
+    if not require_login:
+        return ()
+    name, mark, _ = Path(storage_state or "").name.rpartition("_state.json")
+    named = tuple(name.split(".")) if mark else ()
+    return named if named and all(site in SITES for site in named) else sites
+
+
 Cookie = Mapping[str, Any]
 """One cookie, as Playwright's storage states hold it."""
 
