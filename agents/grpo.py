@@ -81,16 +81,16 @@ def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[flo
         return [args.anchor_weight for item in group for _ in item.steps]
     if args.advantages == "forks":
         return [value for item in group for value in fork_advantages([step.continuations for step in item.steps], item.reward)]
-    whole = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]
+    of_trajectory = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]
     if args.advantages == "trajectory":
-        return whole
+        return of_trajectory
     discount = GIGPO_DISCOUNT if args.advantages == "gigpo" else 1.0
     returns = [item.reward * discount**ahead for item in group for ahead in reversed(range(len(item.steps)))]
     states = [step.prompt_ids for item in group for step in item.steps]
-    if args.advantages == "state":
+    if args.advantages == "state":  # the default
         return state_advantages(states, returns)
-    own = state_advantages(states, returns, leave_one_out=False)
-    return [first + second for first, second in zip(whole, own, strict=True)]
+    of_state = state_advantages(states, returns, leave_one_out=False)
+    return [first + second for first, second in zip(of_trajectory, of_state, strict=True)]  # GiGPO
 
 
 # The method: which tasks, which steps.
@@ -217,6 +217,7 @@ def update(
         before = [reference[index] for index in chosen] if reference else None
         tokens = Tokens.of(new, [steps[index] for index in chosen], [old[index] for index in chosen], before)
         value, told = loss(tokens)
+        # The weights are those of the whole batch, of which this is one of several minibatches.
         (value * args.minibatches * ranks.gradient_scale).backward()
         gap = max(gap, (tokens.new - tokens.sampled).abs().max().item())
         for name, each in {"loss": value.item(), **told}.items():
