@@ -104,7 +104,8 @@ def test_each_method_lifts_an_unsure_model(tmp_path, monkeypatch, clone, success
     path = train_rl.train(settings(method, tmp_path, clone, **changes), tiny.tasks(60))
     assert success(path) > success_before + 0.1
     rows = read_metrics(tmp_path)
-    assert max(row.get("logprob_gap", 0) for row in rows) < 1e-4
+    if method in ("grpo", "tsr"):  # others train on a batch several times
+        assert max(row.get("logprob_gap", 0) for row in rows) < 1e-4
     if method == "tsr":
         assert rows[-1]["env_steps"] > sum(row["rollouts"] * row["steps"] for row in rows)
 

@@ -159,10 +159,10 @@ def test_a_made_up_answer_fails_the_audit(monkeypatch, colour):
 )
 def test_every_answer_of_every_template_has_its_ground(variation, every):
     standard = [name for name, template in templates().items() if not template.difficulty]  # hard ones take long to draw
-    names = sorted(standard)[::every] if every > 1 else sorted(templates())
+    names = [*sorted(standard)[::every], "shopping.orders_sum"] if every > 1 else sorted(templates())
     tasks = [task for task in draw(names, world_seed=WORLD, count=1, variation=variation) if "string_match" in task.eval_types]
     assert len(tasks) > 200 / every
-    assert sum(bool(task.grounds) for task in tasks) > 35 / every
+    assert sum(bool(task.grounds) for task in tasks) >= 35 // every
     assert audit(tasks, variation=variation, side_effects=False).groundless == []
 
 
