@@ -6,7 +6,10 @@ import os
 import pickle
 import re
 import signal
+import sqlite3
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
 from webarena_gym.servers.logins import Account, Login
+from webarena_gym.tasks import load
 from webarena_gym.tools.cli import main
 
 HERE = Path(__file__).parent
@@ -26,6 +30,12 @@ STARTS = {
     "each time": {"wsgi": "notes_app:application", "environment": {"NOTES_DB": "{state}/notes.db"}, "loads": "each time"},
     "command": {"command": f"{sys.executable} notes_app.py {{state}}/notes.db {{port}}"},
 }
+
+
+DESCRIBED = (
+    f'name = "notes"\nwsgi = "notes_app:application"\nfolder = "{HERE}"\nstate = "{{0}}/state"\ntasks = "t.json"\n'
+    '[databases]\nnotes = "notes.db"\n[environment]\nNOTES_DB = "{{state}}/notes.db"\n'
+)
 
 
 def state_check(*titles):
@@ -135,6 +145,20 @@ def test_changes_beyond_the_task_fail_it(make):
     assert result[4]["side_effects"] == ["notes: note removed: title=Rope, body=12 m"]
 
 
+def test_changes_of_the_schema_are_side_effects_too(make):
+    env = make()
+    for statement, told in (
+        ("CREATE TABLE spare (a)", "notes: schema added: name=spare, sql=CREATE TABLE spare (a)"),
+        ("DROP TABLE note", "notes: schema removed: name=note"),
+        ("ALTER TABLE note ADD COLUMN size", "notes: schema note changed: sql CREATE TABLE note"),
+    ):
+        env.reset(options={"task": "add"})
+        with sqlite3.connect(env._backend.files / "notes.db") as db:
+            db.execute(statement)
+        db.close()
+        assert str(env.changes()[0]).startswith(told)
+
+
 def _counted(texts):
     """Return texts without the number of visits, which the application keeps in memory."""
     return [re.sub(r"Visit \d", "Visit", text) for text in texts]
@@ -182,6 +206,29 @@ def test_the_death_of_a_process_is_never_a_zero(make):
     assert solve(env, "add")[1] == 1.0, "a killed host is started again"
 
 
+def test_a_process_that_is_killed_leaves_no_files_behind(notes, tmp_path):
+    code = (
+        "import os, signal, sys; from webarena_gym import WebArenaLite; env = WebArenaLite(application=sys.argv[1]);"
+        "env.reset(); print(env._backend._copy.folder.parent, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    make_state(tmp_path / "state")
+    (tmp_path / "t.json").write_text(json.dumps([task("add", state_check("Tea"))]))
+    (tmp_path / "webarena-app.toml").write_text(DESCRIBED.format(tmp_path))
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False)
+    deadline = time.monotonic() + 20
+    while Path(run.stdout.strip()).exists():
+        assert time.monotonic() < deadline
+    assert run.stdout.strip()
+
+
+def test_tasks_are_named_by_their_ids(notes):
+    env = WebArenaLite(application=notes(), tasks="json")
+    assert [task.task_id for task in env.tasks] == ["json"]
+    for wrong in (lambda: WebArenaLite(application=notes(), tasks=["jsn"]), lambda: env.reset(options={"task": "jsn"})):
+        with pytest.raises(TaskError, match="did you mean 'json'"):
+            wrong()
+
+
 def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     env = make()
     env.reset(options={"task": "add"})
@@ -212,7 +259,7 @@ def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
 
 def test_a_file_describes_it(notes, tmp_path):
     make_state(tmp_path / "state")
-    described = f'name = "notes"\nwsgi = "notes_app:application"\nfolder = "{HERE}"\nstate = "{tmp_path}/state"\ntasks = "t.json"\n[databases]\nnotes = "notes.db"\n[environment]\nNOTES_DB = "{{state}}/notes.db"\n'
+    described = DESCRIBED.format(tmp_path)
     (tmp_path / "webarena-app.toml").write_text(described)
     found = read_application(tmp_path)
     assert (found.url, found.tasks, found.state_folder) == ("http://notes.test", str(tmp_path / "t.json"), tmp_path / "state")
@@ -239,7 +286,7 @@ def test_what_cannot_start_says_why(notes):
     with pytest.raises(ApplicationError, match="notes has ended with 7 before it was ready"):
         WebArenaLite(application=notes("command", command=failing)).reset()
     with pytest.raises(TaskError, match="'shopping' is not the application notes"):
-        WebArenaLite(application=notes()).reset(options={"task": "shopping.product_sku/1000/0"})
+        WebArenaLite(application=notes(), tasks=["add"]).reset(options={"task": load("test")[0]})
     with pytest.raises(ValueError, match="give none of them"):
         WebArenaLite(application=notes(), world_seed=3)
 

@@ -19,7 +19,7 @@ from gymnasium.wrappers import TimeLimit
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.applications.application import Application
-from webarena_gym.arguments import expect_positive
+from webarena_gym.arguments import expect_positive, suggestion
 from webarena_gym.backends.application import ApplicationBackend
 from webarena_gym.backends.base import Backend, judge_side_effects, outcome
 from webarena_gym.backends.embedded import EmbeddedBackend
@@ -513,6 +513,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if isinstance(wanted, Task):
             return wanted
         known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
+        if known is None and self.options.application is not None:
+            ids = [task.task_id for task in self._tasks]
+            raise TaskError(f"the application has no task {str(wanted)!r}: {suggestion(str(wanted), ids)}")
         return known or task_suite.find(str(wanted), self.options.variation, self.options.scale)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:

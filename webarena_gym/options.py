@@ -16,7 +16,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.arguments import expect_one_of, expect_positive, suggestion
-from webarena_gym.errors import RenderModeError
+from webarena_gym.errors import RenderModeError, TaskError
 from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
@@ -164,9 +164,25 @@ class EnvOptions:
                 raise ValueError(
                     "application= has no sites=, world_seed=, scale= or variation= of the embedded sites: give none of them"
                 )
-            object.__setattr__(self, "tasks", self.tasks or self.application.tasks or None)
+            object.__setattr__(self, "tasks", self._tasks_of(self.application))
             if self.tasks is None:
                 raise ValueError(f"the application {self.application.name} names no task file: give tasks=")
+
+    def _tasks_of(self, application: Application) -> Any:
+        """Return the tasks that are given, by their ids in the application's own file perhaps, else that file."""
+        if not application.tasks or self.tasks is None:
+            return self.tasks or application.tasks or None
+        ids = (
+            [str(self.tasks)] if isinstance(self.tasks, str | Path) else [task for task in self.tasks if isinstance(task, str)]
+        )
+        if not ids or Path(ids[0]).exists():
+            return self.tasks
+        known = {task.task_id: task for task in task_suite.read_tasks(application.tasks)}
+        unknown = [each for each in ids if each not in known]
+        if unknown:
+            raise TaskError(f"{application.tasks} has no task {unknown[0]!r}: {suggestion(unknown[0], list(known))}")
+        given = [self.tasks] if isinstance(self.tasks, str | Path) else self.tasks
+        return [known.get(str(task), task) for task in given]
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:

@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import sys
@@ -161,15 +162,22 @@ def main() -> None:
     except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
         said = {"error": traceback.format_exc()[-2000:]}
     print(json.dumps(said), file=answers, flush=True)
+    is_orphan = True  # whoever has started this is gone, and cleans up nothing
     for line in orders:
+        order = json.loads(line)
+        if "end" in order:
+            is_orphan = False
+            break
         try:
-            said = answer(json.loads(line), settings, application, running)
+            said = answer(order, settings, application, running)
         except Exception as error:  # noqa: BLE001 - told to who has asked
             said = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(said), file=answers, flush=True)
     for pid, status in running.items():
         if status is None:
             kill(pid)
+    if is_orphan:
+        shutil.rmtree(settings["launcher"], ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Host:
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
-                    [python, str(_HOST), json.dumps({**settings, "folder": str(Path(application.folder).absolute())})],
+                    [python, str(_HOST), json.dumps({**settings, "folder": str(Path(application.folder).absolute()), "launcher": str(folder.parent)})],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env={**environment, **_clock(application)},
                     start_new_session=True,
                 )  # fmt: skip
@@ -94,7 +94,7 @@ class Host:
     def close(self) -> None:
         """End the process, and with it all that it has started."""
         try:
-            self._process.communicate(timeout=10)  # closes its input, which ends it
+            self._process.communicate('{"end": true}\n', timeout=10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()

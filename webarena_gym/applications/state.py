@@ -74,13 +74,17 @@ def apply(changed: Difference, folder: Path) -> None:
 
 
 def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], incidental: tuple[str, ...]) -> list[Change]:
-    """Return what was changed: rows of databases, and other files by their digests, without what is incidental."""
+    """Return what was changed: schemas and rows of databases, and other files by their digests, without what is incidental."""
     rows = tuple(line for line in incidental if "/" not in line)
-    found = [
-        change
-        for path in dict.fromkeys(databases.values())
-        for change in net_changes(site, _content(base / path), _content(now / path), rows)
-    ]
+    found = []
+    for path in dict.fromkeys(databases.values()):
+        before, after = _content(base / path), _content(now / path)
+        schemas = _schema(before), _schema(after)
+        other = sorted(name for name in schemas[0].keys() | schemas[1].keys() if schemas[0].get(name) != schemas[1].get(name))
+        for name in other:
+            was, is_now = ({"name": name, "sql": schema[name]} if name in schema else None for schema in schemas)
+            found.append(Change(site, "schema", (name,), was, is_now, {}))
+        found += net_changes(site, before, after, rows, other)
     for name, content in difference(base, now).items():
         if (
             name in databases.values()
@@ -88,9 +92,9 @@ def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], inci
             or any(fnmatchcase(f"/{name}", pattern) for pattern in incidental)
         ):
             continue
-        was = (base / name).read_bytes() if (base / name).is_file() else None
-        before, after = ({"path": name, "digest": _digest(each)} if each is not None else None for each in (was, content))
-        found.append(Change(site, "file", (name,), before, after, {}))
+        contents = ((base / name).read_bytes() if (base / name).is_file() else None, content)
+        one, other_file = ({"path": name, "digest": _digest(each)} if each is not None else None for each in contents)
+        found.append(Change(site, "file", (name,), one, other_file, {}))
     return found
 
 
@@ -109,6 +113,13 @@ def _content(path: Path) -> bytes:
         content[18:20] = b"\1\1"  # no write-ahead log, which a database in memory cannot have
         return bytes(content)
     raise ApplicationError(f"{path} is no SQLite database")
+
+
+def _schema(content: bytes) -> dict[str, str | None]:
+    """Return the statement that has made each table, index, view and trigger of a database."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(content)
+        return dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"))
 
 
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:

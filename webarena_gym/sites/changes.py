@@ -13,7 +13,7 @@ which stand for a whole table, for a column (with * for any), and for rows that 
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
@@ -79,13 +79,14 @@ class _Table(NamedTuple):
     uncounted: str  # the condition under which an added row does not count
 
 
-def net_changes(name: str, base: bytes, now: bytes, declared: tuple[str, ...]) -> list[Change]:
+def net_changes(name: str, base: bytes, now: bytes, declared: tuple[str, ...], without: Collection[str] = ()) -> list[Change]:
     """Return what differs between two states of the database of a site, both as the bytes of a SQLite file.
 
-    The lines `declared` say what is incidental.
+    The lines `declared` say what is incidental. Tables `without` are not compared.
     """
     touched = _touched(base, now)
-    tables = [table for table in _tables(declared, base) if touched is None or table.name in touched]
+    known = (table for table in _tables(declared, base) if table.name not in without)
+    tables = [table for table in known if touched is None or table.name in touched]
     if not tables:
         return []
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -242,6 +243,8 @@ def _called(connection: sqlite3.Connection, table: str, key: Any) -> str:
     if label is None or own is None or key is None:
         return ""
     for side in ("main", "base"):
+        if not connection.execute("SELECT 1 FROM pragma_table_info(?, ?) WHERE name = ?", (table, side, label)).fetchone():
+            continue
         found = connection.execute(f"SELECT {label} FROM {side}.{_quoted(table)} WHERE {_quoted(own)} = ?", (key,)).fetchone()
         if found:
             return str(found[0])

@@ -8,6 +8,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from webarena_gym.browsers.http import resolve_url
 from webarena_gym.changes import Change
 from webarena_gym.console import Parser, whole
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import ApplicationError
+from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.options import add_options
 from webarena_gym.pages.page import Page
 from webarena_gym.recording import PlayedStep
@@ -140,7 +141,13 @@ def _check(options: argparse.Namespace) -> int:
     )
     scripts = [page.url for page in pages if _needs_scripts(page)]
     found["need_scripts"] = scripts if options.browser == "inprocess" else []
-    problems = [] if found["equal_resets"] else ["two resets show different pages: set clock=, or seed what is random"]
+    problems = []
+    if not found["equal_resets"]:
+        one, other = (text.splitlines() for text in list(dict.fromkeys(texts))[:2])
+        differing = next((pair for pair in zip_longest(one, other, fillvalue="") if pair[0] != pair[1]), ("", ""))
+        problems = [
+            f"two resets show different pages, {differing[0]!r} and {differing[1]!r}: set clock=, or seed what is random"
+        ]
     problems += [f"{url} needs scripts: use --browser chromium" for url in found["need_scripts"][:3]]
     env.close()
     found["tasks"] = {}
@@ -167,7 +174,14 @@ def _check_tasks(application: Application, browser: str, told: dict[str, str]) -
     problems = []
     env = WebArenaLite(application=application, browser=browser, max_steps=60)
     for task in env.tasks:
-        failure = replay(env, task) if task.solution else "it has no solution"
+        try:
+            failure = replay(env, task) if task.solution else "it has no solution"
+        except WebArenaGymError as error:  # of its checks
+            failure = str(error)
+        if failure:
+            told[task.task_id] = failure
+            problems.append(f"{task.task_id}: {failure}")
+            continue
         cheap = {"leaving at once": exit_with(""), "doing nothing": Action(Kind.WAIT)}
         cheap |= {
             f"the answer {answer!r}": exit_with(answer)
@@ -176,8 +190,8 @@ def _check_tasks(application: Application, browser: str, told: dict[str, str]) -
         hasty = WebArenaLite(application=application, browser=browser, max_steps=1, tasks=[task])
         earned = [name for name, action in cheap.items() if earns(hasty, task, action)]
         hasty.close()
-        told[task.task_id] = failure or (f"{earned[0]} earns the reward" if earned else "solved, and nothing cheaper earns it")
-        problems += [f"{task.task_id}: {told[task.task_id]}"] if failure or earned else []
+        told[task.task_id] = f"{earned[0]} earns the reward" if earned else "solved, and nothing cheaper earns it"
+        problems += [f"{task.task_id}: {told[task.task_id]}"] if earned else []
     env.close()
     return problems
 
@@ -249,6 +263,10 @@ def _record(options: argparse.Namespace) -> int:
         print("not recorded: the task was not ended with exit")
         return 1
     record = _recorded(task, steps, changes)
+    if not record["eval"]["eval_types"]:
+        print("not recorded, as nothing was changed and no answer given; the solution, for a check that you write:")
+        print(json.dumps(record, ensure_ascii=False))
+        return 1
     parse_task(record)
     path.write_text(json.dumps([*records, record], indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"recorded {len(steps)} steps in {path}; its checks: {json.dumps(record['eval'], ensure_ascii=False)}")
@@ -262,14 +280,15 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change]) -> dict[str,
     evaluation: dict[str, Any] = {"eval_types": []}
     if answer:
         evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
-    rows = [_row_check(change, typed) for change in changes if change.table != "file"]
+    schemas = [_schema_check(change) for change in changes if change.table == "schema"]
+    rows = [_row_check(change, typed) for change in changes if change.table not in ("file", "schema")]
     rows = [check for check in rows if typed.intersection(map(str, check["parameters"]))] or rows
     files = [
         {"path": change.key[0], "contains": None if change.after is None else ""}
         for change in changes
         if change.table == "file"
     ]
-    for kind, checks in (("state", rows), ("file", files)):
+    for kind, checks in (("state", [*schemas, *rows]), ("file", files)):
         if checks:
             evaluation["eval_types"].append(kind)
             evaluation[kind] = checks
@@ -279,6 +298,13 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change]) -> dict[str,
         if key in ("task_id", "sites", "start_url", "intent", "require_login")
     }
     return {**record, "eval": evaluation, "solution": [step.to_json() for step in steps]}
+
+
+def _schema_check(change: Change) -> dict[str, Any]:
+    """Return a check of a table, an index, a view or a trigger that was made, changed or removed."""
+    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
+    expected = [] if change.after is None else [[change.after["sql"]]]
+    return {"site": change.site, "query": query, "parameters": [change.key[0]], "expected": expected}
 
 
 def _row_check(change: Change, typed: set[str]) -> dict[str, Any]:
