@@ -13,6 +13,9 @@ from wsgiref.simple_server import make_server
 
 DATABASE = os.environ.get("NOTES_DB", "")
 VISITS = []
+KEPT = sqlite3.connect(DATABASE) if os.environ.get("NOTES_KEEPS") else None  # as some do when they are imported
+if KEPT:
+    KEPT.execute("SELECT count(*) FROM note")
 
 
 def make_state(folder):
@@ -63,6 +66,8 @@ def answer(path, form, db, is_known):
             [],
             '<form method="post"><input name="user"><input name="password" type="password"><button>Sign in</button></form>',
         )
+    if path == "/open":
+        return "200 OK", [], "for all"
     if not is_known:
         return "303 See Other", [("Location", "/login")], ""
     if path == "/notes.json":

@@ -81,6 +81,16 @@ def warm(application: Any, path: str) -> None:
     getattr(answer, "close", lambda: None)()
 
 
+def refuse_shared() -> None:
+    """Raise RuntimeError where this process has a file of the state open, which all forks would share, as far as the system tells."""
+    own = os.path.realpath("state") + os.sep
+    for descriptor in os.listdir("/proc/self/fd") if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            path = os.readlink(f"/proc/self/fd/{descriptor}")
+            if path.startswith(own):
+                raise RuntimeError(f'it keeps {path[len(own) :]} open, which all episodes would share: set loads = "each time"')
+
+
 def start(order: Any, settings: Any, application: Any) -> int:
     """Fork a process that serves the application, or becomes the command, and return its id."""
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
@@ -156,6 +166,7 @@ def main() -> None:
             application = load(settings[kind])
             for path in settings["warm"]:
                 warm(application, path)
+            refuse_shared()
         if kind == "asgi":
             importlib.import_module("uvicorn")
         said = {}

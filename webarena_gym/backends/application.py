@@ -12,9 +12,9 @@ from webarena_gym.applications.processes import Copy, Launcher, launcher_of
 from webarena_gym.backends.base import Backend, first_pages, follow, opening
 from webarena_gym.browsers.base import Browser
 from webarena_gym.changes import Change
-from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
-from webarena_gym.servers.logins import log_in
+from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
 
 
@@ -82,6 +82,10 @@ class ApplicationBackend(Backend):
         if application.login is None or application.account is None:
             return {}
         self.browser.start([], {})
+        if is_signed_in(self.browser, application.login, application.url, application.account):
+            raise ApplicationError(
+                f"login: the page of proof {application.login.proof!r} shows itself to who is not signed in as well"
+            )
         log_in(self.browser, application.login, application.url, application.account)
         cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
         return {application.host: cookies}

@@ -30,7 +30,8 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     found = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
     wanted = check["contains"]
     passed = found is None if wanted is None else found is not None and wanted in found
-    return [Verdict("file", passed, "", "contained text", wanted or "no file", found and found[:200], check["path"])]
+    expected = "no file" if wanted is None else wanted or "any text"
+    return [Verdict("file", passed, "", "contained text", expected, found and found[:200], check["path"])]
 
 
 KIND = EvalKind(name="file", key="file", keys={"file": (list,)}, readers={"native": _read}, looks_at="content")
