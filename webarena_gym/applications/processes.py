@@ -93,12 +93,17 @@ class Host:
 
     def close(self) -> None:
         """End the process, and with it all that it has started."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(OSError, ValueError):  # it has died, or was closed before
+            print('{"end": true}', file=self._process.stdin, flush=True)
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                stream.close()
         try:
-            self._process.communicate('{"end": true}\n', timeout=10)
+            self._process.wait(10)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.communicate()
-        except (OSError, ValueError):  # it has died, or was closed before
             self._process.wait()
 
 
