@@ -188,6 +188,21 @@ def test_what_keeps_state_in_memory_signs_in_each_time_and_is_not_saved(notes):
     env.close()
 
 
+def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before_a_fork(notes):
+    copies = {"load": "cp {state}/files/old.txt {state}/files/loaded.txt", "save": "cp {state}/notes.db {state}/files/saved.db"}
+    env = WebArenaLite(application=notes(warm=("/login",), **copies), elements="label")
+    assert "Visit 1" in env.reset(options={"task": "add"})[0]
+    assert (env._backend.files / "files" / "loaded.txt").read_text() == "old"
+    env.step(do("Click", "Delete Tea"))
+    env.restore(env.snapshot())
+    with sqlite3.connect(env._backend.files / "files" / "saved.db") as saved:
+        assert saved.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (3,)
+    saved.close()
+    env.close()
+    with pytest.raises(ApplicationError, match="the command 'false' of notes has failed"):
+        WebArenaLite(application=notes(load="false")).reset()
+
+
 def test_the_death_of_a_process_is_never_a_zero(make):
     for path in ("Crash", "Broken"):
         env = make()
@@ -308,6 +323,7 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(notes, tmp_path,
     assert main(["app", "check", str(tmp_path), "--resets", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["equal_resets"]
+    assert found["need_scripts"] == ["http://notes.test/script"]
     assert set(found["tasks"].values()) == {"solved, and nothing cheaper earns it"}
     assert found["controls"]["text field"] >= 2
     lines = iter(["type Title Ink", "click Add", "exit"])

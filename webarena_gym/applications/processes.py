@@ -267,6 +267,7 @@ class Launcher:
             copy = self._start({})
             try:
                 self.cookies = sign_in(copy)
+                copy.save()
                 copy.stop()
                 shutil.rmtree(self.base)
                 shutil.copytree(copy.state, self.base, symlinks=True)

@@ -15,7 +15,7 @@ from typing import Any
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import FILE, Application, read_application
 from webarena_gym.browsers.base import Browser
-from webarena_gym.browsers.http import resolve_url
+from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.changes import Change
 from webarena_gym.console import Parser, whole
 from webarena_gym.env import WebArenaLite
@@ -139,8 +139,7 @@ def _check(options: argparse.Namespace) -> int:
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
     )
-    scripts = [page.url for page in pages if _needs_scripts(page)]
-    found["need_scripts"] = scripts if options.browser == "inprocess" else []
+    found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content()]
     problems = []
     if not found["equal_resets"]:
         one, other = (text.splitlines() for text in list(dict.fromkeys(texts))[:2])
@@ -148,7 +147,6 @@ def _check(options: argparse.Namespace) -> int:
         problems = [
             f"two resets show different pages, {differing[0]!r} and {differing[1]!r}: set clock=, or seed what is random"
         ]
-    problems += [f"{url} needs scripts: use --browser chromium" for url in found["need_scripts"][:3]]
     env.close()
     found["tasks"] = {}
     if application.tasks and not problems:
@@ -163,6 +161,8 @@ def _check(options: argparse.Namespace) -> int:
         print(
             f"controls on {len(pages)} pages: {', '.join(f'{count} {kind}' for kind, count in found['controls'].items()) or 'none'}"
         )
+        for url in found["need_scripts"]:
+            print(f"{url} needs scripts: use --browser chromium")
         for task_id, told in found["tasks"].items():
             print(f"{task_id}: {told}")
         print("\n".join(problems) if problems else "no problems")
@@ -221,15 +221,6 @@ def _controls(page: Page) -> Iterator[str]:
         if kind != "hidden field" and (kind != "link" or element.get("href")):
             yield kind
     yield from ("rich editor" for _ in page.root.xpath("//*[@contenteditable and @contenteditable!='false']"))
-
-
-def _needs_scripts(page: Page) -> bool:
-    """Say whether a page shows nothing but has scripts."""
-    body = page.root.find("body")
-    text = (
-        "" if body is None else "".join(body.xpath(".//text()[not(ancestor::script or ancestor::style or ancestor::noscript)]"))
-    )
-    return bool(page.root.xpath("//script")) and not text.strip() and not any(True for _ in _controls(page))
 
 
 def _play(options: argparse.Namespace) -> int:
