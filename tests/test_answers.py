@@ -115,7 +115,9 @@ KINDS = [
     ("Copper Grill; 561 m", "Oak Grill; 780 m", 'Where is the nearest grill, and how far is it? Answer like "Name; 120 m".'),
     ("walking: 14 min; driving: 2 min", "walking: 2 min; driving: 14 min", "Compare walking and driving: how long does each take?"),
     ("Ket Zoo > Tas Bridge > Lu Park", "Ket Zoo > Lu Park > Tas Bridge", 'In which order? Answer in the form "A > B > C".'),
+    ("Franklin Boulevard", "King Drive", "On the walk to Tasobir Burgers Klidan King Drive, along which street does the map lead me the farthest?"),
     ("N/A", "$5.00", "How much does the Linen Scarf cost here?"),
+    ("N/A", "toolkit-go", "Which project has the Linen Scarf?"),
 ]  # fmt: skip
 WRAPPERS = [
     "{}", "{}.", "**{}**", "`{}`", '"{}"', "```\n{}\n```", "\\boxed{{{}}}", "So it is $\\boxed{{{}}}$.", "Answer: {}", "**Answer:** {}",
@@ -159,6 +161,8 @@ SENTENCES = [
     ("Yes", "Is it closed? Answer yes or no.", ["closed"], ["It is not closed."], CLOSED),
     ("Yes", "Did it come in May?", [], ["It may be."]),
     ("N/A", "How much does the X cost here?", ["N/A - there is no such product in the shop."], ["I could not find it."]),
+    ("Ann Lee", 'Who merged "Cover expired passwords" in a/b?', ['Ann Lee merged "Cover expired passwords".'], ["Ann Lee (expired)"]),
+    ("N/A", "How much does it cost?", ["N/A, it is non-existent and not in-stock."], ["N/A; no, tool-go"]),
     ("N/A", "Add it to my cart.", [], ["N/A is not needed, it is in the cart.", "The price is $5.00 or N/A"]),
     (WALK, "Compare walking and driving", ['{"driving": "2 min", "walking": "14 min"}'], []),
     (WALK, "Compare walking and driving by time", ["| way | time |\n|---|---|\n| walking | 14 min |\n| driving | 2 min |"], []),

@@ -48,8 +48,10 @@ _DAYS = _words("monday tuesday wednesday thursday friday saturday sunday mon tue
 _BOUNDS = _words("about more less fewer least most over under above below almost nearly around before than")
 _PER = _words("a an per each every")
 _EXCLUDED = _words("not no except without excluding left only besides")
+_JOINING = _words("and from to between by with was here there together along")
 _JOINT = _words("together altogether combined differ differs difference sum both added total")
 _ABSENT = _words("not no none never cannot nothing nobody neither nor without unable missing absent unavailable")
+_NEGATING = _words("non un in of existing existent")  # pieces of words such as "non-existent"
 _OPEN = _words("if or but else however though although instead unless maybe perhaps")
 _SEPARATORS = frozenset(",;|\n")
 _MARKS = frozenset(",;|\n.:()[]{}\"'-*_#>=•→°")
@@ -80,6 +82,7 @@ _FORM = "give the value alone"
 
 
 _TRUTH = _words("answer true correct right case")
+_HYPHENED = re.compile(r"\b[^\W_]{2,}(?:[-_][^\W_]{2,})+")
 _YES, _NO = _words("yes yep yup yeah true y"), _words("no nope false n")
 
 
@@ -238,6 +241,7 @@ class _Goal(NamedTuple):
 
     stems: frozenset[str]
     names: frozenset[str]
+    quoted: frozenset[str]
     neighbours: frozenset[tuple[str, str]]
     words: tuple[str, ...]
     counted: frozenset[str]
@@ -259,12 +263,14 @@ def _read_goal(intent: str) -> _Goal:
     # A clause that tells what does not count explains nothing.
     clauses = [list(map(_fold, _TOKEN.findall(clause))) for clause in re.split(r"[,.;?!:]\s|\n", _QUOTED.sub(" ", told))]
     kept = {norm for clause in clauses if _EXCLUDED.isdisjoint(clause) for norm in clause}
-    kept |= {norm for quotation in _QUOTED.findall(told) for norm in map(_fold, _TOKEN.findall(quotation))}
+    quoted = {norm for quotation in _QUOTED.findall(told) for norm in map(_fold, _TOKEN.findall(quotation))}
+    kept |= quoted
     turning = _TURNING & names - {_fold(token) for token in tokens if token[0].islower()}
     counted = _COUNTED.search(told)
     return _Goal(
         frozenset(stem(norm) for norm in words if norm in kept and norm not in REFUSED and norm not in turning),
         frozenset(names - _GRAMMAR),
+        frozenset(quoted - _GRAMMAR),
         frozenset(pair for one, other in itertools.pairwise(words) for pair in ((one, other), (other, one))),
         tuple(words),
         frozenset(map(stem, _counted(counted[1]))) if counted and counted[1] else frozenset(),
@@ -456,7 +462,7 @@ class _Reading:
                 return f"the value stands twice: {_FORM}"
             others = [self._qualified(tokens, place) for place in claims]
         else:
-            others = [] if self.is_typed else [self._renamed(tokens, place) for place in claims]
+            others = [] if self.is_typed else [*(self._renamed(tokens, place) for place in claims), self._beside(tokens)]
         return next(filter(None, others), "") or self._spare(tokens, claims[0])
 
     def _qualified(self, tokens: Sequence[_Token], place: int) -> str:
@@ -485,6 +491,26 @@ class _Reading:
             return f"{name.text + ' ' + following.text!r} is another name: {_FORM}"
         if leading and leading.kind in ("word", "value") and leading.norm in self.goal.names - _GRAMMAR:
             return f"{leading.text + ' ' + name.text!r} is another name: {_FORM}"
+        return ""
+
+    def _beside(self, tokens: Sequence[_Token]) -> str:
+        """Return a piece of a name of the goal that stands for itself, as another answer would: "A (B)", "from A to B"."""
+        pieces = self.goal.names | self.goal.quoted
+        start = 0
+        while start < len(tokens):
+            end = start
+            while end < len(tokens) and tokens[end].kind == "word" and tokens[end].norm in pieces:
+                end += 1
+            after = tokens[end].norm if end < len(tokens) else ""
+            beside = [
+                tokens[place].norm for place in (start - 1, end) if 0 <= place < len(tokens) and tokens[place].kind == "word"
+            ]
+            is_word = end == start + 1  # such as "SKU: A", or "A shares a border with B."
+            is_said = is_word and (beside or tokens[start].text.isupper())
+            is_label = after == "'" or (after == ":" and (is_word or beside))
+            if end > start and not (is_said or is_label) and _JOINING.issuperset(beside):
+                return f"{' '.join(token.text for token in tokens[start:end])!r} is another name: {_FORM}"
+            start = max(end, start + 1)
         return ""
 
     def _segments(self, tokens: Sequence[_Token], first: int) -> list[list[_Token]]:
@@ -628,6 +654,11 @@ class _Reading:
                 return f"{token!r} is not explained: answer N/A alone"
             if is_name and stem(norm) not in self.goal.stems and (norms.index(norm) or match.start()):
                 return f"{token!r} is not explained: answer N/A alone"
+        for name in _HYPHENED.findall(text):
+            pieces = re.split(r"[-_]", name.casefold())
+            is_said = all(norm in _GRAMMAR | _ABSENT or stem(norm) in self.goal.stems for norm in pieces)
+            if not is_said and _NEGATING.isdisjoint(pieces):
+                return f"{name!r} is not explained: answer N/A alone"
         content = [
             norm
             for norm in norms

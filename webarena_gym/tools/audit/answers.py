@@ -57,6 +57,7 @@ _SCALES = (
     "${a} each", "${a} per day", "${a} a day", "${a} bn",
 )  # fmt: skip
 _LIMIT = 12  # wrong values for one task
+_END_OF_NAME = re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+ ([A-Z][a-z]+ [A-Z][a-z]+)\b")
 
 
 def right_forms(answer: str) -> Iterator[str]:
@@ -160,11 +161,16 @@ def try_answers(task: Task, others: list[str], findings: Findings) -> None:
     wrong = [
         text for text in dict.fromkeys([*task.wrong_answers, *others]) if not is_right_answer(task.eval, task.intent, text)
     ]
+    dice = Random(task.task_id)
+    # The end of a longer name of the goal, such as the street of an address, may be the answer of another draw.
+    is_text = "text" in task.eval.get("asked", {}).get("type", "")
+    pieces = _END_OF_NAME.findall(task.intent) if is_text and not is_not_available(right) else []
+    pieces = [piece for piece in pieces if not is_right_answer(task.eval, task.intent, piece)]
     for text in right_forms(right):
         findings.right_answers += 1
         if not is_right_answer(task.eval, task.intent, text):
             findings.right_refused.append(f"{task.task_id}: {text!r}")
-    for text in attacks(task, right, Random(task.task_id).sample(wrong, min(_LIMIT, len(wrong)))):
+    for text in attacks(task, right, dice.sample(wrong, min(_LIMIT, len(wrong))) + dice.sample(pieces, min(2, len(pieces)))):
         if _number(text) is not None and _number(text) == _number(right):  # "0" and "1" run together are 1 again
             continue
         findings.attacks += 1
