@@ -6,21 +6,10 @@ Texts are combined of pools in standard worlds, and composed of facts in large o
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, is_held_out, share
-from webarena_gym.sites.gitlab.world_projects import (
-    ME,
-    SIZES,
-    Branch,
-    Group,
-    Project,
-    Repository,
-    Sizes,
-    User,
-    fill,
-    pools,
-    rank,
-)
+from webarena_gym.sites.gitlab.world_projects import ME, Host, Project, Repository, fill, pools, rank
 from webarena_gym.sites.prose import grammar
 from webarena_gym.sites.prose import issues as issues_prose
 
@@ -68,27 +57,6 @@ class PooledTexts:
             if title.lower() not in self.taken:
                 self.taken.add(title.lower())
                 return title, component
-
-
-class _Pooled:
-    """A subject of patterns."""
-
-    facts = None
-
-    def __init__(self, dice: Dice, title: str, component: str, parts: list[str], pool: list[str]) -> None:
-        self.dice, self.title, self.component, self.parts, self.pool = dice, title, component, parts, pool
-
-    def described(self) -> str:
-        return "\n\n".join(_filled(self.dice, part, self.component) for part in self.parts)
-
-    def remarks(self, most: int) -> Sequence[str]:
-        return self.dice.some(self.pool, self.dice.below(most + 1))
-
-    def say(self, remark: str, _by_author: bool, /) -> Said:
-        return _filled(self.dice, remark, self.component), None
-
-    def ending(self, _request: int | None = None, /) -> Said:
-        return "", None
 
 
 def _filled(dice: Dice, text: str, component: str, thing: str = "") -> str:
@@ -172,56 +140,95 @@ class ComposedTexts:
         return single
 
 
-class _Issue:
-    """An issue of facts. Whoever speaks knows what was said before."""
+class Subject:
+    """Subject of an issue or a merge request, and all that is said of it. `facts` is what it says, where that is composed."""
 
-    def __init__(self, writer: ComposedTexts, title: str, body: str, facts: issues_prose.Issue) -> None:
-        self.writer, self.title, self.body, self.facts = writer, title, body, facts
-        self.minor = int(facts.version.split(".")[1]) if isinstance(facts, issues_prose.Bug) else 1
-        self.said: set[issues_prose.NoteKind] = set()
+    def __init__(self, dice: Dice, title: str, body: str = "", facts: issues_prose.Issue | None = None) -> None:
+        self.dice, self.title, self.body, self.facts = dice, title, body, facts
         self.texts: set[str] = set()
 
-    @property
-    def about(self) -> issues_prose.Defect | issues_prose.Wish:
-        """Purpose of a merge request."""
-        return self.facts if isinstance(self.facts, issues_prose.Wish) else self.facts.defect
-
     def described(self) -> str:
+        """Return the description."""
         return self.body
 
     def remarks(self, most: int) -> Sequence[str]:
-        return [""] * self.writer.dice.below(most + 1)
+        """Return what will be said, before it is known who says each."""
+        return [""] * self.dice.below(most + 1)
+
+    def say(self, remark: str, by_author: bool, /) -> Said:
+        """Return a remark in the words of somebody."""
+        raise NotImplementedError
+
+    def ending(self, _request: int | None = None, /) -> Said:
+        """Return what is said when it is closed, perhaps by a merge request."""
+        return "", None
+
+    def is_fresh(self, text: str) -> bool:
+        """Tell whether a text was not said before, whatever its capitals, marks and contractions. It is said from then on."""
+        key = text.lower()
+        for words, contracted in _CONTRACTIONS:
+            key = key.replace(words, contracted)
+        key = "".join(filter(str.isalnum, key))
+        is_fresh = key not in self.texts
+        self.texts.add(key)
+        return is_fresh
+
+
+class _Pooled(Subject):
+    """A subject of patterns."""
+
+    def __init__(self, dice: Dice, title: str, component: str, parts: list[str], pool: list[str]) -> None:
+        super().__init__(dice, title)
+        self.component, self.parts, self.pool = component, parts, pool
+
+    def described(self) -> str:
+        return "\n\n".join(_filled(self.dice, part, self.component) for part in self.parts)
+
+    def remarks(self, most: int) -> Sequence[str]:
+        return self.dice.some(self.pool, self.dice.below(most + 1))
+
+    def say(self, remark: str, _by_author: bool, /) -> Said:
+        return _filled(self.dice, remark, self.component), None
+
+
+class _Issue(Subject):
+    """An issue of facts. Whoever speaks knows what was said before."""
+
+    def __init__(self, writer: ComposedTexts, title: str, body: str, facts: issues_prose.Issue) -> None:
+        super().__init__(writer.dice, title, body, facts)
+        self.writer = writer
+        self.about = facts if isinstance(facts, issues_prose.Wish) else facts.defect  # purpose of a merge request
+        self.minor = int(facts.version.split(".")[1]) if isinstance(facts, issues_prose.Bug) else 1
+        self.said: set[issues_prose.NoteKind] = set()
 
     def say(self, _remark: str, by_author: bool, /) -> Said:
         for _ in range(_TRIES):
             said = self._note(self._kind(by_author))
-            if _is_fresh(said[0], self.texts):
+            if self.is_fresh(said[0]):
                 break
         return said
 
     def ending(self, request: int | None = None, /) -> Said:
         if request is not None:
             return self._note("fixed", number=str(request))
-        return self._note("declined") if self.writer.dice.chance(35) else ("", None)
+        return self._note("declined") if self.dice.chance(35) else ("", None)
 
     def _kind(self, by_author: bool) -> issues_prose.NoteKind:
-        dice = self.writer.dice
         if by_author or isinstance(self.facts, issues_prose.Gap):
             return "note"
         if isinstance(self.facts, issues_prose.Wish):
-            return "supports" if dice.chance(60) else "note"
+            return "supports" if self.dice.chance(60) else "note"
         kinds: dict[issues_prose.NoteKind, int] = {"note": 3, "workaround works": 2}
         if isinstance(self.facts, issues_prose.Bug):
             kinds |= {"confirms": 5, "cannot reproduce": 2, "workaround fails": 1}
         if "cause" not in self.said:
             kinds |= {"cause": 1} if "suspects" in self.said else {"suspects": 2, "cause": 1}
-        return dice.weigh(list(kinds), list(kinds.values()))
+        return self.dice.weigh(list(kinds), list(kinds.values()))
 
     def _note(self, kind: issues_prose.NoteKind, number: str = "") -> Said:
-        writer, dice = self.writer, self.writer.dice
+        writer, dice = self.writer, self.dice
         self.said.add(kind)
-        about = self.about
-        defect = about if isinstance(about, issues_prose.Defect) else None
+        defect = self.about if isinstance(self.about, issues_prose.Defect) else None
         facts = issues_prose.Note(
             kind=kind,
             version=writer.version(dice.between(self.minor if kind in ("confirms", "fixed") else 1, 9)),
@@ -235,35 +242,16 @@ class _Issue:
         return issues_prose.compose_note(facts, dice, is_held_out=writer.is_held_out), facts
 
 
-def _is_fresh(text: str, said: set[str]) -> bool:
-    """Tell whether a text was not said before, whatever its capitals, its marks and what it contracts. It is said from then on."""
-    key = text.lower()
-    for words, contracted in _CONTRACTIONS:
-        key = key.replace(words, contracted)
-    key = "".join(filter(str.isalnum, key))
-    is_fresh = key not in said
-    said.add(key)
-    return is_fresh
-
-
-class _Request:
+class _Request(Subject):
     """A merge request of facts: who reviews asks, and the author answers what was asked last."""
 
-    facts = None
-
     def __init__(self, writer: ComposedTexts, title: str, body: str) -> None:
-        self.writer, self.title, self.body = writer, title, body
+        super().__init__(writer.dice, title, body)
+        self.writer = writer
         self.asked: list[str] = []
-        self.texts: set[str] = set()
-
-    def described(self) -> str:
-        return self.body
-
-    def remarks(self, most: int) -> Sequence[str]:
-        return [""] * self.writer.dice.below(most + 1)
 
     def say(self, _remark: str, by_author: bool, /) -> Said:
-        writer, dice = self.writer, self.writer.dice
+        dice, is_held_out = self.dice, self.writer.is_held_out
         kind: issues_prose.ReviewKind
         change = why = ""
         if by_author and self.asked:
@@ -273,35 +261,19 @@ class _Request:
         else:
             kind = dice.weigh(list(_REVIEWS), list(_REVIEWS.values()))
             if kind in ("asks change", "suggests change"):
-                change = self._change()
+                for _ in range(_TRIES):  # until it is one that nobody has asked for
+                    change = issues_prose.draw_choice(dice, "change", is_held_out=is_held_out)
+                    if self.is_fresh(change):
+                        break
                 self.asked.append(change)
         if kind in ("refuses change", "objects"):
-            why = issues_prose.draw_choice(dice, "why", is_held_out=writer.is_held_out)
-        facts = issues_prose.Remark(kind=kind, change=change, why=why, register=writer.register())
+            why = issues_prose.draw_choice(dice, "why", is_held_out=is_held_out)
+        facts = issues_prose.Remark(kind=kind, change=change, why=why, register=self.writer.register())
         for _ in range(_TRIES):
-            text = issues_prose.compose_remark(facts, dice, is_held_out=writer.is_held_out)
-            if _is_fresh(text, self.texts):
+            text = issues_prose.compose_remark(facts, dice, is_held_out=is_held_out)
+            if self.is_fresh(text):
                 break
         return text, None
-
-    def ending(self, _request: int | None = None, /) -> Said:
-        return "", None
-
-    def _change(self) -> str:
-        """Draw a change that nobody has asked for."""
-        for _ in range(_TRIES):
-            change = issues_prose.draw_choice(self.writer.dice, "change", is_held_out=self.writer.is_held_out)
-            if _is_fresh(change, self.texts):
-                break
-        return change
-
-
-Subject = _Pooled | _Issue | _Request
-"""Subject of an issue or a merge request, and all that is said of it.
-
-`remarks` says what will be said before it is known who says each, `say` does so in the words of one of them, and `ending` is said
-when it is closed. `facts` is what an issue says, where that is composed.
-"""
 
 
 def issue_row(facts: issues_prose.Issue) -> tuple[str, str, str, str, str, str]:
@@ -323,32 +295,20 @@ def note_row(facts: issues_prose.Note) -> tuple[str, str, str, str]:
     return (facts.kind, *where, facts.number)
 
 
-@dataclass
-class Milestone:
-    """A goal of a project with its days."""
-
-    title: str
-    starts_on: str
-    due_on: str
-    is_closed: bool
-
-
-@dataclass
-class Note:
-    """A comment, or what the site itself noted."""
+class Note(NamedTuple):
+    """A comment, or what the site itself noted; `facts` is what it says, where that is composed."""
 
     author_id: int
     body: str
     created_at: datetime
     is_system: bool = False
-    facts: issues_prose.Note | None = None  # what it says, where that is composed
+    facts: issues_prose.Note | None = None
 
 
 @dataclass
 class Item:
-    """Fields that issues and merge requests share."""
+    """An issue, or a merge request, of which the last five are: a branch that is offered to another."""
 
-    project: Project
     subject: Subject
     description: str
     author_id: int
@@ -359,71 +319,45 @@ class Item:
     labels: list[str] = field(default_factory=list)
     assignees: list[int] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-
-    @property
-    def title(self) -> str:
-        """Its title."""
-        return self.subject.title
+    due_on: str | None = None
+    is_confidential: bool = False
+    source: str = ""
+    target: str = ""
+    is_draft: bool = False
+    closes: tuple[int, Subject] | None = None
+    reviewers: list[int] = field(default_factory=list)
 
     @property
     def updated_at(self) -> datetime:
         """Time of its last activity."""
-        return max(note.created_at for note in self.notes) if self.notes else self.created_at
+        return max((note.created_at for note in self.notes), default=self.created_at)
+
+    def end(self, state: str, when: datetime, user_id: int, said: Said) -> None:
+        """End it, and have somebody say so."""
+        self.state, self.closed_at = state, when
+        if said[0]:
+            self.notes.append(Note(user_id, said[0], when, facts=said[1]))
+        self.notes.append(Note(user_id, state, when, is_system=True))
 
 
-@dataclass
-class Issue(Item):
-    """Something to do."""
-
-    due_on: str | None = None
-    is_confidential: bool = False
-
-
-@dataclass
-class MergeRequest(Item):
-    """A branch that is offered to another."""
-
-    source: str = ""
-    target: str = ""
-    is_draft: bool = False
-    closes: tuple[int, "Subject"] | None = None
-    reviewers: list[int] = field(default_factory=list)
-
-
-@dataclass
-class Plan:
-    """A project's planning."""
+class Plan(NamedTuple):
+    """A project's planning: labels by name, color and description; milestones by title, first and last day, and state; items."""
 
     project: Project
     labels: list[list[str]]
-    milestones: list[Milestone]
-    issues: list[Issue] = field(default_factory=list)
-    merge_requests: list[MergeRequest] = field(default_factory=list)
+    milestones: list[tuple[str, str, str, str]]
+    issues: list[Item]
+    merge_requests: list[Item]
 
 
-def draw_plans(
-    seed: int,
-    now: datetime,
-    repositories: list[Repository],
-    groups: list[Group],
-    users: list[User],
-    sizes: Sizes = SIZES["standard"],
-) -> list[Plan]:
-    """Return the planning of all projects, in their order."""
-    planner = _Planner(seed, now, groups, users, sizes)
-    return [planner.plan(repository) for repository in repositories]
+class Planner:
+    """Plans one project of a host after the other."""
 
-
-class _Planner:
-    """Plans one project after the other."""
-
-    def __init__(self, seed: int, now: datetime, groups: list[Group], users: list[User], sizes: Sizes) -> None:
-        self.sizes = sizes
-        self.dice = Dice(f"code/planning/{seed}")
-        self.now, self.users = now, users
-        self.names = {user.user_id: user.username for user in users}
-        self.groups = {group.group_id: group for group in groups}
-        self.writer: PooledTexts | ComposedTexts = (ComposedTexts if sizes.is_composed else PooledTexts)(self.dice, seed)
+    def __init__(self, host: Host) -> None:
+        self.host, self.sizes, self.now, self.dice = host, host.sizes, host.now, Dice(f"code/planning/{host.seed}")
+        self.writer: PooledTexts | ComposedTexts = (ComposedTexts if host.sizes.is_composed else PooledTexts)(
+            self.dice, host.seed
+        )
 
     def plan(self, repository: Repository) -> Plan:
         """Return the planning of one project."""
@@ -432,44 +366,46 @@ class _Planner:
         labels = [*pools()["labels"][:4], *dice.some(pools()["labels"][4:], dice.between(1, 4))]
         for area in dice.some(pools()["areas"], dice.below(3)):
             labels.append([area, dice.pick(("#3d6b8f", "#6d7a2c", "#8a5a44")), f"Concerns {area}"])
-        plan = Plan(project, labels, self._milestones())
+        plan = Plan(project, labels, self._milestones(), [], [])
         if project.source:
             return plan
-        people = self._people(project)
-        is_mine = project.owner_id == ME
-        is_busy = len(project.stars) > 25
+        members = self.host.members(project)
+        people = sorted(members, key=lambda user_id: (-rank(members[user_id].role), user_id))  # the owners first
+        is_mine, is_busy = project.owner_id == ME, len(project.stars) > 25
         count = dice.between(*sizes.busy_issues) if is_mine or is_busy else dice.weigh((0, 3, 6, 8), (2, 5, 4, 2))
         if project.is_giant:
             count = dice.between(*sizes.giant_issues)
-        moments = self._moments(project, count)
-        plan.issues = [self._issue(plan, people, moment) for moment in moments]
-        open_branches = [branch for branch in repository.branches[1:] if dice.chance(75 if not is_mine else 60)]
+        for moment in self._moments(project, count):
+            plan.issues.append(self._issue(plan, people, moment))
         requests = plan.merge_requests
-        for branch in open_branches:
-            requests.append(self._open_request(plan, people, repository, branch))
+        for branch in [branch for branch in repository.branches[1:] if dice.chance(60 if is_mine else 75)]:
+            assert branch.author is not None
+            last = repository.commits[branch.commits[-1]].created_at
+            moment = (last + (self.now - last) * dice.between(3, 50) / 100).replace(microsecond=0)
+            requests.append(self._request(plan, people, branch.author.user_id, moment, branch.name))
+            requests[-1].is_draft = dice.chance(12)
+        present = [branch.name for branch in repository.branches]
         past = dice.between(*sizes.busy_requests) if is_busy else dice.below(3)
         for moment in self._moments(project, dice.between(*sizes.giant_requests) if project.is_giant else past):
-            requests.append(self._past_request(plan, people, repository, moment))
+            source = fill(dice, dice.pick(pools()["branch_words"]))  # whose branch is gone
+            author = dice.pick([user.user_id for user in repository.authors if user.user_id])
+            request = self._request(plan, people, author, moment, f"{source}-2" if source in present else source)
+            requests.append(request)
+            self._close(request, "merged" if dice.chance(75) else "closed", dice.pick(people))
         requests.sort(key=lambda request: request.created_at)
         for iid, request in enumerate(requests, 1):
-            if request.closes and request.state == "merged":
-                self._close_by(plan.issues[request.closes[0] - 1], request, iid)
+            if request.closes and request.state == "merged" and request.closed_at:
+                number, subject = request.closes
+                plan.issues[number - 1].end("closed", request.closed_at, request.notes[-1].author_id, subject.ending(iid))
         return plan
 
-    def _people(self, project: Project) -> list[int]:
-        """Return who works on a project, the owners first."""
-        members = dict(project.members)
-        if project.group_id:
-            members |= self.groups[project.group_id].members
-        return sorted((user_id for user_id in members), key=lambda user_id: (-rank(members[user_id].role), user_id))
-
-    def _milestones(self) -> list[Milestone]:
-        dice, made = self.dice, []
+    def _milestones(self) -> list[tuple[str, str, str, str]]:
+        dice, made, today = self.dice, [], self.now.date()
         for title in dice.some(pools()["milestones"], dice.weigh((0, 1, 2, 3), (2, 3, 3, 2))):
-            start = self.now.date() + timedelta(days=dice.between(-240, 40))
+            start = today + timedelta(days=dice.between(-240, 40))
             due = start + timedelta(days=dice.between(14, 90))
-            closed = due < self.now.date() and dice.chance(80)
-            made.append(Milestone(f"{title} {start.year}", str(start), str(due), closed))
+            state = "closed" if due < today and dice.chance(80) else "active"
+            made.append((f"{title} {start.year}", str(start), str(due), state))
         return made
 
     def _moments(self, project: Project, count: int) -> list[datetime]:
@@ -477,15 +413,15 @@ class _Planner:
         whole = int((self.now - project.created_at).total_seconds()) - 86400
         return sorted(project.created_at + timedelta(seconds=self.dice.below(whole)) for _ in range(count))
 
-    def _issue(self, plan: Plan, people: list[int], moment: datetime) -> Issue:
+    def _issue(self, plan: Plan, people: list[int], moment: datetime) -> Item:
         dice = self.dice
         kind = dice.weigh(list(KIND_LABELS), (5, 4, 2, 2))
         subject = self.writer.issue(kind)
         is_near = ME in people
         is_open = plan.project.visibility != "private"
-        others = [user.user_id for user in self.users[1:]] if is_open and dice.chance(50) else people
+        others = [user.user_id for user in self.host.users[1:]] if is_open and dice.chance(50) else people
         author = ME if is_near and dice.chance(14) else dice.pick(others)
-        issue = Issue(plan.project, subject, subject.described(), author, moment)
+        issue = Item(subject, subject.described(), author, moment)
         if dice.chance(72):
             issue.labels.append(KIND_LABELS[kind])
         issue.labels += [label[0] for label in dice.some(plan.labels[4:], dice.below(2))]
@@ -498,99 +434,54 @@ class _Planner:
             issue.due_on = str(moment.date() + timedelta(days=dice.between(10, 200)))
         issue.is_confidential = dice.chance(3)
         self._talk(issue, [author, *people], self.sizes.most_notes)
-        self._note_assignees(issue)
         if dice.chance(38):
             self._close(issue, "closed", dice.pick(people))
         return issue
 
-    def _talk(self, item: Item, people: list[int], most: int) -> None:
-        """Let people comment, one after the other."""
-        dice, moment = self.dice, item.created_at
-        for remark in item.subject.remarks(most):
-            moment += (self.now - moment) * dice.between(2, 40) / 100
-            moment = moment.replace(microsecond=0)
-            speaker = dice.pick(people[:4] if dice.chance(70) else people)
-            heard = people if not self.sizes.is_composed else _others(item, speaker)
-            greeting = f"@{self.names[dice.pick(heard)]} " if heard and dice.chance(20) else ""
-            text, facts = item.subject.say(remark, speaker == item.author_id)
-            item.notes.append(Note(speaker, greeting + text, moment, facts=facts))
-
-    def _note_assignees(self, item: Item) -> None:
-        for user_id in item.assignees:
-            item.notes.append(Note(item.author_id, f"assigned to @{self.names[user_id]}", item.created_at, is_system=True))
-
-    def _close(self, item: Item, state: str, user_id: int) -> None:
-        """End an item some time after the last note."""
-        last = item.updated_at
-        item.closed_at = (last + (self.now - last) * self.dice.between(5, 80) / 100).replace(microsecond=0)
-        item.state = state
-        text, facts = item.subject.ending()
-        if text:
-            item.notes.append(Note(user_id, text, item.closed_at, facts=facts))
-        item.notes.append(Note(user_id, state, item.closed_at, is_system=True))
-
-    def _closable(self, plan: Plan, moment: datetime) -> tuple[int, Subject] | None:
-        """Return an open issue that a merge request of that moment closes: one of which nobody spoke since."""
-        if not self.sizes.is_composed or not self.dice.chance(70):
-            return None
-        taken = {request.closes[0] for request in plan.merge_requests if request.closes}
-        numbers = [
-            iid
-            for iid, issue in enumerate(plan.issues, 1)
-            if issue.state == "opened" and issue.updated_at < moment and iid not in taken
-        ]
-        return (iid := self.dice.pick(numbers), plan.issues[iid - 1].subject) if numbers else None
-
-    def _close_by(self, issue: Issue, request: MergeRequest, iid: int) -> None:
-        """Close an issue by the merge request that mends it."""
-        assert request.closed_at is not None
-        closer = request.notes[-1].author_id
-        issue.state, issue.closed_at = "closed", request.closed_at
-        text, facts = issue.subject.ending(iid)
-        issue.notes.append(Note(closer, text, request.closed_at, facts=facts))
-        issue.notes.append(Note(closer, "closed", request.closed_at, is_system=True))
-
-    def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> MergeRequest:
-        dice = self.dice
-        closes = self._closable(plan, moment)
+    def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> Item:
+        dice, closes = self.dice, None
+        if self.sizes.is_composed and dice.chance(70):  # an open issue of which nobody spoke since
+            taken = {request.closes[0] for request in plan.merge_requests if request.closes}
+            fit = [
+                (iid, issue.subject)
+                for iid, issue in enumerate(plan.issues, 1)
+                if issue.state == "opened" and issue.updated_at < moment and iid not in taken
+            ]
+            closes = dice.pick(fit) if fit else None
         subject = self.writer.request(closes)
-        target = plan.project.default_branch
-        request = MergeRequest(
-            plan.project, subject, subject.described(), author, moment, source=source, target=target, closes=closes
+        request = Item(
+            subject, subject.described(), author, moment, source=source, target=plan.project.default_branch, closes=closes
         )
         others = [user_id for user_id in people if user_id != author] or people
-        is_near = ME in others
         if dice.chance(75):
-            request.reviewers = [ME] if is_near and dice.chance(45) else [dice.pick(others)]
+            request.reviewers = [ME] if ME in others and dice.chance(45) else [dice.pick(others)]
         if dice.chance(70):
             request.assignees = [ME] if ME in people and dice.chance(40) else [dice.pick([author, *others])]
         request.labels = [label[0] for label in dice.some(plan.labels, dice.below(3))]
         if plan.milestones and dice.chance(30):
             request.milestone = dice.below(len(plan.milestones))
-        speakers = [*request.reviewers, author, author] if request.reviewers else [author, *others[:2]]
-        self._talk(request, speakers, 5)
-        self._note_assignees(request)
+        self._talk(request, [*request.reviewers, author, author] if request.reviewers else [author, *others[:2]], 5)
         return request
 
-    def _open_request(self, plan: Plan, people: list[int], repository: Repository, branch: Branch) -> MergeRequest:
-        assert branch.author is not None
-        last = repository.commits[branch.commits[-1]].created_at
-        moment = (last + (self.now - last) * self.dice.between(3, 50) / 100).replace(microsecond=0)
-        request = self._request(plan, people, branch.author.user_id, moment, branch.name)
-        request.is_draft = self.dice.chance(12)
-        return request
+    def _talk(self, item: Item, people: list[int], most: int) -> None:
+        """Let people comment, one after the other, and note who was assigned."""
+        dice, moment, names = self.dice, item.created_at, self.host.users
+        for remark in item.subject.remarks(most):
+            moment += (self.now - moment) * dice.between(2, 40) / 100
+            moment = moment.replace(microsecond=0)
+            speaker = dice.pick(people[:4] if dice.chance(70) else people)
+            heard = people
+            if self.sizes.is_composed:  # those who have said something
+                heard = [other for other in (item.author_id, *(note.author_id for note in item.notes)) if other != speaker]
+            greeting = f"@{names[dice.pick(heard) - 1].username} " if heard and dice.chance(20) else ""
+            text, facts = item.subject.say(remark, speaker == item.author_id)
+            item.notes.append(Note(speaker, greeting + text, moment, facts=facts))
+        for user_id in item.assignees:
+            said = f"assigned to @{names[user_id - 1].username}"
+            item.notes.append(Note(item.author_id, said, item.created_at, is_system=True))
 
-    def _past_request(self, plan: Plan, people: list[int], repository: Repository, moment: datetime) -> MergeRequest:
-        """Return a merged or closed request; its branch is gone."""
-        present = [branch.name for branch in repository.branches]
-        source = fill(self.dice, self.dice.pick(pools()["branch_words"]))
-        source = f"{source}-2" if source in present else source
-        author = self.dice.pick([user.user_id for user in repository.authors if user.user_id])
-        request = self._request(plan, people, author, moment, source)
-        self._close(request, "merged" if self.dice.chance(75) else "closed", self.dice.pick(people))
-        return request
-
-
-def _others(item: Item, speaker: int) -> list[int]:
-    """Return who has said something on an item, but for one."""
-    return [user_id for user_id in (item.author_id, *(note.author_id for note in item.notes)) if user_id != speaker]
+    def _close(self, item: Item, state: str, user_id: int) -> None:
+        """End an item some time after the last note."""
+        last = item.updated_at
+        when = (last + (self.now - last) * self.dice.between(5, 80) / 100).replace(microsecond=0)
+        item.end(state, when, user_id, item.subject.ending())

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
-from webarena_gym.sites.country.names import Person, invented, population
+from webarena_gym.sites.country.names import invented, population
 
 Range = tuple[int, int]
 """At least, and at most."""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The numbers that the code host's generator goes by."""
 
     users: int
@@ -70,17 +69,15 @@ _SLOT = re.compile(r"@(\w+)@")
 
 
 @cache
-def pools() -> dict[str, Any]:
+def pools() -> Any:
     """Return pools.json: lists of texts by name. Slots stand between @ signs."""
-    content: dict[str, Any] = json.loads((Path(__file__).parent / "pools.json").read_text(encoding="utf-8"))
-    return content
+    return json.loads(Path(__file__).with_name("pools.json").read_text(encoding="utf-8"))
 
 
 @cache
-def licenses() -> dict[str, str]:
+def licenses() -> Any:
     """Return the texts of licenses by their names; @y@ is the year, @a@ the author."""
-    content: dict[str, str] = json.loads((Path(__file__).parent / "licenses.json").read_text(encoding="utf-8"))
-    return content
+    return json.loads(Path(__file__).with_name("licenses.json").read_text(encoding="utf-8"))
 
 
 def fill(dice: Dice, text: str, **fixed: str) -> str:
@@ -88,17 +85,11 @@ def fill(dice: Dice, text: str, **fixed: str) -> str:
 
     General are @v@ and @V@ (a verb), @o@ (plural noun), @f@ (name of a function), @C@ (name of a class), @T@ (a heading), @n@.
     """
-    pool = pools()
-    verb, thing = dice.pick(pool["verbs"]), dice.pick(pool["objects"])
+    verb, thing = dice.pick(pools()["verbs"]), dice.pick(pools()["objects"])
     values = {
-        "v": verb,
-        "V": verb.capitalize(),
-        "o": thing,
-        "f": f"{verb}_{thing}",
-        "C": f"{verb}{thing}".title(),
-        "T": f"{verb.capitalize()} the {thing}",
-        "n": str(dice.between(12, 480)),
-    } | fixed
+        "v": verb, "V": verb.capitalize(), "o": thing, "f": f"{verb}_{thing}", "C": f"{verb}{thing}".title(),
+        "T": f"{verb.capitalize()} the {thing}", "n": str(dice.between(12, 480)),
+    } | fixed  # fmt: skip
     return _SLOT.sub(lambda match: values[match[1]], text)
 
 
@@ -106,8 +97,7 @@ PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up per
 ME = 1
 
 
-@dataclass(frozen=True)
-class User:
+class User(NamedTuple):
     """An account. `user_id` 0 stands for somebody without one, who is only known as an author of commits."""
 
     user_id: int
@@ -117,8 +107,7 @@ class User:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class Membership:
+class Membership(NamedTuple):
     """Somebody's place in a project or group."""
 
     role: str
@@ -126,8 +115,7 @@ class Membership:
     created_at: datetime
 
 
-@dataclass
-class Group:
+class Group(NamedTuple):
     """A group, with its members by user id."""
 
     group_id: int
@@ -136,71 +124,79 @@ class Group:
     description: str
     visibility: str
     created_at: datetime
-    members: dict[int, Membership] = field(default_factory=dict)
+    members: dict[int, Membership]
 
 
-def draw_users(seed: int, now: datetime, scale: Scale = "standard") -> list[User]:
-    """Return the accounts of a world, ordered by id, from 1."""
-    dice = Dice(f"code/users/{seed}")
-    users: list[User] = []
-    taken: dict[str, int] = {}
-    for number, person in enumerate(population(seed, scale)[: SIZES[scale].users], 1):
-        username = _username(dice, person, taken)
-        taken[username] = number
+class Host(NamedTuple):
+    """All that is known of a host before its projects are: its users by id from 1, of whom the first is me, and its groups."""
+
+    seed: int
+    scale: Scale
+    now: datetime
+    users: list[User]
+    strangers: list[User]  # people without an account, whose commits came by mail
+    groups: list[Group]
+
+    @property
+    def sizes(self) -> Sizes:
+        """The numbers that the host goes by."""
+        return SIZES[self.scale]
+
+    def members(self, project: "Project") -> dict[int, Membership]:
+        """Return who belongs to a project, also by its group."""
+        return project.members | (self.groups[project.group_id - 1].members if project.group_id else {})
+
+
+def draw_host(seed: int, now: datetime, scale: Scale = "standard") -> Host:
+    """Return a host without projects."""
+    dice, users, strangers = Dice(f"code/users/{seed}"), list[User](), list[User]()
+    people, count = population(seed, scale), SIZES[scale].users
+    for number, person in enumerate(people[:count], 1):
+        first, last = person.first.lower(), person.last.lower()
+        shapes = [
+            f"{first[0]}{last}",
+            f"{first}{last[0]}",
+            f"{first}.{last}",
+            f"{last}{dice.between(2, 99)}",
+            f"{first}-{last}",
+        ]
+        taken = {user.username for user in users}
+        free = [shape for shape in shapes if shape not in taken]
+        username = dice.pick(free[: max(1, len(free) - 1)])
         born = now - timedelta(days=dice.between(760, 1500), seconds=dice.below(86400))
-        users.append(User(number, username, person.name, f"{person.first}.{person.last}@example.com".lower(), born))
-    return users
+        users.append(User(number, username, person.name, f"{first}.{last}@example.com", born))
+    for person in people[count : count + SIZES[scale].strangers]:
+        address = f"{person.last}.{person.first}@mail.example".lower()
+        strangers.append(User(0, "", person.name, address, datetime(2000, 1, 1)))
+    return Host(seed, scale, now, users, strangers, _draw_groups(seed, now, users, scale))
 
 
-def draw_strangers(seed: int, scale: Scale = "standard") -> list[User]:
-    """Return people without an account, whose commits came by mail."""
-    sizes = SIZES[scale]
-    people = population(seed, scale)[sizes.users : sizes.users + sizes.strangers]
-    return [
-        User(0, "", person.name, f"{person.last}.{person.first}@mail.example".lower(), datetime(2000, 1, 1))
-        for person in people
-    ]
-
-
-def _username(dice: Dice, person: Person, taken: dict[str, int]) -> str:
-    """Return a username in one of the usual shapes that nobody has yet."""
-    first, last = person.first.lower(), person.last.lower()
-    shapes = [f"{first[0]}{last}", f"{first}{last[0]}", f"{first}.{last}", f"{last}{dice.between(2, 99)}", f"{first}-{last}"]
-    free = [shape for shape in shapes if shape not in taken]
-    return dice.pick(free[: max(1, len(free) - 1)])
-
-
-def draw_groups(seed: int, now: datetime, users: list[User], scale: Scale = "standard") -> list[Group]:
+def _draw_groups(seed: int, now: datetime, users: list[User], scale: Scale) -> list[Group]:
     """Return the groups: I own the first, maintain the second, develop in the third and fourth and report in the fifth."""
     dice, count = Dice(f"code/groups/{seed}"), SIZES[scale].groups
     kinds, domains = pools()["group_kinds"], dice.some(pools()["domains"], count)
     mine = ("Owner", "Maintainer", "Developer", "Developer", "Reporter")
     groups = []
-    for place in range(count):
+    for place, domain in enumerate(domains):
         ending, title, description = kinds[place % len(kinds)]
         word = invented(seed, place, "work", scale)
         born = now - timedelta(days=dice.between(730, 1200), seconds=dice.below(86400))
-        group = Group(
-            place + 1,
-            f"{word.lower()}-{ending}",
-            f"{word} {title}",
-            fill(dice, description, w=word, d=domains[place]),
-            "private" if place == 3 else "internal" if place in (2, 6) else "public",
-            born,
-        )
+        text = fill(dice, description, w=word, d=domain)
+        visibility = {2: "internal", 3: "private", 6: "internal"}.get(place, "public")
+        group = Group(place + 1, f"{word.lower()}-{ending}", f"{word} {title}", text, visibility, born, {})
         roles = ["Owner", "Maintainer", *(dice.pick(("Developer", "Developer", "Reporter", "Guest")) for _ in range(7))]
-        people = [user.user_id for user in dice.some(users[1:], dice.between(4, 8))]
+        people = dice.some(users[1:], dice.between(4, 8))
         if place < len(mine):
             group.members[ME] = Membership(mine[place], None, born + timedelta(days=1))
             if mine[place] in roles[:2]:
                 roles.remove(mine[place])
-        for user_id, role in zip(people, roles, strict=False):
-            group.members[user_id] = membership(dice, role, born, now)
+        for user, role in zip(people, roles, strict=False):
+            group.members[user.user_id] = _membership(dice, role, born, now)
         groups.append(group)
     return groups
 
 
-def membership(dice: Dice, role: str, since: datetime, now: datetime) -> Membership:
+def _membership(dice: Dice, role: str, since: datetime, now: datetime) -> Membership:
     """Return a place in a project or group that was given some time after `since`; one in five ends one day."""
     joined = since + timedelta(seconds=dice.below(max(1, int((now - since).total_seconds()))))
     ends = now + timedelta(days=dice.between(15, 330))
@@ -235,152 +231,130 @@ class Project:
     commits: int = 0  # how many its default branch is to have
     is_giant: bool = False
 
-    @property
-    def word(self) -> str:
-        """The invented word in its name."""
-        return self.name.split("-")[0].split(".")[0]
+
+def draw_projects(host: Host) -> list[Project]:
+    """Return the projects of a host: mine first, then those of the groups, those of others, and the forks."""
+    maker, sizes, users = _ProjectMaker(host), host.sizes, host.users
+    dice = maker.dice
+    kinds = [kind for kind in pools()["kinds"] if kind != "dotfiles"]
+    for place, kind in enumerate(MINE):
+        maker.make(kind, {3: "private", 5: "internal"}.get(place, "public"), users[0])
+    for group in host.groups:
+        for _ in range(dice.between(3, 6)):
+            maker.make(dice.pick(kinds), group.visibility, group)
+    for _ in range(sizes.others):
+        visibility = dice.weigh(("public", "internal", "private"), (8, 1, 1))
+        maker.make(dice.pick(kinds), visibility, dice.pick(users[1:]))
+    maker.invite()
+    popular = maker.give_stars()
+    for project in maker.projects:
+        project.commits = dice.between(24, 52) if project in popular else dice.between(6, 20)
+        project.is_archived = project not in popular and project.owner_id != ME and dice.chance(6)
+    for project in popular[:: max(1, len(popular) // sizes.giants)][: sizes.giants] if sizes.giants else []:
+        project.is_giant, project.commits = True, dice.between(*sizes.giant_commits)
+    maker.fork()
+    return maker.projects
 
 
 class _ProjectMaker:
     """Makes one project after the other."""
 
-    def __init__(self, seed: int, now: datetime, users: list[User], scale: Scale) -> None:
-        self.seed, self.now, self.users, self.scale = seed, now, users, scale
-        self.dice = Dice(f"code/projects/{seed}")
+    def __init__(self, host: Host) -> None:
+        self.host, self.dice = host, Dice(f"code/projects/{host.seed}")
         self.projects: list[Project] = []
-        self._domains = share(pools()["domains"], seed)
-        self._said: dict[str, int] = {}
+        self._domains = share(pools()["domains"], host.seed)
+        self._said: set[str] = set()
 
-    def make(self, kind: str, visibility: str, owner: User | None = None, group: Group | None = None) -> Project:
-        """Add a project of an owner or a group."""
-        dice, shape = self.dice, pools()["kinds"][kind]
-        number = len(self.projects) + 1
-        word = invented(self.seed, SIZES[self.scale].first_project_word + number, "work", self.scale).lower()
+    def make(self, kind: str, visibility: str, owner: User | Group) -> None:
+        """Add a project of somebody or of a group."""
+        dice, pool, host = self.dice, pools(), self.host
+        shape, number = pool["kinds"][kind], len(self.projects) + 1
+        word = invented(host.seed, host.sizes.first_project_word + number, "work", host.scale).lower()
         domain = self._domains[number % len(self._domains)]
-        own_name = kind == "website" and owner is not None and owner.user_id == ME
-        project = Project(
-            number,
-            group.path if group else owner.username if owner else "",
-            owner.user_id if owner else None,
-            group.group_id if group else None,
-            f"{word}.space" if own_name else f"{word}-{dice.pick(shape['nouns'])}",
-            kind,
-            domain,
-            self._description(shape["things"], domain),
-            dice.some(shape["topics"], dice.between(1, 3)),
-            visibility,
-            "main" if dice.chance(70) else "master",
-            "" if kind == "dotfiles" or dice.chance(15) else dice.weigh(list(licenses()), (6, 4, 3, 2, 1)),
-            self.now - timedelta(days=dice.between(150, 725), seconds=dice.below(86400)),
-        )
-        self.projects.append(project)
-        return project
-
-    def fork(self, source: Project, owner: User) -> Project:
-        """Add a fork of a project."""
-        born = source.created_at + (self.now - source.created_at) * self.dice.between(70, 95) / 100
-        born = born.replace(microsecond=0)
-        project = Project(
-            len(self.projects) + 1, owner.username, owner.user_id, None, source.name, source.kind, source.domain,
-            source.description, list(source.topics), "public", source.default_branch, source.license, born, source,
-        )  # fmt: skip
-        self.projects.append(project)
-        return project
-
-    def _description(self, things: list[str], domain: str) -> str:
-        dice, pool = self.dice, pools()
-        while True:
+        user, group = (owner, None) if isinstance(owner, User) else (None, owner)
+        is_site = kind == "website" and user is not None and user.user_id == ME
+        name = f"{word}.space" if is_site else f"{word}-{dice.pick(shape['nouns'])}"
+        text = ""
+        while not text or text in self._said:
             adjective, does = dice.pick(pool["adjectives"]), dice.pick(pool["does"])
-            article = "An" if adjective[0] in "aeiou" else "A"
-            text = f"{article} {adjective} {dice.pick(things)} {does} {domain}"
-            if text not in self._said:
-                self._said[text] = 1
-                return text
+            text = f"{'An' if adjective[0] in 'aeiou' else 'A'} {adjective} {dice.pick(shape['things'])} {does} {domain}"
+        self._said.add(text)
+        self.projects.append(
+            Project(
+                project_id=number,
+                namespace=user.username if user else owner.path,
+                owner_id=user.user_id if user else None,
+                group_id=group.group_id if group else None,
+                name=name,
+                kind=kind,
+                domain=domain,
+                description=text,
+                topics=dice.some(shape["topics"], dice.between(1, 3)),
+                visibility=visibility,
+                default_branch="main" if dice.chance(70) else "master",
+                license="" if kind == "dotfiles" or dice.chance(15) else dice.weigh(list(licenses()), (6, 4, 3, 2, 1)),
+                created_at=host.now - timedelta(days=dice.between(150, 725), seconds=dice.below(86400)),
+            )
+        )
 
+    def invite(self) -> None:
+        """Invite people; I am invited to eight projects of others, to six of them as a developer or more."""
+        dice = self.dice
+        for project in self.projects:
+            if project.owner_id:
+                project.members[project.owner_id] = Membership("Owner", None, project.created_at)
+            for user in dice.some(self.host.users[1:], dice.between(1, 5)):
+                if user.user_id not in project.members:
+                    role = dice.weigh(("Guest", "Reporter", "Developer", "Maintainer"), (2, 2, 5, 2))
+                    project.members[user.user_id] = _membership(dice, role, project.created_at, self.host.now)
+        foreign = [project for project in self.projects if project.owner_id not in (None, ME)]
+        roles = ("Developer", "Developer", "Maintainer", "Developer", "Maintainer", "Developer", "Reporter", "Guest")
+        for project, role in zip(dice.some(foreign, len(roles)), roles, strict=True):
+            project.members[ME] = Membership(role, None, project.created_at + timedelta(days=2))
 
-def draw_projects(seed: int, now: datetime, users: list[User], groups: list[Group], scale: Scale = "standard") -> list[Project]:
-    """Return the projects of a world: mine first, then those of the groups, those of others, and the forks."""
-    maker, sizes = _ProjectMaker(seed, now, users, scale), SIZES[scale]
-    dice = maker.dice
-    kinds = [kind for kind in pools()["kinds"] if kind != "dotfiles"]
-    for place, kind in enumerate(MINE):
-        maker.make(kind, {3: "private", 5: "internal"}.get(place, "public"), owner=users[0])
-    for group in groups:
-        for _ in range(dice.between(3, 6)):
-            maker.make(dice.pick(kinds), "private" if group.visibility == "private" else group.visibility, group=group)
-    for _ in range(sizes.others):
-        visibility = dice.weigh(("public", "internal", "private"), (8, 1, 1))
-        maker.make(dice.pick(kinds), visibility, owner=dice.pick(users[1:]))
-    originals = list(maker.projects)
-    _add_members(dice, now, originals, users)
-    popular = _add_stars(dice, originals, users, sizes.popular)
-    for project in originals:
-        project.commits = dice.between(24, 52) if project in popular else dice.between(6, 20)
-        project.is_archived = project not in popular and project.owner_id != ME and dice.chance(6)
-    for project in popular[:: max(1, len(popular) // sizes.giants)][: sizes.giants] if sizes.giants else []:
-        project.is_giant, project.commits = True, dice.between(*sizes.giant_commits)
-    _add_forks(maker, sizes)
-    return maker.projects
+    def give_stars(self) -> list[Project]:
+        """Give stars and return the popular projects, which all have different numbers of them."""
+        dice, count = self.dice, self.host.sizes.popular
+        public = [project for project in self.projects if project.visibility == "public" and project.kind != "dotfiles"]
+        mine = [project for project in public if ME in project.members]
+        popular = dice.some([project for project in public if project not in mine], count - 6) + dice.some(mine, 6)
+        popular = dice.some(popular, len(popular))
+        fans = [user.user_id for user in self.host.users[1:]]
+        count = len(fans) - dice.below(3)
+        for place, project in enumerate(popular):
+            project.stars = dice.some(fans, count)
+            if place > 4 and dice.chance(30):
+                project.stars[-1] = ME
+            count -= dice.between(1, 2)
+        for project in self.projects:
+            if project not in popular:
+                within = fans if project.visibility != "private" else [fan for fan in fans if fan in project.members]
+                project.stars = dice.some(within, dice.below(9))
+        return popular
 
-
-def _add_members(dice: Dice, now: datetime, projects: list[Project], users: list[User]) -> None:
-    """Invite people; I am invited to eight projects of others, to six of them as a developer or more."""
-    for project in projects:
-        if project.owner_id:
-            project.members[project.owner_id] = Membership("Owner", None, project.created_at)
-        for user in dice.some(users[1:], dice.between(1, 5)):
-            if user.user_id not in project.members:
-                role = dice.weigh(("Guest", "Reporter", "Developer", "Maintainer"), (2, 2, 5, 2))
-                project.members[user.user_id] = membership(dice, role, project.created_at, now)
-    foreign = [project for project in projects if project.owner_id not in (None, ME)]
-    roles = ("Developer", "Developer", "Maintainer", "Developer", "Maintainer", "Developer", "Reporter", "Guest")
-    for project, role in zip(dice.some(foreign, len(roles)), roles, strict=True):
-        project.members[ME] = Membership(role, None, project.created_at + timedelta(days=2))
-
-
-def _add_stars(dice: Dice, projects: list[Project], users: list[User], count: int) -> list[Project]:
-    """Give stars and return the popular projects, which all have different numbers of them."""
-    public = [project for project in projects if project.visibility == "public" and project.kind != "dotfiles"]
-    mine = [project for project in public if ME in project.members]
-    popular = dice.some([project for project in public if project not in mine], count - 6) + dice.some(mine, 6)
-    popular = [popular[place] for place in dice.some(range(len(popular)), len(popular))]
-    count = len(users) - 1 - dice.below(3)
-    fans = [user.user_id for user in users[1:]]
-    for place, project in enumerate(popular):
-        project.stars = dice.some(fans, count)
-        if place > 4 and dice.chance(30):
-            project.stars[-1] = ME
-        count -= dice.between(1, 2)
-    for project in projects:
-        if project not in popular:
-            within = fans if project.visibility != "private" else [fan for fan in fans if fan in project.members]
-            project.stars = dice.some(within, dice.below(9))
-    return popular
-
-
-def _add_forks(maker: _ProjectMaker, sizes: Sizes) -> None:
-    """Fork small public projects: two are mine, the others of different people."""
-    dice, users = maker.dice, maker.users
-    sources = [
-        p for p in maker.projects if p.visibility == "public" and p.commits <= 20 and p.owner_id != ME and not p.is_archived
-    ]
-    targets: list[Any] = [users[0], users[0], *dice.some(users[1:], sizes.forks)]
-    chosen = dice.some(sources, 5)
-    for place, owner in enumerate(targets):
-        source = chosen[place] if place < 2 else chosen[2 + place % 3]
-        if source.owner_id != owner.user_id:
-            project = maker.fork(source, owner)
-            project.members[owner.user_id] = Membership("Owner", None, project.created_at)
-            project.commits = dice.between(0, 3)
-
-
-def title_of(project: Project, dice: Dice) -> str:
-    """Return what stands above the pages of a website."""
-    return fill(dice, dice.pick(("Home of @d@", "All about @d@", "Notes on @d@", "The world of @d@")), d=project.domain)
+    def fork(self) -> None:
+        """Fork small public projects: two are mine, the others of different people."""
+        dice, users = self.dice, self.host.users
+        public = [p for p in self.projects if p.visibility == "public" and p.owner_id != ME and not p.is_archived]
+        targets = [users[0], users[0], *dice.some(users[1:], self.host.sizes.forks)]
+        sources = dice.some([project for project in public if project.commits <= 20], 5)
+        for place, owner in enumerate(targets):
+            source = sources[place] if place < 2 else sources[2 + place % 3]
+            if source.owner_id == owner.user_id:
+                continue
+            born = source.created_at + (self.host.now - source.created_at) * dice.between(70, 95) / 100
+            born = born.replace(microsecond=0)
+            fork = replace(
+                source, project_id=len(self.projects) + 1, namespace=owner.username, owner_id=owner.user_id, group_id=None,
+                created_at=born, source=source, members={owner.user_id: Membership("Owner", None, born)}, stars=[],
+                commits=dice.between(0, 3),
+            )  # fmt: skip
+            self.projects.append(fork)
 
 
 _NUMBER = re.compile(r"(?<![\w.-])\d{2,3}(?![\w.-])")
 _LONGEST = 1000  # characters of a file that still grows
+_TITLES = ("Home of @d@", "All about @d@", "Notes on @d@", "The world of @d@")  # of websites
 
 
 @dataclass
@@ -397,13 +371,8 @@ class File:
         """The whole text."""
         return self.top + "".join(self.units) + self.bottom
 
-    def copy(self) -> "File":
-        """Return the file as it is now, to be changed apart."""
-        return replace(self, units=list(self.units))
 
-
-@dataclass
-class Commit:
+class Commit(NamedTuple):
     """A commit; `parent` is the place of another in the repository's list, `changes` are rows of path, kind, before, after."""
 
     author: User
@@ -425,84 +394,59 @@ class Branch:
 
     def copy(self) -> "Branch":
         """Return the branch as it is now, to be changed apart."""
-        return replace(self, commits=list(self.commits), files={path: file.copy() for path, file in self.files.items()})
+        files = {path: replace(file, units=[*file.units]) for path, file in self.files.items()}
+        return replace(self, commits=[*self.commits], files=files)
 
 
-@dataclass
-class Repository:
-    """A project's commits in the order in which they were made, and its branches, the default one first."""
-
-    project: Project
-    commits: list[Commit] = field(default_factory=list)
-    branches: list[Branch] = field(default_factory=list)
-    authors: list[User] = field(default_factory=list)
-
-
-def draw_repositories(
-    seed: int,
-    now: datetime,
-    projects: list[Project],
-    groups: list[Group],
-    users: list[User],
-    strangers: list[User],
-    sizes: Sizes = SIZES["standard"],
-) -> list[Repository]:
+def draw_repositories(host: Host, projects: list[Project]) -> list["Repository"]:
     """Return the repositories, one for each project in their order."""
     drawn: dict[int, Repository] = {}
     for project in projects:
-        maker = _Maker(Dice(f"code/repository/{seed}/{project.project_id}"), project, now, sizes)
-        members = dict(project.members)
-        for group in groups:
-            if group.group_id == project.group_id:
-                members |= group.members
-        authors = [users[user_id - 1] for user_id, place in sorted(members.items()) if rank(place.role) >= rank("Developer")]
+        repository = drawn[project.project_id] = Repository(host, project)
+        dice, members = repository.dice, sorted(host.members(project).items())
+        authors = [host.users[user_id - 1] for user_id, place in members if rank(place.role) >= rank("Developer")]
         if project.source:
-            maker.copy(drawn[project.source.project_id])
+            repository.copy(drawn[project.source.project_id])
         else:
-            others = [user for user in users[1:] if user not in authors] if project.visibility != "private" else []
-            authors += maker.dice.some(others, maker.dice.between(1, 3)) + maker.dice.some(strangers, maker.dice.below(2))
-            authors = authors or [users[0] if project.owner_id is None else users[project.owner_id - 1]]
-        maker.repository.authors = authors
-        maker.grow()
-        drawn[project.project_id] = maker.repository
+            others = [user for user in host.users[1:] if user not in authors] if project.visibility != "private" else []
+            authors += dice.some(others, dice.between(1, 3)) + dice.some(host.strangers, dice.below(2))
+            authors = authors or [host.users[(project.owner_id or ME) - 1]]
+        repository.grow(authors)
     return list(drawn.values())
 
 
-class _Maker:
-    """Writes one repository."""
+class Repository:
+    """A project's commits in the order in which they were made, and its branches, the default one first."""
 
-    def __init__(self, dice: Dice, project: Project, now: datetime, sizes: Sizes) -> None:
-        self.dice, self.project, self.now, self.sizes = dice, project, now, sizes
-        self.repository = Repository(project)
-        self.shape: dict[str, Any] = pools()["kinds"][project.kind]
-        self.slots = {
-            "d": project.domain.capitalize(), "m": project.word, "p": project.name, "t": title_of(project, dice),
-        }  # fmt: skip
+    def __init__(self, host: Host, project: Project) -> None:
+        self.project, self.now, self.sizes = project, host.now, host.sizes
+        self.commits: list[Commit] = []
+        self.branches: list[Branch] = []
+        self.authors: list[User] = []
+        self.dice = dice = Dice(f"code/repository/{host.seed}/{project.project_id}")
+        self._shape: dict[str, Any] = pools()["kinds"][project.kind]
+        title = fill(dice, dice.pick(_TITLES), d=project.domain)
+        word = project.name.split("-")[0].split(".")[0]
+        self._slots = {"d": project.domain.capitalize(), "m": word, "p": project.name, "t": title}
 
-    def copy(self, source: Repository) -> None:
+    def copy(self, source: "Repository") -> None:
         """Take over what a fork's source had when it was forked."""
-        trunk = source.branches[0]
-        self.repository.commits = [replace(source.commits[place]) for place in trunk.commits]
-        places = list(range(len(trunk.commits)))
-        for place, commit in enumerate(self.repository.commits):
-            commit.parent = place - 1 if place else None
+        trunk = source.branches[0].copy()
         new_place = {old: place for place, old in enumerate(trunk.commits)}
-        files = trunk.copy().files
-        for file in files.values():
+        for place, old in enumerate(trunk.commits):
+            self.commits.append(source.commits[old]._replace(parent=place - 1 if place else None))
+        for file in trunk.files.values():
             file.commit = new_place[file.commit]
-        self.repository.branches = [Branch(trunk.name, places, files)]
+        self.branches = [Branch(trunk.name, list(new_place.values()), trunk.files)]
 
-    def grow(self) -> None:
+    def grow(self, authors: list[User]) -> None:
         """Make the commits of the default branch, then the other branches."""
-        authors, dice = self.repository.authors, self.dice
-        if not self.repository.branches:
-            self.repository.branches = [Branch(self.project.default_branch, [], {})]
-            owner = next((user for user in authors if user.user_id == self.project.owner_id), authors[0])
-            self._begin(owner)
-        trunk = self.repository.branches[0]
-        start = self.repository.commits[-1].created_at
+        self.authors, dice = authors, self.dice
+        if not self.branches:
+            self._begin(next((user for user in authors if user.user_id == self.project.owner_id), authors[0]))
+        trunk = self.branches[0]
         snapshots: list[Branch] = []
-        for moment, author in self._moments(start, self.project.commits):
+        for moment, author in self._moments(self.commits[-1].created_at, self.project.commits):
             snapshots = [*snapshots[-3:], trunk.copy()]
             self._commit(trunk, author, moment)
         count = dice.weigh((0, 1, 2, 3), (4, 4, 3, 1)) if self.project.commits > 3 else 0
@@ -511,16 +455,14 @@ class _Maker:
 
     def _moments(self, start: datetime, count: int) -> list[tuple[datetime, User]]:
         """Return when and by whom commits are made: on some days the same author makes several."""
-        dice, authors = self.dice, self.repository.authors
+        dice, authors = self.dice, self.authors
         weights = [max(1, 14 // (place + 1)) for place in range(len(authors))]
         ranked = dice.some(authors, len(authors))
-        days = max(1, (self.now - start).days - 1)
+        morning, days = start.replace(hour=8, minute=0, second=0, microsecond=0), max(1, (self.now - start).days - 1)
         made: list[tuple[datetime, User]] = []
         while len(made) < count:
             author = dice.weigh(ranked, weights)
-            moment = datetime(start.year, start.month, start.day, 8) + timedelta(
-                days=1 + dice.below(days), seconds=dice.below(5 * 3600)
-            )
+            moment = morning + timedelta(days=1 + dice.below(days), seconds=dice.below(5 * 3600))
             for _ in range(min(dice.weigh((1, 2, 3, 4), (10, 5, 3, 1)), count - len(made))):
                 if moment < self.now:
                     made.append((moment, author))
@@ -528,81 +470,68 @@ class _Maker:
         return sorted(made, key=lambda entry: (entry[0], entry[1].name))
 
     def _begin(self, author: User) -> None:
-        project, dice = self.project, self.dice
+        project, dice, shape = self.project, self.dice, self._shape
         features = "".join(f"- {fill(dice, text)}\n" for text in dice.some(pools()["features"], 3))
-        usage = f"\n## Installation\n\n```\n{self._fill(self.shape['install'])}\n```\n\n## Usage\n\n```\n{self._fill(self.shape['usage'])}\n```\n"
+        usage = f"\n## Installation\n\n```\n{self._fill(shape['install'])}\n```\n\n## Usage\n\n```\n{self._fill(shape['usage'])}\n```\n"
         files = {"README.md": File(f"# {project.name}\n\n{project.description}.\n\n## Features\n\n", [features], usage)}
         if project.license:
             text = licenses()[project.license]
             files["LICENSE"] = File(fill(dice, text, y=str(project.created_at.year), a=author.name))
-        for path in self.shape["sources"]:
+        for path in shape["sources"]:
             files[self._fill(path)] = self._new_file(path)
         changes = [(path, "added", "", file.content) for path, file in sorted(files.items())]
-        self.repository.commits.append(Commit(author, "Initial commit", "", project.created_at, None, changes))
-        trunk = self.repository.branches[0]
-        trunk.commits, trunk.files = [0], files
+        self.commits = [Commit(author, "Initial commit", "", project.created_at, None, changes)]
+        self.branches = [Branch(project.default_branch, [0], files)]
 
     def _fill(self, text: str, **more: str) -> str:
-        return fill(self.dice, text, **{**self.slots, **more})
+        return fill(self.dice, text, **{**self._slots, **more})
 
     def _new_file(self, path: str) -> File:
         language = pools()["languages"][PurePosixPath(path).suffix]
-        text = self._fill(language["start"])
-        top, mark, bottom = text.partition("</body>")
+        top, mark, bottom = self._fill(language["start"]).partition("</body>")
         return File(top, [self._fill(self.dice.pick(language["units"]))], mark + bottom)
 
     def _commit(self, branch: Branch, author: User, moment: datetime) -> None:
         """Change one file of a branch, sometimes the README as well."""
         dice, pool = self.dice, pools()
-        extra = [self._fill(path) for path in self.shape["extra"]]
-        absent = [path for path in extra if path not in branch.files]
+        absent = [path for path in map(self._fill, self._shape["extra"]) if path not in branch.files]
         sources = [path for path in sorted(branch.files) if path not in ("README.md", "LICENSE")]
         kind = dice.weigh(("add", "tweak", "readme", "new", "remove"), (44, 28, 12, 12, 6))
         path = "README.md" if kind == "readme" else dice.pick(absent) if kind == "new" and absent else dice.pick(sources)
         file = branch.files.get(path) or File("")
-        before, kind = (file.content if path in branch.files else ""), self._possible(kind, path, file)
-        if kind == "new":
+        before = file.content if path in branch.files else ""
+        numbered = [number for number, unit in enumerate(file.units) if _NUMBER.search(unit)]
+        if path == "README.md":
+            kind = "readme"
+            file.units = [*file.units, f"- {fill(dice, dice.pick(pool['features']))}\n"][-4:]
+        elif not file.top:
+            kind = "new"
             branch.files[path] = file = self._new_file(path)
-        elif kind == "readme":
-            file.units.append(f"- {fill(dice, dice.pick(pool['features']))}\n")
-            file.units = file.units[-4:]
-        elif kind == "add":
-            file.units.append(self._fill(dice.pick(pool["languages"][PurePosixPath(path).suffix]["units"])))
-        elif kind == "tweak":
-            place = dice.pick([number for number, unit in enumerate(file.units) if _NUMBER.search(unit)])
+        elif kind == "tweak" and numbered:
+            place = dice.pick(numbered)
             file.units[place] = _NUMBER.sub(str(dice.between(500, 999)), file.units[place], count=1)
-        else:
+        elif len(file.units) > 1 and (kind == "remove" or len(file.content) > _LONGEST):
+            kind = "remove"
             file.units.pop(0)
-        file.commit = len(self.repository.commits)
+        else:
+            kind = "add"
+            file.units.append(self._fill(dice.pick(pool["languages"][PurePosixPath(path).suffix]["units"])))
+        file.commit = len(self.commits)
         message = fill(dice, dice.pick(pool["commit_bodies"])) if dice.chance(25) else ""
         title = self._fill(dice.pick(pool[f"commit_{kind}"]), b=PurePosixPath(path).name)
         change = (path, "modified" if before else "added", before, file.content)
-        self.repository.commits.append(Commit(author, title, message, moment, branch.commits[-1], [change]))
+        self.commits.append(Commit(author, title, message, moment, branch.commits[-1], [change]))
         branch.commits.append(file.commit)
-
-    @staticmethod
-    def _possible(kind: str, path: str, file: File) -> str:
-        """Return the kind of change that the file allows for, the wanted one if possible."""
-        if path == "README.md":
-            return "readme"
-        if not file.top:
-            return "new"
-        if kind == "tweak" and any(_NUMBER.search(unit) for unit in file.units):
-            return kind
-        return "remove" if len(file.units) > 1 and (kind == "remove" or len(file.content) > _LONGEST) else "add"
 
     def _branch_off(self, base: Branch) -> None:
         """Add a branch that starts from a late state of the default one and is a few commits ahead."""
-        dice = self.dice
-        names = [branch.name for branch in self.repository.branches]
-        name = fill(dice, dice.pick(pools()["branch_words"]))
-        if name in names:
+        dice, name = self.dice, fill(self.dice, self.dice.pick(pools()["branch_words"]))
+        if name in [branch.name for branch in self.branches]:
             return
-        author = dice.pick([user for user in self.repository.authors if user.user_id])
-        moment = self.repository.commits[base.commits[-1]].created_at
-        base.name, base.author = name, author
+        base.name, base.author = name, dice.pick([user for user in self.authors if user.user_id])
+        moment = self.commits[base.commits[-1]].created_at
         for _ in range(dice.between(1, 4)):
             moment += max(timedelta(minutes=1), min(timedelta(seconds=dice.between(900, 90000)), (self.now - moment) / 3))
             moment = moment.replace(microsecond=0)
-            self._commit(base, author, min(moment, self.now - timedelta(minutes=2)))
-        self.repository.branches.append(base)
+            self._commit(base, base.author, min(moment, self.now - timedelta(minutes=2)))
+        self.branches.append(base)
