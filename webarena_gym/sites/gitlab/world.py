@@ -163,7 +163,7 @@ def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
                 None if item.milestone is None else first + item.milestone,
                 table == "issue",
             )
-            row = (row_id, project_id, iid, item.subject.title, item.description, item.author_id)
+            row: Row = (row_id, project_id, iid, item.subject.title, item.description, item.author_id)
             dates, closed = (item.created_at, item.updated_at), item.closed_at
             if is_issue:
                 row = (*row, item.state, goal_id, item.due_on, int(item.is_confidential), *dates, closed)

@@ -271,8 +271,8 @@ class _ProjectMaker:
         shape, number = pool["kinds"][kind], len(self.projects) + 1
         word = invented(host.seed, host.sizes.first_project_word + number, "work", host.scale).lower()
         domain = self._domains[number % len(self._domains)]
-        user, group = (owner, None) if isinstance(owner, User) else (None, owner)
-        is_site = kind == "website" and user is not None and user.user_id == ME
+        user_id, group_id = (owner.user_id, None) if isinstance(owner, User) else (None, owner.group_id)
+        is_site = kind == "website" and user_id == ME
         name = f"{word}.space" if is_site else f"{word}-{dice.pick(shape['nouns'])}"
         text = ""
         while not text or text in self._said:
@@ -282,9 +282,9 @@ class _ProjectMaker:
         self.projects.append(
             Project(
                 project_id=number,
-                namespace=user.username if user else owner.path,
-                owner_id=user.user_id if user else None,
-                group_id=group.group_id if group else None,
+                namespace=owner.username if isinstance(owner, User) else owner.path,
+                owner_id=user_id,
+                group_id=group_id,
                 name=name,
                 kind=kind,
                 domain=domain,
