@@ -5,7 +5,6 @@ degrees north and east; the country lies in the middle of the Atlantic.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, hypot, radians
 from typing import NamedTuple
@@ -22,8 +21,7 @@ _TOWN_SIZES = ((160_000, 700_000, 34), (24_000, 110_000, 16), (1_500, 14_000, 7)
 _STREET_KINDS = ("Street", "Street", "Avenue", "Road", "Lane", "Drive", "Boulevard", "Court")
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """A part of the country."""
 
     name: str
@@ -31,8 +29,7 @@ class State:
     capital: str  # the name of a town
 
 
-@dataclass(frozen=True)
-class Town:
+class Town(NamedTuple):
     """A town; the first one is the largest. No two have the same name, postcode prefix or telephone area code."""
 
     name: str
@@ -45,8 +42,7 @@ class Town:
     streets: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Landmark:
+class Landmark(NamedTuple):
     """A place that has its own article and its own place on the map."""
 
     name: str
@@ -58,8 +54,7 @@ class Landmark:
     opened: int  # the year
 
 
-@dataclass(frozen=True)
-class Team:
+class Team(NamedTuple):
     """A sports team, and the name of the stadium where it plays at home."""
 
     name: str
@@ -68,8 +63,7 @@ class Team:
     stadium: str
 
 
-@dataclass(frozen=True)
-class Country:
+class Country(NamedTuple):
     """All of it."""
 
     name: str
@@ -136,67 +130,44 @@ def distance_km(latitude: float, longitude: float, other_latitude: float, other_
 def country(seed: int, scale: Scale = "standard") -> Country:
     """Return the country of a world."""
     dice, counts = Dice(f"country/{seed}"), SIZES[scale]
-    names = iter([invented(seed, index, "place", scale) for index in range(WORDS[scale])])
-    name = next(names)
-    spots = _spots(dice, counts)
-    state_names = [next(names) for _ in range(_STATES)]
-    postcodes, areas = dice.some(range(100, 990), len(spots)), dice.some(range(201, 990), len(spots))
-    towns = []
+    name, *names = (invented(seed, index, "place", scale) for index in range(WORDS[scale]))
+    state_names, names = names[:_STATES], names[_STATES:]
     sizes = [size for size, count in zip(_TOWN_SIZES, counts.towns, strict=True) for _ in range(count)]
+    spots: list[tuple[float, float]] = []  # no two near each other, and equally many in each quarter of the country
+    while len(spots) < len(sizes):
+        high, wide = divmod(len(spots) % _STATES, 2)
+        latitude = round(SOUTH + (high + dice.below(10_000) / 10_000) * (NORTH - SOUTH) / 2, 5)
+        longitude = round(WEST + (wide + dice.below(10_000) / 10_000) * (EAST - WEST) / 2, 5)
+        if all(distance_km(latitude, longitude, *spot) > counts.apart_km for spot in spots):
+            spots.append((latitude, longitude))
+    postcodes, areas = dice.some(range(100, 990), len(spots)), dice.some(range(201, 990), len(spots))
+    towns: list[Town] = []
     for index, (latitude, longitude) in enumerate(spots):
         least, most, streets = sizes[index]
-        towns.append(
-            Town(
-                name=next(names),
-                state=state_names[2 * (latitude >= (SOUTH + NORTH) / 2) + (longitude >= (WEST + EAST) / 2)],
-                latitude=latitude,
-                longitude=longitude,
-                population=dice.between(least, most) if index else 712_000 + dice.below(400_000),
-                postcode=str(postcodes[index]),
-                area_code=str(areas[index]),
-                streets=tuple(f"{name} {dice.pick(_STREET_KINDS)}" for name in dice.some(words()["streets"], streets)),
-            )
-        )
-    states = tuple(
-        State(each, letters, max((town for town in towns if town.state == each), key=lambda town: town.population).name)
-        for each, letters in zip(state_names, _abbreviations(state_names), strict=True)
-    )
+        quarter = 2 * (latitude >= (SOUTH + NORTH) / 2) + (longitude >= (WEST + EAST) / 2)
+        people = dice.between(least, most) if index else 712_000 + dice.below(400_000)
+        named = tuple(f"{word} {dice.pick(_STREET_KINDS)}" for word in dice.some(words()["streets"], streets))
+        codes = (str(postcodes[index]), str(areas[index]))
+        towns.append(Town(names[index], state_names[quarter], latitude, longitude, people, *codes, named))
+    states: list[State] = []
+    for state in state_names:  # its letters are its first and the first other one that tells them all apart
+        pairs = [*(state[0] + letter.upper() for letter in state[1:]), *(state[0] + letter for letter in "XYZ")]
+        used = {each.abbreviation for each in states}
+        capital = max((town for town in towns if town.state == state), key=lambda town: town.population)
+        states.append(State(state, next(pair for pair in pairs if pair not in used), capital.name))
+    kinds = [(kind, index) for kind, count in counts.landmarks.items() for index in range(count)]
     landmarks = [
-        _landmark(dice, kind, next(names), seed, towns, index, counts)
-        for kind, count in counts.landmarks.items()
-        for index in range(count)
+        _landmark(dice, kind, word, seed, towns, index, counts)
+        for (kind, index), word in zip(kinds, names[len(towns) :], strict=False)
     ]
     stadiums = [landmark for landmark in landmarks if landmark.kind == "stadium"]
     known = words()["mascots"] + (words()["more mascots"] if scale == "large" else [])
-    mascots = dice.some(share(known, seed), len(stadiums))
-    teams = tuple(
+    mascots, sports = dice.some(share(known, seed), len(stadiums)), dice.some(counts.sports, len(stadiums))
+    teams = [
         Team(f"{stadium.town} {mascot}", sport, stadium.town, stadium.name)
-        for stadium, mascot, sport in zip(stadiums, mascots, dice.some(counts.sports, len(stadiums)), strict=True)
-    )
-    return Country(name, states, tuple(towns), tuple(landmarks), teams, counts.towns)
-
-
-def _abbreviations(names: list[str]) -> list[str]:
-    """Return two letters for each name, its first and the first other one that tells them all apart."""
-    used: list[str] = []
-    for name in names:
-        pairs = [name[0] + letter.upper() for letter in name[1:]]
-        used.append(next(pair for pair in [*pairs, *(name[0] + letter for letter in "XYZ")] if pair not in used))
-    return used
-
-
-def _spots(dice: Dice, counts: Sizes) -> list[tuple[float, float]]:
-    """Return where the towns are: no two near each other, and equally many in each quarter of the country."""
-    count = sum(counts.towns)
-    spots: list[tuple[float, float]] = []
-    while len(spots) < count:
-        quarter = len(spots) % _STATES
-        south, west = SOUTH if quarter < 2 else (SOUTH + NORTH) / 2, WEST if quarter % 2 == 0 else (WEST + EAST) / 2
-        latitude = round(south + dice.below(10_000) / 10_000 * (NORTH - SOUTH) / 2, 5)
-        longitude = round(west + dice.below(10_000) / 10_000 * (EAST - WEST) / 2, 5)
-        if all(distance_km(latitude, longitude, *spot) > counts.apart_km for spot in spots):
-            spots.append((latitude, longitude))
-    return spots
+        for stadium, mascot, sport in zip(stadiums, mascots, sports, strict=True)
+    ]
+    return Country(name, tuple(states), tuple(towns), tuple(landmarks), tuple(teams), counts.towns)
 
 
 def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], index: int, counts: Sizes) -> Landmark:
@@ -216,12 +187,6 @@ def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], in
         north, east = ((dice.below(20_001) / 10_000 - 1) * reach[1] for _ in range(2))
     last = dice.pick(share(words()["last names"], seed))
     name = dice.pick(words()["landmarks"][kind]).format(word=word, last=last, town=town.name)
-    return Landmark(
-        name=name,
-        kind=kind,
-        town=town.name,
-        state=town.state,
-        latitude=round(town.latitude + north / KM_PER_DEGREE, 5),
-        longitude=round(town.longitude + east / (KM_PER_DEGREE * cos(radians(town.latitude))), 5),
-        opened=dice.between(1820, 1990),
-    )
+    latitude = round(town.latitude + north / KM_PER_DEGREE, 5)
+    longitude = round(town.longitude + east / (KM_PER_DEGREE * cos(radians(town.latitude))), 5)
+    return Landmark(name, kind, town.name, town.state, latitude, longitude, dice.between(1820, 1990))

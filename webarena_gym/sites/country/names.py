@@ -116,23 +116,15 @@ def invented(seed: int, index: int, stream: Stream, scale: Scale = "standard") -
         number -= _SYLLABLES**length
         length += 1
     for multiplier in (7919, 104729, 1299709):
-        number = _turned((number * multiplier + _SHIFTS[stream]) % _SYLLABLES**length, length)
+        # A multiplication coprime to the size is a bijection but lets the last syllable depend on the last alone; turning the
+        # number's syllables round between multiplications mixes them all.
+        rest, number = (number * multiplier + _SHIFTS[stream]) % _SYLLABLES**length, 0
+        for _ in range(length):
+            rest, digit = divmod(rest, _SYLLABLES)
+            number = number * _SYLLABLES + digit
     ending = endings[(number % 97 + turn) % len(endings)]
     word = ""
     for _ in range(length):
         number, digit = divmod(number, _SYLLABLES)
         word += ONSETS[digit // len(VOWELS)] + VOWELS[digit % len(VOWELS)]
     return (word + ending).capitalize()
-
-
-def _turned(number: int, length: int) -> int:
-    """Return the number with its syllables in reverse order.
-
-    A multiplication coprime to the size is a bijection but lets the last syllable depend on the last alone; turning the
-    number round between multiplications mixes them all.
-    """
-    turned = 0
-    for _ in range(length):
-        number, digit = divmod(number, _SYLLABLES)
-        turned = turned * _SYLLABLES + digit
-    return turned

@@ -3,7 +3,8 @@
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
+from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale, moment
 from webarena_gym.sites.country.names import population
@@ -11,28 +12,32 @@ from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
 from webarena_gym.sites.wikipedia import world_articles
 from webarena_gym.sites.wikipedia.markup import links, sections, whole
 from webarena_gym.sites.wikipedia.world_articles import Article, bullets, document, table
-from webarena_gym.sites.wikipedia.world_lore import CALLINGS, SIZES, draw_lore, pool
+from webarena_gym.sites.wikipedia.world_lore import SIZES, Lore, pool
 
 _PEOPLE = ("Born", "Died", "Birthplace", "Field", "Genre", "Sport", "Alma mater")
 
 
-def _lists(country: str, written: list[Article], namesakes: int) -> list[Article]:
-    """Return the lists, and a page for each last name that at least so many people have."""
+def draw_articles(seed: int, today: date, scale: Scale = "standard") -> list[Article]:
+    """Return all articles of a world, no two with the same title.
+
+    Behind those of things come their lists, and a page for each last name that several people have.
+    """
+    lore = Lore(seed, today, scale)
+    articles, country = world_articles.draw_articles(lore), lore.country.name
     of_kind: dict[str, list[Article]] = defaultdict(list)
-    for article in sorted(written, key=lambda article: article.title):
+    for article in sorted(articles, key=lambda article: article.title):
         of_kind[article.kind].append(article)
-    articles = []
     for kind, known in pool()["landmarks"].items():  # what is comparable among those of a kind
         facts = of_kind[kind][0].facts
         columns = [fact.label for fact in facts if fact.label in ("Town", "Nearest town", "State") or fact.number is not None]
         articles.append(_list(country, known["plural"].lower(), of_kind[kind], columns))
     articles += [_list(country, name, of_kind[kind], columns) for kind, (name, *columns) in pool()["lists"].items()]
-    articles += [_list(country, f"{calling}s", of_kind[calling], _PEOPLE) for calling in CALLINGS]
+    articles += [_list(country, f"{calling}s", of_kind[calling], _PEOPLE) for calling in lore.sizes.callings]
     of_name: dict[str, list[Article]] = defaultdict(list)
-    for person in (article for calling in CALLINGS for article in of_kind[calling]):
+    for person in (article for calling in lore.sizes.callings for article in of_kind[calling]):
         of_name[person.title.rpartition(" ")[2]].append(person)
     for last, members in sorted(of_name.items()):
-        if len(members) >= namesakes:
+        if len(members) >= lore.sizes.namesakes:
             people = [f"[[{person.title}]], {person.kind}, born {person.facts[0].text}" for person in members]
             text = f"{last} is a last name. It may refer to one of these people:\n\n{bullets(people)}"
             articles.append(Article(last, "disambiguation", text, ("Last names",), aliases=(f"{last} (name)",)))
@@ -52,13 +57,6 @@ def _list(country: str, name: str, members: list[Article], columns: Sequence[str
     return Article(f"List of {name} in {country}", "list", text, (category,), aliases=(f"{name.capitalize()} in {country}",))
 
 
-def draw_articles(seed: int, today: date, scale: Scale = "standard") -> list[Article]:
-    """Return all articles of a world, no two with the same title."""
-    lore = draw_lore(seed, today, scale)
-    written = world_articles.draw_articles(lore)
-    return written + _lists(lore.country.name, written, lore.sizes.namesakes)
-
-
 PASSWORD = "lexandria1"  # noqa: S105  # the one password of every made-up user
 _SUMMARIES = ("Created the article", "Wrote more", "Added a section", "Added what was missing", "Finished the article")
 _WATCHED = 3  # articles that the first user watches from the start
@@ -68,49 +66,37 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer."""
     dice, now = Dice(f"wikipedia/{seed}"), moment(seed)
     articles = list(enumerate(draw_articles(seed, now.date(), scale), 1))
-    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     editors = population(seed, scale)[: SIZES[scale].editors]  # the user of the tasks first
-    users = []
+    rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    rows["world"] = [("seed", str(seed)), ("now", str(now))]
     for index, person in enumerate(editors):
         username = f"{person.first}.{person.last}".lower()
         joined = now - timedelta(days=2500 - 17 * index % (2000 if scale == "standard" else 600), minutes=index)
-        users.append((index + 1, username, PASSWORD, person.name, f"{username}@example.com", 0, joined))
-    insert(db, "user", users)
-    _insert_articles(db, articles)
-    _insert_revisions(db, dice, articles, now, len(editors))
+        rows["user"].append((index + 1, username, PASSWORD, person.name, f"{username}@example.com", 0, joined))
+    names = Counter([name for _, article in articles for name in (article.title, *article.aliases)])
+    revisions = []
+    for article_id, article in articles:
+        rows["article"].append((article_id, article.title, article.kind, 0))
+        rows["alias"] += [(alias, article_id) for alias in article.aliases if names[alias] == 1]  # others lead nowhere
+        facts = [(fact.label, fact.text, fact.target, fact.number) for fact in article.facts]
+        rows["fact"] += [(article_id, place, *fact) for place, fact in enumerate(facts)]
+        rows["category"] += [(article_id, name) for name in sorted(article.categories)]
+        targets = [*links(article.text), *(fact.target for fact in article.facts if fact.target)]
+        rows["link"] += [(article_id, target) for target in dict.fromkeys(targets)]
+        parts = sections(article.text)  # an article grew by whole sections, until it was what it is
+        cuts = [*sorted(dice.some(range(1, len(parts)), dice.weigh((0, 1, 2), (6, 3, 1)))), len(parts)]
+        for place, cut in enumerate(cuts):
+            days = 600 * (len(cuts) - place - 1)
+            made = now - timedelta(days=dice.between(30 + days, 600 + days), seconds=dice.below(86_400))
+            summary = dice.pick(_SUMMARIES[1:]) if place else _SUMMARIES[0]
+            revisions.append((made, article_id, dice.between(2, len(editors)), whole(parts[:cut]), summary))
+    for name, content in rows.items():
+        insert(db, name, content)
+    revisions.sort(key=lambda row: row[:2])
+    insert(db, "revision", revisions, "(created_at, article_id, user_id, text, summary)")
     watched = dice.some([index for index, article in articles if article.kind == "town"], _WATCHED)
     insert(db, "watch", [(1, article_id) for article_id in sorted(watched)])
     featured = dice.pick([index for index, article in articles if article.kind in ("national park", "museum", "bridge")])
     db.execute("UPDATE article SET is_featured = 1 WHERE article_id = ?", (featured,))
     fill_words(db)
     sign_in(db, site="wikipedia", user_id=1)
-
-
-def _insert_articles(db: sqlite3.Connection, articles: list[tuple[int, Article]]) -> None:
-    """Write everything of the articles but their texts. An alias that is not unique leads nowhere."""
-    names = Counter([name for _, article in articles for name in (article.title, *article.aliases)])
-    for article_id, article in articles:
-        insert(db, "article", [(article_id, article.title, article.kind, 0)])
-        insert(db, "alias", [(alias, article_id) for alias in article.aliases if names[alias] == 1])
-        facts = [(fact.label, fact.text, fact.target, fact.number) for fact in article.facts]
-        insert(db, "fact", [(article_id, place, *fact) for place, fact in enumerate(facts)])
-        insert(db, "category", [(article_id, name) for name in sorted(article.categories)])
-        targets = [*links(article.text), *(fact.target for fact in article.facts if fact.target)]
-        insert(db, "link", [(article_id, target) for target in dict.fromkeys(targets)])
-
-
-def _insert_revisions(
-    db: sqlite3.Connection, dice: Dice, articles: list[tuple[int, Article]], now: datetime, editors: int
-) -> None:
-    """Write the history of each article: it grew by whole sections, until it was what it is."""
-    rows = []
-    for article_id, article in articles:
-        parts = sections(article.text)
-        cuts = [*sorted(dice.some(range(1, len(parts)), dice.weigh((0, 1, 2), (6, 3, 1)))), len(parts)]
-        for place, cut in enumerate(cuts):
-            days = 600 * (len(cuts) - place - 1)
-            made = now - timedelta(days=dice.between(30 + days, 600 + days), seconds=dice.below(86_400))
-            summary = dice.pick(_SUMMARIES[1:]) if place else _SUMMARIES[0]
-            rows.append((made, article_id, dice.between(2, editors), whole(parts[:cut]), summary))
-    rows.sort(key=lambda row: row[:2])
-    insert(db, "revision", rows, "(created_at, article_id, user_id, text, summary)")

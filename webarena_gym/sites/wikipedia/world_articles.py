@@ -1,8 +1,8 @@
 """The articles of a world's encyclopedia, written from its facts by the outlines and sentences of prose.json."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Landmark, State, Team, Town
@@ -48,8 +48,7 @@ class Prose:
         return "\n\n".join(" ".join(lines[start : start + size]) for start in range(0, len(lines), size))
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A line of an infobox; `number` is what the text counts, measures or dates."""
 
     label: str
@@ -62,8 +61,7 @@ class Fact:
         return next(iter(links(self.text)), None)
 
 
-@dataclass(frozen=True)
-class Article:
+class Article(NamedTuple):
     """All that one page shows; `text` is its markup."""
 
     title: str
@@ -350,24 +348,24 @@ LABELS = {
 
 
 def _creation(lore: Lore, work: Work) -> Article:
-    kind, maker = work.kind, work.maker.name
+    kind, maker = work.kind, work.maker
     facts = {
-        "title": work.title, "maker": maker, "year": work.year, "genre": work.genre, "length": work.length, "place": work.place,
+        "title": work.title, "maker": maker.name, "year": work.year, "genre": maker.field, "length": work.length, "place": work.place,
     }  # fmt: skip
     made_by, released, length, unit, place = LABELS[kind]
     films = [other for other in lore.works if other.source is work]
     lists = {
         "Cast": [f"[[{actor.name}]]" for actor in work.cast],
         "Adaptations": [f"[[{film.title}]] ({film.year}), directed by [[{film.maker.name}]]" for film in films],
-        "See also": [f"[[List of films directed by {maker}]]"],
+        "See also": [f"[[List of films directed by {maker.name}]]"],
     }
     box = (
-        link(made_by, maker), year(released, work.year), Fact("Genre", work.genre.capitalize()), count(length, work.length, unit),
-        link(place, work.place), *(link("Starring", actor.name) for actor in work.cast),
+        link(made_by, maker.name), year(released, work.year), Fact("Genre", maker.field.capitalize()),
+        count(length, work.length, unit), link(place, work.place), *(link("Starring", actor.name) for actor in work.cast),
         *([link("Based on", work.source.title)] if work.source else []),
         *(Fact("Award", f"[[{prize}]] ({won})", won) for prize, won in work.awards),
     )  # fmt: skip
-    categories = (f"{kind.capitalize()}s", f"{work.year // 10 * 10}s {kind}s", f"{kind.capitalize()}s by {maker}")
+    categories = (f"{kind.capitalize()}s", f"{work.year // 10 * 10}s {kind}s", f"{kind.capitalize()}s by {maker.name}")
     return Article(work.title, kind, _text(kind, _dice(lore, work.title), facts, lists), categories, box)
 
 
@@ -399,10 +397,10 @@ def _event(lore: Lore, event: Event) -> Article:
 
 
 def _prize(lore: Lore, prize: Prize) -> Article:
-    facts = {"title": prize.name, "country": lore.country.name, "founded": prize.founded}
+    facts = {"title": prize.name, "country": lore.country.name, "founded": prize.winners[0][0]}
     rows = [[str(won), f"[[{winner.name}]]"] for won, winner in prize.winners]
     box = (
-        link("Country", lore.country.name), year("First given", prize.founded), Fact("Given to", f"{prize.calling.capitalize()}s"),
+        link("Country", lore.country.name), year("First given", prize.winners[0][0]), Fact("Given to", f"{prize.calling.capitalize()}s"),
         Fact("Times given", str(len(rows)), len(rows)),
     )  # fmt: skip
     text = _text("prize", _dice(lore, prize.name), facts, {"Winners": table(["Year", "Winner"], rows)})

@@ -8,16 +8,15 @@ from datetime import date, timedelta
 from functools import cache
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale
-from webarena_gym.sites.country.geography import Country, Landmark, Team, Town, country
+from webarena_gym.sites.country.geography import Landmark, Team, Town, country
 from webarena_gym.sites.country.names import invented, population
 from webarena_gym.sites.country.names import people as everybody
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The numbers that the encyclopedia's generator goes by."""
 
     editors: int
@@ -61,10 +60,6 @@ SIZES: Mapping[Scale, Sizes] = {
 }  # fmt: skip
 
 
-CALLINGS = tuple(SIZES["standard"].callings)
-"""Professions."""
-
-
 @cache
 def pool() -> Any:
     """Return the words, sentences and outlines of articles."""
@@ -90,77 +85,20 @@ class Person:
         """The whole name, which is the title of the article."""
         return f"{self.first} {self.last}"
 
+    def has_age(self, least: int, most: int, year: int) -> bool:
+        """Say whether somebody lived through a year and was of that age."""
+        return least <= year - self.born.year <= most and (self.died is None or self.died.year > year)
 
-@dataclass
-class Prize:
+
+class Prize(NamedTuple):
     """A prize, given once a year at most."""
 
     name: str
     calling: str
-    founded: int
     winners: list[tuple[int, Person]]
 
 
-def draw_people(seed: int, country: Country, today: date, scale: Scale = "standard") -> tuple[list[Person], list[Prize]]:
-    """Return the people and the prizes of a world."""
-    dice, sizes = Dice(f"wikipedia/people/{seed}"), SIZES[scale]
-    neighbours = set(population(seed, scale))
-    pairs = [pair for pair in everybody(seed, scale) if pair not in neighbours]
-    names = iter(dice.some(pairs, sum(sizes.callings.values())))
-    people = [
-        _person(dice, *next(names), calling, index, country, today)
-        for calling, count in sizes.callings.items()
-        for index in range(count)
-    ]
-    return people, [
-        _draw_prize(dice, form, calling, given, invented(seed, sizes.prize_words + index, "title", scale), people)
-        for index, (form, calling, given) in enumerate(pool()["prizes"] * sizes.prize_rounds)
-    ]
-
-
-def _person(dice: Dice, first: str, last: str, calling: str, index: int, country: Country, today: date) -> Person:
-    born = date(dice.between(1880, 1985), 1, 1) + timedelta(days=dice.below(365))
-    age = dice.between(58, 93)
-    died = born + timedelta(days=age * 365 + dice.below(365))
-    universities = [landmark for landmark in country.landmarks if landmark.kind == "university"]
-    attended = [landmark.name for landmark in universities if landmark.opened <= born.year + 17]
-    fields = pool()["fields"][calling]
-    chance = {"athlete": 20, "actor": 40, "musician": 45}.get(calling, 90)
-    return Person(
-        first=first,
-        last=last,
-        calling=calling,
-        field=fields[index % len(fields)],
-        born=born,
-        died=died if died < today else None,
-        birthplace=dice.weigh(country.towns, country.weights(9, 4, 2)),
-        university=dice.pick(attended) if attended and dice.chance(chance) else None,
-    )
-
-
-def _draw_prize(dice: Dice, form: str, calling: str, count: int, word: str, people: list[Person]) -> Prize:
-    """Give a prize every few years to somebody of the right calling and age."""
-    name = form.format(word)
-    candidates = [person for person in people if person.calling == calling]
-    years = sorted(dice.some(range(1926, 2021), count))
-    winners: list[tuple[int, Person]] = []
-    for year in years:
-        fit = [
-            person
-            for person in candidates
-            if 28 <= year - person.born.year <= 72
-            and (person.died is None or person.died.year > year)
-            and name not in [prize for prize, _ in person.prizes]
-        ]
-        if fit:
-            winner = dice.pick(fit)
-            winner.prizes.append((name, year))
-            winners.append((year, winner))
-    return Prize(name, calling, winners[0][0], winners)
-
-
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """Something that happened, or that happens every year since `day`."""
 
     title: str
@@ -170,19 +108,10 @@ class Event:
     toll: int  # casualties, deaths, or visitors in thousands
 
 
-def draw_events(seed: int, country: Country, sizes: Sizes = SIZES["standard"]) -> list[Event]:
-    """Return the events of a world, each in a town of its own."""
-    dice = Dice(f"wikipedia/events/{seed}")
-    towns, tolls = dice.some(country.towns, sizes.events), dice.some(range(12, 900), sizes.events)
-    events = []
-    for (kind, form, first, last), town, toll in zip(cycle(pool()["events"]), towns, tolls, strict=False):
-        day = date(dice.between(first, last), 1, 1) + timedelta(days=dice.below(365))
-        events.append(Event(form.format(town=town.name, year=day.year), kind, town, day, toll))
-    return events
-
-
 _LATEST = 2020
-_FILM_PLACES = ("museum", "bridge", "university", "theater", "zoo", "monument", "library", "national park")
+_SHOT_AT = ("museum", "bridge", "university", "theater", "zoo", "monument", "library", "national park")
+_PLACES = {"film": _SHOT_AT, "album": ("concert hall", "theater"), "novel": ()}
+_LENGTHS = {"film": (78, 171), "novel": (140, 690), "album": (31, 74)}
 
 
 @dataclass
@@ -193,158 +122,120 @@ class Work:
     kind: str
     maker: Person
     year: int
-    genre: str
     length: int  # minutes or pages
     place: str
     cast: list[Person]
+    awards: list[tuple[str, int]]  # a prize of the maker's, or a festival; and the year
     source: "Work | None" = None  # the novel that a film is based on
-    awards: list[tuple[str, int]] = dataclass_field(default_factory=list)  # a prize of the maker's, or a festival; and the year
 
 
-def draw_works(
-    seed: int, country: Country, people: list[Person], festivals: list[Event], scale: Scale = "standard"
-) -> list[Work]:
-    """Return the works of a world, novels first. No maker has two of one kind in a year, and no title comes twice."""
-    dice, sizes = Dice(f"wikipedia/works/{seed}"), SIZES[scale]
-    words = iter(invented(seed, index, "title", scale) for index in range(sizes.prize_words))
-    works: list[Work] = []
-    for kind, (calling, least, most) in sizes.makers.items():
-        for maker in (person for person in people if person.calling == calling):
-            for year in _years(dice, maker, dice.between(least, most)):
-                word = next(words, None)
-                if word is not None:
-                    works.append(_work(dice, kind, word, maker, year, country, people, works))
-    _give_awards(dice, works, festivals)
-    return works
-
-
-def _years(dice: Dice, maker: Person, count: int) -> list[int]:
-    """Return different years of a working life, among them the year before each prize."""
-    last = min(maker.born.year + 70, maker.died.year - 1 if maker.died else _LATEST, _LATEST)
-    prized = [won - 1 for _, won in maker.prizes]
-    others = [year for year in range(maker.born.year + 26, last + 1) if year not in prized]
-    return sorted(prized + dice.some(others, count - len(prized)))
-
-
-def _work(
-    dice: Dice, kind: str, word: str, maker: Person, year: int, country: Country, people: list[Person], before: list[Work]
-) -> Work:
-    work = Work(
-        title=dice.pick(pool()["titles"][kind]).format(word),
-        kind=kind,
-        maker=maker,
-        year=year,
-        genre=maker.field,
-        length={"film": dice.between(78, 171), "novel": dice.between(140, 690), "album": dice.between(31, 74)}[kind],
-        place=_place(dice, kind, year, country),
-        cast=_cast(dice, year, people) if kind == "film" else [],
-        awards=[(name, won) for name, won in maker.prizes if won == year + 1],
-    )
-    if kind == "film":
-        novels = [other for other in before if other.kind == "novel" and other.year < year]
-        work.source = dice.pick(novels) if novels and dice.chance(22) else None
-    return work
-
-
-def _give_awards(dice: Dice, works: list[Work], festivals: list[Event]) -> None:
-    """Let some films win at a festival in the year after they came out."""
-    for work in works:
-        open_festivals = [each for each in festivals if each.day.year <= work.year]
-        if work.kind == "film" and open_festivals and dice.chance(35):
-            work.awards.append((dice.pick(open_festivals).title, work.year + 1))
-
-
-def _place(dice: Dice, kind: str, year: int, country: Country) -> str:
-    """Return a town, or a landmark that stood in that year."""
-    landmarks: list[Landmark] = []
-    if kind == "film":
-        landmarks = [each for each in country.landmarks if each.kind in _FILM_PLACES and each.opened < year]
-    elif kind == "album":
-        landmarks = [each for each in country.landmarks if each.kind in ("concert hall", "theater") and each.opened < year]
-    places: list[Landmark | Town] = [*landmarks] if landmarks and dice.chance(65) else [*country.towns]
-    return dice.pick(places).name
-
-
-def _cast(dice: Dice, year: int, people: list[Person]) -> list[Person]:
-    """Return actors who were alive and of age."""
-    fit = [
-        person
-        for person in people
-        if person.calling == "actor"
-        and 18 <= year - person.born.year <= 80
-        and (person.died is None or person.died.year > year)
-    ]
-    return dice.some(fit, dice.between(2, 3))
-
-
-@dataclass(frozen=True)
 class Lore:
     """The facts of one world."""
 
-    seed: int
-    scale: Scale
-    country: Country
-    people: list[Person]
-    prizes: list[Prize]
-    works: list[Work]
-    events: list[Event]
-    offices: dict[str, Person]  # by the title of the article of a country, state or town
-    homes: dict[str, list[tuple[str, int]]]  # by the name of a team its stadiums, and the decades since which, the present last
-    memorials: dict[str, Event]  # by the name of a monument: what it commemorates, each something else
+    def __init__(self, seed: int, today: date, scale: Scale = "standard") -> None:
+        self.seed, self.scale, self.sizes, self.country = seed, scale, SIZES[scale], country(seed, scale)
+        self.events = self._events(Dice(f"wikipedia/events/{seed}"))
+        dice = Dice(f"wikipedia/people/{seed}")
+        self.people = self._people(dice, today)
+        self.prizes = self._prizes(dice)
+        self.works = self._works(Dice(f"wikipedia/works/{seed}"))
+        land = self.country
+        governed = [land.name, *(state.name for state in land.states), *(town.name for town in land.towns)]
+        living = [person for person in self.people if person.calling == "politician" and person.died is None]
+        self.offices = dict(zip(governed, living, strict=False))
+        """By the title of the article of a country, state or town, as far as there are living politicians."""
+        self.homes = {team.name: self._homes(Dice(f"wikipedia/homes/{seed}/{team.name}"), team) for team in land.teams}
+        """By the name of a team its stadiums, and the decades since which, the present last."""
+        self.memorials: dict[str, Event] = {}
+        """By the name of a monument: the earlier event that it commemorates, each something else."""
+        dice = Dice(f"wikipedia/memorials/{seed}")
+        for monument in (each for each in land.landmarks if each.kind == "monument"):
+            past = [each for each in self.events if each.kind != "festival" and each.day.year < monument.opened]
+            if free := [event for event in past if event not in self.memorials.values()]:
+                self.memorials[monument.name] = dice.pick(free)
 
-    @property
-    def sizes(self) -> Sizes:
-        """The numbers that the world goes by."""
-        return SIZES[self.scale]
+    def _events(self, dice: Dice) -> list[Event]:
+        """Return the events of a world, each in a town of its own."""
+        towns, tolls = dice.some(self.country.towns, self.sizes.events), dice.some(range(12, 900), self.sizes.events)
+        events = []
+        for (kind, form, first, last), town, toll in zip(cycle(pool()["events"]), towns, tolls, strict=False):
+            day = date(dice.between(first, last), 1, 1) + timedelta(days=dice.below(365))
+            events.append(Event(form.format(town=town.name, year=day.year), kind, town, day, toll))
+        return events
 
+    def _people(self, dice: Dice, today: date) -> list[Person]:
+        neighbours, land, people = set(population(self.seed, self.scale)), self.country, list[Person]()
+        callings = [(calling, index) for calling, count in self.sizes.callings.items() for index in range(count)]
+        names = dice.some([pair for pair in everybody(self.seed, self.scale) if pair not in neighbours], len(callings))
+        universities = [landmark for landmark in land.landmarks if landmark.kind == "university"]
+        for (first, last), (calling, index) in zip(names, callings, strict=True):
+            born = date(dice.between(1880, 1985), 1, 1) + timedelta(days=dice.below(365))
+            age, fields = dice.between(58, 93), pool()["fields"][calling]
+            died = born + timedelta(days=age * 365 + dice.below(365))
+            town = dice.weigh(land.towns, land.weights(9, 4, 2))
+            attended = [landmark.name for landmark in universities if landmark.opened <= born.year + 17]
+            has_studied = attended and dice.chance({"athlete": 20, "actor": 40, "musician": 45}.get(calling, 90))
+            university, ended = dice.pick(attended) if has_studied else None, died if died < today else None
+            people.append(Person(first, last, calling, fields[index % len(fields)], born, ended, town, university))
+        return people
 
-def draw_lore(seed: int, today: date, scale: Scale = "standard") -> Lore:
-    """Return the lore of a world."""
-    land, sizes = country(seed, scale), SIZES[scale]
-    happened = draw_events(seed, land, sizes)
-    lives, prizes = draw_people(seed, land, today, scale)
-    festivals = [event for event in happened if event.title.endswith("Film Festival")]
-    return Lore(
-        seed=seed,
-        scale=scale,
-        country=land,
-        people=lives,
-        prizes=prizes,
-        works=draw_works(seed, land, lives, festivals, scale),
-        events=happened,
-        offices=_offices(land, lives),
-        homes={team.name: _homes(Dice(f"wikipedia/homes/{seed}/{team.name}"), team, land) for team in land.teams},
-        memorials=_memorials(Dice(f"wikipedia/memorials/{seed}"), land, happened),
-    )
+    def _prizes(self, dice: Dice) -> list[Prize]:
+        """Return the prizes; each is given every few years to somebody of the right calling and age."""
+        prizes = []
+        for index, (form, calling, count) in enumerate(pool()["prizes"] * self.sizes.prize_rounds):
+            name = form.format(invented(self.seed, self.sizes.prize_words + index, "title", self.scale))
+            candidates, winners = [person for person in self.people if person.calling == calling], list[tuple[int, Person]]()
+            for year in sorted(dice.some(range(1926, 2021), count)):
+                fit = [each for each in candidates if each.has_age(28, 72, year) and name not in dict(each.prizes)]
+                if fit:
+                    winners.append((year, dice.pick(fit)))
+                    winners[-1][1].prizes.append((name, year))
+            prizes.append(Prize(name, calling, winners))
+        return prizes
 
+    def _works(self, dice: Dice) -> list[Work]:
+        """Return the works, novels first. No maker has two of one kind in a year, and no title comes twice."""
+        words = [invented(self.seed, index, "title", self.scale) for index in range(self.sizes.prize_words)]
+        works: list[Work] = []
+        for kind, (calling, least, most) in self.sizes.makers.items():
+            for maker in (person for person in self.people if person.calling == calling):
+                last = min(maker.born.year + 70, maker.died.year - 1 if maker.died else _LATEST, _LATEST)
+                years, count = [won - 1 for _, won in maker.prizes], dice.between(least, most)
+                others = [year for year in range(maker.born.year + 26, last + 1) if year not in years]
+                for year in sorted(years + dice.some(others, count - len(years))):
+                    if len(works) < len(words):
+                        works.append(self._work(dice, kind, words[len(works)], maker, year, works))
+        festivals = [event for event in self.events if event.title.endswith("Film Festival")]
+        for work in works:  # some films win at one in the year after they came out
+            begun = [each for each in festivals if each.day.year <= work.year]
+            if work.kind == "film" and begun and dice.chance(35):
+                work.awards.append((dice.pick(begun).title, work.year + 1))
+        return works
 
-def _offices(land: Country, lives: list[Person]) -> dict[str, Person]:
-    """Return who governs what, as far as there are living politicians: the country, the states, then the towns."""
-    governed = [land.name, *(state.name for state in land.states), *(town.name for town in land.towns)]
-    living = [person for person in lives if person.calling == "politician" and person.died is None]
-    return dict(zip(governed, living, strict=False))
+    def _work(self, dice: Dice, kind: str, word: str, maker: Person, year: int, before: list[Work]) -> Work:
+        title = dice.pick(pool()["titles"][kind]).format(word)
+        lengths = {each: dice.between(*limits) for each, limits in _LENGTHS.items()}
+        standing = [each for each in self.country.landmarks if each.kind in _PLACES[kind] and each.opened < year]
+        places: list[Landmark | Town] = [*standing] if standing and dice.chance(65) else [*self.country.towns]
+        place, cast = dice.pick(places).name, list[Person]()
+        if kind == "film":
+            fit = [person for person in self.people if person.calling == "actor" and person.has_age(18, 80, year)]
+            cast = dice.some(fit, dice.between(2, 3))
+        work = Work(
+            title, kind, maker, year, lengths[kind], place, cast, [prize for prize in maker.prizes if prize[1] == year + 1]
+        )
+        novels = [other for other in before if other.kind == "novel" and other.year < year] if kind == "film" else []
+        work.source = dice.pick(novels) if novels and dice.chance(22) else None
+        return work
 
-
-def _memorials(dice: Dice, land: Country, happened: list[Event]) -> dict[str, Event]:
-    """Return which event each monument commemorates, where there is an earlier one that no other monument does."""
-    memorials: dict[str, Event] = {}
-    for monument in (each for each in land.landmarks if each.kind == "monument"):
-        taken = list(memorials.values())
-        free = [
-            event for event in happened if event.kind != "festival" and event.day.year < monument.opened and event not in taken
-        ]
-        if free:
-            memorials[monument.name] = dice.pick(free)
-    return memorials
-
-
-def _homes(dice: Dice, team: Team, land: Country) -> list[tuple[str, int]]:
-    """Return where a team has played: at one or two stadiums of others that stood by then, at last at its own."""
-    opened = {each.name: -(-max(each.opened, 1930) // 10) * 10 for each in land.landmarks if each.kind == "stadium"}
-    others = dice.some([name for name in opened if name != team.stadium], 2)
-    oldest, older = sorted(others, key=lambda name: opened[name])
-    since = opened[older] + 10 * dice.below(2)
-    homes = [(older, since), (team.stadium, max(since + 10 * dice.between(1, 2), opened[team.stadium]))]
-    if opened[oldest] < since:
-        homes.insert(0, (oldest, max(opened[oldest], since - 10 * dice.between(1, 2))))
-    return homes
+    def _homes(self, dice: Dice, team: Team) -> list[tuple[str, int]]:
+        """Return where a team has played: at one or two stadiums of others that stood by then, at last at its own."""
+        stadiums = [each for each in self.country.landmarks if each.kind == "stadium"]
+        opened = {each.name: -(-max(each.opened, 1930) // 10) * 10 for each in stadiums}
+        others = dice.some([name for name in opened if name != team.stadium], 2)
+        oldest, older = sorted(others, key=lambda name: opened[name])
+        since = opened[older] + 10 * dice.below(2)
+        homes = [(older, since), (team.stadium, max(since + 10 * dice.between(1, 2), opened[team.stadium]))]
+        if opened[oldest] < since:
+            homes.insert(0, (oldest, max(opened[oldest], since - 10 * dice.between(1, 2))))
+        return homes
