@@ -2,14 +2,15 @@
 
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, wraps
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
@@ -21,7 +22,7 @@ from webarena_gym.sites.gitlab.queries import project_role
 from webarena_gym.sites.gitlab.world_projects import rank
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import here, members_of, visitor
-from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.forms import Pager, clean
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.site import Site, View
 
@@ -36,37 +37,24 @@ _DEEPEST = 20  # lists, quotes and brackets in each other; each level multiplies
 _LINK = re.compile(r"https?://|/(?![/\\])|#", re.IGNORECASE)
 
 
-class _Renderer(RendererHTML):
-    """Renders pictures as links, and headings one level lower."""
-
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Return a link to a picture."""
-        token = tokens[idx]
-        text = self.renderInlineAsText(token.children or [], options, env)
-        return f'<a href="{escapeHtml(str(token.attrs["src"]))}">{escapeHtml(text)}</a>'
-
-    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Return the beginning of a heading."""
-        del options, env
-        return f"<{_lower(tokens[idx])}>"
-
-    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Return the end of a heading."""
-        del options, env
-        return f"</{_lower(tokens[idx])}>\n"
-
-
-def _lower(heading: Token) -> str:
-    return f"h{min(int(heading.tag[1]) + 1, 6)}"
-
-
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt(
-        "js-default", {"html": False, "linkify": False, "breaks": True, "maxNesting": _DEEPEST}, renderer_cls=_Renderer
-    )
+    parser = MarkdownIt("js-default", {"html": False, "linkify": False, "breaks": True, "maxNesting": _DEEPEST})
     parser.validateLink = lambda url: _LINK.match(url) is not None  # type: ignore[method-assign]
+    parser.core.ruler.push("lower", _lower_headings)
+    parser.add_render_rule("image", _link_image)
     return parser
+
+
+def _lower_headings(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+
+
+def _link_image(self: RendererHTML, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+    text = self.renderInlineAsText(tokens[idx].children or [], options, env)
+    return f'<a href="{escapeHtml(str(tokens[idx].attrs["src"]))}">{escapeHtml(text)}</a>'
 
 
 def render_markdown(text: str) -> Markup:
@@ -137,6 +125,28 @@ def in_project(role: str | None = None, *, even_archived: bool = False) -> Calla
         return guarded
 
     return decorate
+
+
+def by_state(
+    request: Request,
+    columns: str,
+    found: str,
+    order: str,
+    bound: Mapping[str, Any],
+    state: str,
+    tabs: Sequence[tuple[str, str, str]],
+) -> dict[str, Any]:
+    """Return what a list needs whose `tabs` (state, label, query of the address) part it by the column `state`.
+
+    That is one page of the rows that are `found` in a state, or in "all", their pager, and the tabs with their numbers of rows.
+    """
+    bound = {**bound, "me": my_id(request), "state": state}
+    counts: dict[str, int] = dict(request.db.execute(f"SELECT state, count(*) {found} GROUP BY state", bound).fetchall())
+    counts["all"] = sum(counts.values())
+    pager = Pager.of(request, counts.get(state, 0), 20, "page")
+    query = f"SELECT {columns} {found} AND :state IN (state, 'all') ORDER BY {order}"
+    shown = [(f"{request.path}?{address}", label, counts.get(name, 0), name == state) for name, label, address in tabs]
+    return {"rows": pager.select(request.db, query, bound), "pager": pager, "tabs": shown}
 
 
 def ago(value: str, now: datetime) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import ISSUE, VISIBLE_ITEM
 from webarena_gym.sites.gitlab.queries import VISIBLE
-from webarena_gym.sites.gitlab.site import RESERVED, Field, current_user, members_only, site
+from webarena_gym.sites.gitlab.site import RESERVED, Field, by_state, current_user, members_only, site
 from webarena_gym.sites.kit.accounts import guests_only
 from webarena_gym.sites.kit.database import first, insert, one, update
-from webarena_gym.sites.kit.forms import PASSWORD, Aside, FormPage, Pager, checked, clean, complaints, day, is_email, read
+from webarena_gym.sites.kit.forms import PASSWORD, Aside, FormPage, checked, clean, complaints, day, is_email, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 _USERNAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,62}[a-z0-9_])?", re.ASCII | re.IGNORECASE)
@@ -266,8 +266,6 @@ def reset_feed_token(request: Request, user: sqlite3.Row) -> Response:
 
 
 TODO_LIST = "/dashboard/todos"
-PER_PAGE = 20
-STATES = (("pending", "To Do"), ("done", "Done"))
 REASONS = {
     "": "Any reason", "assigned": "Assigned", "review_requested": "Review requested", "mentioned": "Mentioned",
     "marked": "Added by me",
@@ -282,25 +280,22 @@ TODOS = f"""
 
 
 @site.get(TODO_LIST, members_only)
-def todos(request: Request, user: sqlite3.Row) -> str:
+def todos(request: Request, _: sqlite3.Row) -> str:
     """Show what there is to do, or what was done, the newest first."""
     state = "done" if request.args.get("state") == "done" else "pending"
     reason = request.args.get("type", "")
     reason = reason if reason in REASONS else ""
     request.shows({"state": None if state == "pending" else state, "type": reason})
-    bound = {"me": user["user_id"], "reason": reason}
     found = f"""FROM ({TODOS}) d JOIN project p USING (project_id) JOIN user author ON author.user_id = d.author_id
         WHERE d.user_id = :me AND {VISIBLE} AND :reason IN (d.kind, '')"""
-    counts: dict[str, int] = dict(request.db.execute(f"SELECT d.state, count(*) {found} GROUP BY d.state", bound).fetchall())
-    pager = Pager.of(request, counts.get(state, 0), PER_PAGE, "page")
-    rows = request.db.execute(
-        f"""SELECT d.*, p.namespace || '/' || p.path AS full_path, author.name, author.username {found} AND d.state = :state
-        ORDER BY d.created_at DESC, d.todo_id DESC LIMIT :limit OFFSET :first""",
-        {**bound, "state": state, "limit": pager.limit, "first": pager.first},
-    ).fetchall()
+    columns, order = (
+        "d.*, p.namespace || '/' || p.path AS full_path, author.name, author.username",
+        "created_at DESC, todo_id DESC",
+    )
     kept = f"&type={reason}" if reason else ""
-    tabs = [(f"{TODO_LIST}?state={value}{kept}", label, counts.get(value, 0), value == state) for value, label in STATES]
-    return request.render("todos.html", todos=rows, pager=pager, tabs=tabs, state=state, reason=reason, reasons=REASONS)
+    tabs = [(name, label, f"state={name}{kept}") for name, label in (("pending", "To Do"), ("done", "Done"))]
+    listed = by_state(request, columns, found, order, {"reason": reason}, state, tabs)
+    return request.render("todos.html", state=state, reason=reason, reasons=REASONS, **listed)
 
 
 @site.post(f"{TODO_LIST}/<int:todo_id>", members_only)

@@ -3,29 +3,26 @@
 import json
 import re
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from werkzeug.exceptions import Conflict, Forbidden, NotFound
+from werkzeug.exceptions import Conflict, Forbidden
 
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import (
     ISSUE,
     MERGE_REQUEST,
     NONE,
+    SORTS,
     VISIBLE_ITEM,
     Filters,
     Kind,
     Ledger,
     Named,
-    Part,
     Plan,
-    Values,
     address,
-    item_numbered,
     may_edit,
     may_plan,
     merge_obstacle,
@@ -33,7 +30,8 @@ from webarena_gym.sites.gitlab.planning import (
     require_edit,
 )
 from webarena_gym.sites.gitlab.queries import VISIBLE, contents
-from webarena_gym.sites.gitlab.site import Field, can, in_project, members_only, my_id, site
+from webarena_gym.sites.gitlab.site import Field, by_state, can, in_project, members_only, my_id, site
+from webarena_gym.sites.kit.database import first, insert, one, update, value
 from webarena_gym.sites.kit.forms import Pager, checked, complaints, day, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import View
@@ -45,36 +43,46 @@ NOTE_FIELDS = {"body": Field("Comment", limit=20_000)}
 
 
 def of_item(view: View) -> View:
-    """Give the view the kind and the item of the URL behind its project. Raises NotFound, also when the item may not be seen."""
+    """Give the view the kind and the item of the URL, with its author's names, behind its project.
+
+    Raises NotFound, also when the item may not be seen.
+    """
 
     @wraps(view)
     def guarded(request: Request, *given: Any, segment: str, iid: int, **more: object) -> str | Response:
         kind, project = KINDS[segment], given[-1]
-        item = item_numbered(request.db, kind, project["project_id"], iid, my_id(request))
-        if item is None:
-            raise NotFound
+        query = f"""
+            SELECT t.*, author.username, author.name AS author_name,
+                (SELECT count(*) FROM note n WHERE n.{kind.key} = t.{kind.key} AND NOT n.is_system) AS notes
+            FROM {kind.table} t JOIN user author ON author.user_id = t.author_id
+            WHERE t.project_id = :project_id AND t.iid = :iid AND {VISIBLE_ITEM[kind]}
+        """
+        item = one(request.db, query, {"project_id": project["project_id"], "iid": iid, "me": my_id(request)})
         return view(request, *given, kind, item, **more)
 
     return guarded
 
 
+@site.get(ITEM, in_project(), of_item)
 def show_item(
-    request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, *, body: str = "", errors: tuple[str, ...] = ()
+    request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, body: str = "", errors: Sequence[str] = ()
 ) -> str:
     """Show an item with all that was planned and said; `body` is a comment that was refused because of `errors`."""
-    (total,) = request.db.execute(f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],)).fetchone()
-    pager = Pager.of(request, total, NOTES_PER_PAGE, "page")
-    notes = request.db.execute(
-        f"""
-        SELECT n.*, u.name, u.username FROM note n JOIN user u ON u.user_id = n.author_id
-        WHERE n.{kind.key} = ? ORDER BY n.created_at, n.note_id LIMIT ? OFFSET ?
-        """,
-        (item[kind.key], pager.limit, pager.first),
-    ).fetchall()
-    more: dict[str, object] = {}
+    db, item_id = request.db, item[kind.key]
+    pager = _note_pager(request, kind, item)
+    notes = f"""SELECT n.*, u.name, u.username FROM note n JOIN user u ON u.user_id = n.author_id
+        WHERE n.{kind.key} = :id ORDER BY n.created_at, n.note_id"""
+    people = f"SELECT u.* FROM {kind.table}_{{}} r JOIN user u USING (user_id) WHERE r.{kind.key} = ? ORDER BY u.name"
+    labels = f"SELECT * FROM {kind.table}_label JOIN label USING (label_id) WHERE {kind.key} = ? ORDER BY name"
+    facts: dict[str, object] = {
+        f"{role}s": db.execute(people.format(role), (item_id,)).fetchall() for role in kind.roles if role != "author"
+    }
+    facts["labels"] = db.execute(labels, (item_id,)).fetchall()
+    facts["milestone"] = first(db, "SELECT * FROM milestone WHERE milestone_id = ?", (item["milestone_id"],))
+    more: dict[str, object] = {"facts": facts, "notes": pager.select(db, notes, {"id": item_id}), "pager": pager}
     if kind is MERGE_REQUEST:
-        commits, changes = contents(request.db, item)
-        more = {"commits": commits, "changes": changes, "obstacle": merge_obstacle(request, project, item, changes)}
+        commits, changes = contents(db, item)
+        more |= {"commits": commits, "changes": changes, "obstacle": merge_obstacle(request, project, item, changes)}
     return request.render(
         f"{kind.table}.html",
         **more,
@@ -82,9 +90,6 @@ def show_item(
         project=project,
         item=item,
         base=address(kind, project, item["iid"]),
-        facts=facts_of(request, kind, item),
-        notes=notes,
-        pager=pager,
         body=body,
         errors=errors,
         may_edit=may_edit(request, kind, project, item),
@@ -93,43 +98,29 @@ def show_item(
     )
 
 
-def facts_of(request: Request, kind: Kind, item: sqlite3.Row) -> dict[str, object]:
-    """Return what the margin of an item's page tells: people, labels and the milestone, each with what pages show."""
-
-    def people(role: str) -> list[sqlite3.Row]:
-        query = f"SELECT u.* FROM {kind.table}_{role} r JOIN user u USING (user_id) WHERE r.{kind.key} = ? ORDER BY u.name"
-        return request.db.execute(query, (item[kind.key],)).fetchall()
-
-    labels = f"SELECT * FROM {kind.table}_label JOIN label USING (label_id) WHERE {kind.key} = ? ORDER BY name"
-    return {
-        "assignees": people("assignee"),
-        "reviewers": people("reviewer") if kind is MERGE_REQUEST else [],
-        "labels": request.db.execute(labels, (item[kind.key],)).fetchall(),
-        "milestone": request.db.execute("SELECT * FROM milestone WHERE milestone_id = ?", (item["milestone_id"],)).fetchone(),
-    }
+def _note_pager(request: Request, kind: Kind, item: sqlite3.Row) -> Pager:
+    total = value(request.db, f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],))
+    return Pager.of(request, total, NOTES_PER_PAGE, "page")
 
 
 def _is_to_do(request: Request, kind: Kind, item: sqlite3.Row) -> bool:
     query = f"SELECT 1 FROM todo WHERE user_id = ? AND {kind.key} = ? AND state = 'pending'"
-    return request.db.execute(query, (my_id(request), item[kind.key])).fetchone() is not None
+    return first(request.db, query, (my_id(request), item[kind.key])) is not None
 
 
 @site.post(f"{ITEM}/notes", members_only, in_project(""), of_item)
 def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
     """Add a comment, and close the item when the button said so."""
-    values = read(request, NOTE_FIELDS)
-    errors = tuple(complaints(values, NOTE_FIELDS))
+    values, errors = checked(request, NOTE_FIELDS)
     if errors:
-        return show_item(request, project, kind, item, body=values["body"], errors=errors)
+        return show_item(request, project, kind, item, values["body"], errors)
     wanted = request.form.get("state", "")
     if wanted:
         _require_move(request, kind, project, item, wanted)
-    ledger = Ledger(request.db, user, request.now)
-    note_id = ledger.comment(kind, item, values["body"])
+    note_id = Ledger(request, user).comment(kind, item, values["body"])
     if wanted:
-        _move(request, ledger, kind, item, wanted)
-    (total,) = request.db.execute(f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],)).fetchone()
-    pages = Pager.of(request, total, NOTES_PER_PAGE, "page").pages
+        _move(request, user, kind, item, wanted)
+    pages = _note_pager(request, kind, item).pages
     query = f"?page={pages}" if pages > 1 else ""
     return redirect(f"{address(kind, project, item['iid'])}{query}#note_{note_id}")
 
@@ -139,7 +130,7 @@ def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
     """Close an item or open it again."""
     wanted = request.form.get("state", "")
     _require_move(request, kind, project, item, wanted)
-    _move(request, Ledger(request.db, user, request.now), kind, item, wanted)
+    _move(request, user, kind, item, wanted)
     return redirect(address(kind, project, item["iid"]))
 
 
@@ -150,8 +141,8 @@ def _require_move(request: Request, kind: Kind, project: sqlite3.Row, item: sqli
         raise Conflict(f"This {kind.noun} is {item['state']}, so it cannot be {_done(state)}.")
 
 
-def _move(request: Request, ledger: Ledger, kind: Kind, item: sqlite3.Row, state: str) -> None:
-    ledger.move(kind, item, state)
+def _move(request: Request, user: sqlite3.Row, kind: Kind, item: sqlite3.Row, state: str) -> None:
+    Ledger(request, user).move(kind, item, state)
     request.flash(f"The {kind.noun} was {_done(state)}.")
 
 
@@ -165,8 +156,7 @@ def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
     before = plan_of(request.db, kind, item)
-    after = before.assigned_to(Named(user["user_id"], user["username"]))
-    if Ledger(request.db, user, request.now).change(kind, item, before, after):
+    if Ledger(request, user).change(kind, item, before, before.assigned_to(Named(user["user_id"], user["username"]))):
         request.flash(f"The {kind.noun} is assigned to you.")
     return redirect(address(kind, project, item["iid"]))
 
@@ -175,17 +165,10 @@ def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
 def add_to_do(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
     """Put an item on the visitor's to-do list."""
     if not _is_to_do(request, kind, item):
-        Ledger(request.db, user, request.now).mark_to_do(kind, item)
+        Ledger(request, user).mark_to_do(kind, item[kind.key])
     return request.redirect(address(kind, project, item["iid"]), f"The {kind.noun} is on your to-do list.")
 
 
-@site.get(ITEM, in_project(), of_item)
-def show_one(request: Request, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str:
-    """Show an item with all that was said about it."""
-    return show_item(request, project, kind, item)
-
-
-PER_PAGE = 20
 COLUMNS = """t.*, p.namespace || '/' || p.path AS full_path, author.name AS author_name, author.username,
     (SELECT title FROM milestone m WHERE m.milestone_id = t.milestone_id) AS milestone_title,
     (SELECT count(*) FROM note n WHERE n.{key} = t.{key} AND NOT n.is_system) AS comments,
@@ -212,12 +195,12 @@ def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
     """Show issues or merge requests of all projects, which links narrow down to the visitor's own."""
     kind, path = KINDS[segment], f"/dashboard/{segment}"
     values = _listing(request, kind, "1")
-    people = values["filters"].people
-    roles = {"assignee": "Assigned to me", "author": "Created by me"}
-    roles |= {"reviewer": "Review requests for me"} if kind is MERGE_REQUEST else {}
+    people, own = values["filters"].people, ("assignee", "author", "reviewer")
+    words = {"assignee": "Assigned to me", "author": "Created by me", "reviewer": "Review requests for me"}
     scopes = [
-        (f"{path}?{urlencode({f'{role}_username': user['username']})}", label, people == {role: user["username"]})
-        for role, label in roles.items()
+        (f"{path}?{urlencode({f'{role}_username': user['username']})}", words[role], people == {role: user["username"]})
+        for role in own
+        if role in kind.roles
     ]
     return request.render("item_list.html", scopes=[*scopes, (path, f"All {kind.noun}s", not people)], choices=[], **values)
 
@@ -228,49 +211,32 @@ def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str
     request.shows(filters.content())
     request.arranges({"sort": filters.sort})
     condition, values = filters.where()
-    values_of_all = {**values, **bound, "me": my_id(request)}
     found = f"""FROM {kind.table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id
         WHERE {scope} AND {VISIBLE} AND {VISIBLE_ITEM[kind]} AND {condition}"""
-    counts: dict[str, int] = dict(
-        request.db.execute(f"SELECT t.state, count(*) {found} GROUP BY t.state", values_of_all).fetchall()
-    )
-    counts["all"] = sum(counts.values())
-    pager = Pager.of(request, counts.get(filters.state, 0), PER_PAGE, "page")
-    rows = request.db.execute(
-        f"""SELECT {COLUMNS.format(key=kind.key, table=kind.table)} {found} AND :state IN (t.state, 'all')
-        ORDER BY {filters.order} LIMIT :limit OFFSET :first""",
-        {**values_of_all, "state": filters.state, "limit": pager.limit, "first": pager.first},
-    ).fetchall()
-    tabs = [
-        (f"{request.path}?{filters.query(state=state)}", label, counts.get(state, 0), state == filters.state)
-        for state, label in (*kind.states, ("all", "All"))
-    ]
-    return {"kind": kind, "filters": filters, "tabs": tabs, "rows": rows, "pager": pager, "sorts": filters.sorts(kind)}
+    tabs = [(state, label, filters.query(state=state)) for state, label in (*kind.states, ("all", "All"))]
+    columns, order = COLUMNS.format(key=kind.key, table=kind.table), SORTS[filters.sort][1].format(key=kind.key)
+    listed = by_state(request, columns, found, order, {**values, **bound}, filters.state, tabs)
+    return {"kind": kind, "filters": filters, "sorts": filters.sorts(kind), **listed}
 
 
 def _choices(db: sqlite3.Connection, kind: Kind, project_id: int) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return the drop-down lists of the filter form: name in the URL, label, and options of value and text."""
 
-    def people(role: str) -> list[tuple[str, str]]:
-        source = "" if role == "author" else f"JOIN {kind.table}_{role} r USING ({kind.key})"
-        column = "t.author_id" if role == "author" else "r.user_id"
-        rows = db.execute(
-            f"""SELECT DISTINCT u.username, u.name || ' (@' || u.username || ')' FROM {kind.table} t {source}
-            JOIN user u ON u.user_id = {column} WHERE t.project_id = ? ORDER BY u.name, u.username""",
-            (project_id,),
-        )
-        return [("", "Anybody"), *([] if role == "author" else [(NONE, "Nobody")]), *map(tuple, rows)]
+    def options(query: str, *before: tuple[str, str]) -> list[tuple[str, str]]:
+        return [*before, *map(tuple, db.execute(query, (project_id,)))]
 
-    labels = db.execute("SELECT name, name FROM label WHERE project_id = ? ORDER BY name COLLATE NOCASE", (project_id,))
-    milestones = db.execute("SELECT DISTINCT title, title FROM milestone WHERE project_id = ? ORDER BY title", (project_id,))
-    reviewers = [("reviewer_username", "Reviewer", people("reviewer"))] if kind is MERGE_REQUEST else []
-    return [
-        ("label_name[]", "Label", [("", "Any label"), *map(tuple, labels)]),
-        ("author_username", "Author", people("author")),
-        ("assignee_username", "Assignee", people("assignee")),
-        *reviewers,
-        ("milestone_title", "Milestone", [("", "Any milestone"), (NONE, "No milestone"), *map(tuple, milestones)]),
-    ]
+    labels = "SELECT name, name FROM label WHERE project_id = ? ORDER BY name COLLATE NOCASE"
+    milestones = "SELECT DISTINCT title, title FROM milestone WHERE project_id = ? ORDER BY title"
+    choices = [("label_name[]", "Label", options(labels, ("", "Any label")))]
+    for role in kind.roles:
+        is_author = role == "author"
+        query = f"""SELECT DISTINCT u.username, u.name || ' (@' || u.username || ')' FROM {kind.table} t
+            {"" if is_author else f"JOIN {kind.table}_{role} r USING ({kind.key})"}
+            JOIN user u ON u.user_id = {"t.author_id" if is_author else "r.user_id"} WHERE t.project_id = ? ORDER BY u.name, u.username"""
+        nobody = [] if is_author else [(NONE, "Nobody")]
+        choices.append((f"{role}_username", role.capitalize(), options(query, ("", "Anybody"), *nobody)))
+    any_or_none = (("", "Any milestone"), (NONE, "No milestone"))
+    return [*choices, ("milestone_title", "Milestone", options(milestones, *any_or_none))]
 
 
 site.templates.filters["from_json"] = json.loads
@@ -284,19 +250,15 @@ class Choices:
     """Choices in a form of a project's items: its labels, active milestones, members, and those that an item has already."""
 
     def __init__(self, db: sqlite3.Connection, project: sqlite3.Row, plan: Plan) -> None:
-        project_id = project["project_id"]
-        labels = db.execute("SELECT label_id, name FROM label WHERE project_id = ? ORDER BY name COLLATE NOCASE", (project_id,))
-        self.labels = [Named(*row) for row in labels]
-        milestones = db.execute(
-            """SELECT milestone_id, title FROM milestone
-            WHERE project_id = ? AND (state = 'active' OR milestone_id = ?) ORDER BY title""",
-            (project_id, plan.milestone.row_id if plan.milestone else None),
-        )
-        self.milestones = [Named(*row) for row in milestones]
+        project_id, own = project["project_id"], plan.milestone.row_id if plan.milestone else None
+        labels = "SELECT label_id, name FROM label WHERE project_id = ? ORDER BY name COLLATE NOCASE"
+        milestones = """SELECT milestone_id, title FROM milestone
+            WHERE project_id = ? AND (state = 'active' OR milestone_id = ?) ORDER BY title"""
+        self.labels = [Named(*row) for row in db.execute(labels, (project_id,))]
+        self.milestones = [Named(*row) for row in db.execute(milestones, (project_id, own))]
         members = {row["user_id"]: row for row in queries.members(db, project_id)}
         for person in (*plan.assignees, *plan.reviewers):
-            row = queries.user(db, person.row_id)
-            if row:
+            if row := queries.user(db, person.row_id):
                 members.setdefault(person.row_id, row)
         self.people = [Named(user_id, row["username"]) for user_id, row in members.items()]
         self.people_labels = [(user_id, f"{row['name']} (@{row['username']})") for user_id, row in members.items()]
@@ -307,22 +269,21 @@ def read_plan(
 ) -> tuple[Plan, list[str]]:
     """Return the plan that was posted, and what is wrong with it; without `is_planning` only texts are taken from the form."""
     values, errors = checked(request, TEXTS)
-    plan = replace(before, title=" ".join(values["title"].split()), description=values["description"])
-    if kind is ISSUE:
-        plan = replace(plan, is_confidential="confidential" in request.form)
-    else:
-        plan = replace(plan, is_draft="draft" in request.form)
+    plan = before._replace(title=" ".join(values["title"].split()), description=values["description"])
+    plan = plan._replace(
+        is_confidential=kind is ISSUE and "confidential" in request.form,
+        is_draft=kind is MERGE_REQUEST and "draft" in request.form,
+    )
     if not is_planning:
         return plan, errors
     try:
-        plan = replace(
-            plan,
+        plan = plan._replace(
             labels=tuple(sorted(_chosen(request, "label", choices.labels), key=lambda label: label.name)),
             assignees=_chosen(request, "assignee", choices.people),
             milestone=next(iter(_chosen(request, "milestone", choices.milestones)), None),
         )
         if kind is MERGE_REQUEST:
-            plan = replace(plan, reviewers=_chosen(request, "reviewer", choices.people))
+            plan = plan._replace(reviewers=_chosen(request, "reviewer", choices.people))
     except LookupError as error:
         errors.append(str(error))
     if "assign_to_me" in request.form:
@@ -333,20 +294,17 @@ def read_plan(
         if due_on is None:
             errors.append(f"Due date: {typed[:40]!r} is no date. Write it as YYYY-MM-DD.")
         else:
-            plan = replace(plan, due_on=due_on)
+            plan = plan._replace(due_on=due_on)
     return plan, errors
 
 
 def _chosen(request: Request, name: str, options: Sequence[Named]) -> tuple[Named, ...]:
     """Return the options that a field names by id, each once. Raises LookupError for one that is not on offer."""
     by_id = {option.row_id: option for option in options}
-    found: dict[int, Named] = {}
-    for value in filter(None, request.form.getlist(name)[:100]):
-        row_id = whole_number(value, 1, _MAX_ID)
-        if row_id not in by_id:
-            raise LookupError(f"The {name} that you chose does not exist in this project.")
-        found[row_id] = by_id[row_id]
-    return tuple(found.values())
+    wanted = [whole_number(typed, 1, _MAX_ID) for typed in request.form.getlist(name)[:100] if typed]
+    if not by_id.keys() >= set(wanted):
+        raise LookupError(f"The {name} that you chose does not exist in this project.")
+    return tuple(by_id[row_id] for row_id in dict.fromkeys(wanted) if row_id)
 
 
 def ask_plan(
@@ -373,8 +331,7 @@ def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> s
     plan = ask_plan(request, user, ISSUE, project, Plan(title))
     if isinstance(plan, str):
         return plan
-    iid = Ledger(request.db, user, request.now).create(ISSUE, project, plan)
-    return redirect(address(ISSUE, project, iid))
+    return redirect(address(ISSUE, project, Ledger(request, user).create(ISSUE, project, plan)))
 
 
 @site.form(f"{ITEM}/edit", members_only, in_project(), of_item)
@@ -385,68 +342,29 @@ def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: K
     after = ask_plan(request, user, kind, project, before, item=item)
     if isinstance(after, str):
         return after
-    Ledger(request.db, user, request.now).change(kind, item, before, after)
+    Ledger(request, user).change(kind, item, before, after)
     return redirect(address(kind, project, item["iid"]))
-
-
-LABELS_PER_PAGE = 50
-LABEL_FIELDS = {
-    "name": Field("Name"),
-    "description": Field("Description", required=False, limit=1000),
-    "color": Field("Color", limit=7),
-}
-_COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
-DEFAULT_COLOR = "#3d6b8f"
 
 
 @site.get("/<namespace>/<path>/-/labels", in_project())
 def labels(request: Request, project: sqlite3.Row) -> str:
     """Show a project's labels, with how many open issues and merge requests have them."""
     bound = {"project_id": project["project_id"], "me": my_id(request)}
-    (total,) = request.db.execute("SELECT count(*) FROM label WHERE project_id = :project_id", bound).fetchone()
-    pager = Pager.of(request, total, LABELS_PER_PAGE, "page")
-    rows = request.db.execute(
-        f"""
+    total = value(request.db, "SELECT count(*) FROM label WHERE project_id = :project_id", bound)
+    pager = Pager.of(request, total, 50, "page")
+    query = f"""
         SELECT l.*, (SELECT count(*) FROM issue_label i JOIN issue t USING (issue_id)
                 WHERE i.label_id = l.label_id AND t.state = 'opened' AND {VISIBLE_ITEM[ISSUE]}) AS issues,
             (SELECT count(*) FROM merge_request_label i JOIN merge_request t USING (merge_request_id)
                 WHERE i.label_id = l.label_id AND t.state = 'opened') AS merge_requests
-        FROM label l WHERE l.project_id = :project_id ORDER BY l.name COLLATE NOCASE LIMIT :limit OFFSET :first
-        """,
-        {**bound, "limit": pager.limit, "first": pager.first},
-    ).fetchall()
+        FROM label l WHERE l.project_id = :project_id ORDER BY l.name COLLATE NOCASE
+    """
+    rows = pager.select(request.db, query, bound)
     return request.render("labels.html", project=project, labels=rows, pager=pager, may_plan=can(request, project, "Reporter"))
 
 
-def _check_label(values: Values, errors: list[str]) -> None:
-    if values["color"] and not _COLOR.fullmatch(values["color"]):
-        errors.append("Color must be written as '#' and six hexadecimal digits, such as #3d6b8f.")
-
-
-LABEL = Part(
-    noun="label",
-    key="label_id",
-    named_by="name",
-    fields=LABEL_FIELDS,
-    blank={"name": "", "description": "", "color": DEFAULT_COLOR},
-    nullable=frozenset(),
-    check=_check_label,
-    taken="Name has already been taken.",
-    forget=[f"DELETE FROM {table} WHERE label_id = ?" for table in ("issue_label", "merge_request_label")],
-    has_page=False,
-)
-LABEL.register()
-
-
-MILESTONES_PER_PAGE = 20
 PLACE = "/<namespace>/<path>/-/milestones"
 STATES = {"active": "Open", "closed": "Closed", "all": "All"}
-FIELDS = {
-    "title": Field("Title"),
-    "starts_on": Field("Start date", required=False),
-    "due_on": Field("Due date", required=False),
-    "description": Field("Description", required=False, limit=20_000),
-}
 MILESTONE_COLUMNS = f"""m.*, p.namespace || '/' || p.path AS full_path,
     (SELECT count(*) FROM issue t WHERE t.milestone_id = m.milestone_id AND {VISIBLE_ITEM[ISSUE]}) AS issues,
     (SELECT count(*) FROM issue t WHERE t.milestone_id = m.milestone_id AND t.state = 'closed' AND {VISIBLE_ITEM[ISSUE]})
@@ -470,70 +388,141 @@ def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
     state = request.args.get("state", "")
     state = state if state in STATES else "active"
     request.shows({"state": None if state == "active" else state})
-    bound = {"me": my_id(request), "project_id": project["project_id"] if project else None}
+    bound = {"project_id": project["project_id"] if project else None}
     found = f"FROM milestone m JOIN project p USING (project_id) WHERE {where} AND {VISIBLE}"
-    counts: dict[str, int] = dict(request.db.execute(f"SELECT m.state, count(*) {found} GROUP BY m.state", bound).fetchall())
-    counts["all"] = sum(counts.values())
-    pager = Pager.of(request, counts.get(state, 0), MILESTONES_PER_PAGE, "page")
-    rows = request.db.execute(
-        f"""SELECT {MILESTONE_COLUMNS} {found} AND :state IN (m.state, 'all')
-        ORDER BY m.due_on IS NULL, m.due_on, m.milestone_id LIMIT :limit OFFSET :first""",
-        {**bound, "state": state, "limit": pager.limit, "first": pager.first},
-    ).fetchall()
-    tabs = [(f"{request.path}?state={value}", label, counts.get(value, 0), value == state) for value, label in STATES.items()]
-    return request.render("milestones.html", project=project, milestones=rows, tabs=tabs, pager=pager)
+    order, tabs = (
+        "m.due_on IS NULL, m.due_on, m.milestone_id",
+        [(name, label, f"state={name}") for name, label in STATES.items()],
+    )
+    listed = by_state(request, MILESTONE_COLUMNS, found, order, bound, state, tabs)
+    return request.render("milestones.html", project=project, **listed)
 
 
 @site.get(f"{PLACE}/<int:iid>", in_project())
 def milestone(request: Request, project: sqlite3.Row, iid: int) -> str:
     """Show a milestone with what belongs to it."""
-    row = MILESTONE.find(request, project, iid)
-    bound = {"milestone_id": row["milestone_id"], "me": my_id(request)}
+    row = _find_part(request, project, "milestone", iid)
+    bound = {"id": row["milestone_id"], "me": my_id(request)}
+    query = "SELECT iid, title, state FROM {} t WHERE milestone_id = :id AND {} ORDER BY iid DESC LIMIT 200"
     items = {
-        kind: request.db.execute(
-            f"""SELECT t.iid, t.title, t.state, '{kind}' AS segment FROM {table} t
-            WHERE t.milestone_id = :milestone_id AND {condition} ORDER BY t.iid DESC LIMIT 200""",
-            bound,
-        ).fetchall()
-        for kind, table, condition in (("issues", "issue", VISIBLE_ITEM[ISSUE]), ("merge_requests", "merge_request", "1"))
+        kind.segment: request.db.execute(query.format(kind.table, VISIBLE_ITEM[kind]), bound).fetchall()
+        for kind in (ISSUE, MERGE_REQUEST)
     }
-    return request.render(
-        "milestone.html", project=project, milestone=row, items=items, may_plan=can(request, project, "Reporter")
-    )
+    may_plan = can(request, project, "Reporter")
+    return request.render("milestone.html", project=project, milestone=row, items=items, may_plan=may_plan)
 
 
 @site.post(f"{PLACE}/<int:iid>/state", members_only, in_project("Reporter"))
 def move_milestone(request: Request, _: sqlite3.Row, project: sqlite3.Row, iid: int) -> Response:
     """Close a milestone or open it again."""
-    row = MILESTONE.find(request, project, iid)
-    state = "closed" if request.form.get("state") == "closed" else "active"
-    request.db.execute("UPDATE milestone SET state = ? WHERE milestone_id = ?", (state, row["milestone_id"]))
-    return request.redirect(
-        f"/{project['full_path']}/-/milestones/{iid}", f"The milestone was {'closed' if state == 'closed' else 'reopened'}."
-    )
+    row = _find_part(request, project, "milestone", iid)
+    state, done = ("closed", "closed") if request.form.get("state") == "closed" else ("active", "reopened")
+    update(request.db, "milestone", "milestone_id", row["milestone_id"], state=state)
+    return request.redirect(f"/{project['full_path']}/-/milestones/{iid}", f"The milestone was {done}.")
 
 
-def _check(values: Values, errors: list[str]) -> None:
-    """Add what is wrong with dates, and write them as they are stored."""
-    for name in ("starts_on", "due_on"):
+class Part(NamedTuple):
+    """One kind of parts of a project's planning.
+
+    `key` is the column by which an address names one: the table's own id, or `iid`, which counts in each project. `named_by` is
+    the field of its name. `forget` are the statements that take one off everything, before it is deleted.
+    """
+
+    key: str
+    named_by: str
+    fields: Mapping[str, Field]
+    taken: str
+    forget: Sequence[str]
+
+
+DEFAULT_COLOR = "#3d6b8f"
+PARTS = {
+    "label": Part(
+        "label_id",
+        "name",
+        {"name": Field("Name"), "description": Field("Description", required=False, limit=1000), "color": Field("Color", limit=7)},
+        "Name has already been taken.",
+        [f"DELETE FROM {table} WHERE label_id = ?" for table in ("issue_label", "merge_request_label")],
+    ),
+    "milestone": Part(
+        "iid",
+        "title",
+        {
+            "title": Field("Title"), "starts_on": Field("Start date", required=False),
+            "due_on": Field("Due date", required=False), "description": Field("Description", required=False, limit=20_000),
+        },
+        "Title has already been taken by another milestone of this project.",
+        [f"UPDATE {table} SET milestone_id = NULL WHERE milestone_id = ?" for table in ("issue", "merge_request")],
+    ),
+}  # fmt: skip
+_PART = "/<namespace>/<path>/-/<any(labels, milestones):parts>"
+_COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
+_FOR_REPORTERS: tuple[Callable[[View], View], ...] = (members_only, in_project("Reporter"))
+
+
+def _find_part(request: Request, project: sqlite3.Row, noun: str, number: int) -> sqlite3.Row:
+    """Return a label or a milestone of a project. Raises NotFound."""
+    query = f"SELECT * FROM {noun} WHERE project_id = ? AND {PARTS[noun].key} = ?"
+    return one(request.db, query, (project["project_id"], number))
+
+
+@site.get(f"{_PART}/new", *_FOR_REPORTERS)
+@site.post(_PART, *_FOR_REPORTERS)
+@site.form(f"{_PART}/<int:number>/edit", *_FOR_REPORTERS)
+def save_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str, number: int | None = None) -> str | Response:
+    """Change a label or a milestone, or store a new one."""
+    noun, place = parts.removesuffix("s"), f"/{project['full_path']}/-/{parts}"
+    key, named_by, fields, taken = PARTS[noun][:4]
+    stored = {"color": DEFAULT_COLOR} if number is None else dict(_find_part(request, project, noun, number))
+    values, errors = {name: stored.get(name) or "" for name in fields}, list[str]()
+    if request.method == "POST":
+        own = stored.get(f"{noun}_id", 0)
+        values = read(request, fields)
+        values[named_by] = name = " ".join(values[named_by].split())
+        errors = [*complaints(values, fields), *_complaints(values)]
+        query = f"SELECT 1 FROM {noun} WHERE project_id = ? AND {named_by} = ? AND {noun}_id <> ?"
+        if first(request.db, query, (project["project_id"], name, own)):
+            errors.append(taken)
+        if not errors:
+            row: dict[str, Any] = {name: None if name.endswith("_on") and not text else text for name, text in values.items()}
+            if number is not None:
+                update(request.db, noun, f"{noun}_id", own, **row)
+            else:
+                if key == "iid":
+                    query = """SELECT max(last_milestone, coalesce((SELECT max(iid) FROM milestone WHERE project_id = :id), 0)) + 1
+                        FROM project WHERE project_id = :id"""
+                    row["iid"] = number = value(request.db, query, {"id": project["project_id"]})
+                insert(request.db, noun, project_id=project["project_id"], **row)
+            if noun == "milestone":
+                return redirect(f"{place}/{number}")
+            return request.redirect(place, f"The label {name} was {'saved' if own else 'created'}.")
+    return request.render(f"{noun}_form.html", project=project, values={key: number or "", **values}, errors=errors)
+
+
+def _complaints(values: dict[str, str]) -> list[str]:
+    """Return what is wrong with a color or with dates, and write these as they are stored."""
+    if "color" in values:
+        is_fine = not values["color"] or _COLOR.fullmatch(values["color"])
+        return [] if is_fine else ["Color must be written as '#' and six hexadecimal digits, such as #3d6b8f."]
+    errors = []
+    for name, label in (("starts_on", "Start date"), ("due_on", "Due date")):
         written = day(values[name])
         if values[name] and written is None:
-            errors.append(f"{FIELDS[name].label}: {values[name][:40]!r} is no date. Write it as YYYY-MM-DD.")
+            errors.append(f"{label}: {values[name][:40]!r} is no date. Write it as YYYY-MM-DD.")
         values[name] = written or values[name]
     if not errors and values["due_on"] and values["starts_on"] > values["due_on"]:
         errors.append("Due date must be after the start date.")
+    return errors
 
 
-MILESTONE = Part(
-    noun="milestone",
-    key="iid",
-    named_by="title",
-    fields=FIELDS,
-    blank=dict.fromkeys(FIELDS, ""),
-    nullable=frozenset({"starts_on", "due_on"}),
-    check=_check,
-    taken="Title has already been taken by another milestone of this project.",
-    forget=[f"UPDATE {table} SET milestone_id = NULL WHERE milestone_id = ?" for table in ("issue", "merge_request")],
-    has_page=True,
-)
-MILESTONE.register()
+@site.post(f"{_PART}/<int:number>/delete", *_FOR_REPORTERS)
+def delete_part(request: Request, _: sqlite3.Row, project: sqlite3.Row, parts: str, number: int) -> Response:
+    """Delete a label or a milestone, and take it off everything."""
+    noun = parts.removesuffix("s")
+    row, part = _find_part(request, project, noun, number), PARTS[noun]
+    if part.key == "iid":
+        query = "UPDATE project SET last_milestone = max(last_milestone, ?) WHERE project_id = ?"
+        request.db.execute(query, (number, project["project_id"]))
+    for statement in (*part.forget, f"DELETE FROM {noun} WHERE {noun}_id = ?"):
+        request.db.execute(statement, (row[f"{noun}_id"],))
+    return request.redirect(f"/{project['full_path']}/-/{parts}", f"The {noun} {row[part.named_by]} was deleted.")

@@ -329,7 +329,7 @@ def merge(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind,
     if obstacle:
         raise Conflict(obstacle)
     queries.merge(request.db, item, user, request.stamp)
-    Ledger(request.db, user, request.now).move(kind, item, "merged")
+    Ledger(request, user).move(kind, item, "merged")
     return request.redirect(address(kind, project, item["iid"]), "The changes were merged.")
 
 
@@ -362,7 +362,7 @@ def create_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.R
     plan = ask_plan(request, user, MERGE_REQUEST, project, start, source_branch=source, errors=errors)
     if isinstance(plan, str):
         return plan
-    iid = Ledger(request.db, user, request.now).create(MERGE_REQUEST, project, plan, source)
+    iid = Ledger(request, user).create(MERGE_REQUEST, project, plan, source)
     return redirect(address(MERGE_REQUEST, project, iid))
 
 
