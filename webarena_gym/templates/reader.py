@@ -13,8 +13,9 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
   `{rows = "..."}` for a list of lists;
 - `needs`: columns that must not be false or empty, each with what the world has not where it is;
 - one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
-- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a
-  function of the site; a field alone stands for the steps that it holds;
+- `page`, beside an answer: the address of the page to be open when it is given;
+- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a function of the site;
+  a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
 - `slots`: texts by name; those that it leaves out are columns of that name.
 
@@ -24,7 +25,7 @@ Entries of hard templates have `difficulty` and several phrasings, `goals`, or t
 An entry with `draw`, a call of what draws several templates, has nothing else.
 
 A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
-have parameters of these names.
+have parameters of these names. `*{list}` among arguments stands for all that the list holds.
 """
 
 import re
@@ -61,7 +62,7 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "lacks": ways.impossible,
 }
 _OWN = {"intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
-_REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels"}
+_REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page"}
 
 
 def choice(world: t.Sampler, items: Sequence[Any] | Mapping[Any, Any]) -> Any:
@@ -79,15 +80,50 @@ def randrange(world: t.Sampler, start: int, stop: int, step: int) -> int:
     return world.rng.randrange(start, stop, step)
 
 
+def sample(world: t.Sampler, items: Sequence[Any], count: int) -> list[Any]:
+    """Return some of the items."""
+    return world.rng.sample(items, count)
+
+
 def shuffled(world: t.Sampler, items: list[Any]) -> list[Any]:
     """Return the items in some order."""
     world.rng.shuffle(items)
     return items
 
 
+def follow(*labels: str) -> list[Step]:
+    """Click one element after the other."""
+    return [t.click(label) for label in labels]
+
+
 def click_nth(label: str, place: int, thought: str) -> Step:
     """Click the element that has that many of the same label before it."""
     return t.click(ways.nth(label, place), thought)
+
+
+def pick(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
+    """Return one row of a query at random."""
+    return world.pick(query, row)
+
+
+def first(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
+    """Return the first row of a query. Raises NothingToDraw."""
+    rows = world.rows(query, row)
+    t.skip_if(not rows, query)
+    return rows[0]
+
+
+def ranked(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
+    """Return the row at a place of a ranking that no other row shares, and one beside it. Raises NothingToDraw."""
+    rows = world.rows(query, row)
+    t.skip_if(len(rows) <= max(place, 1) or [each[column] for each in rows].count(rows[place][column]) > 1, column)
+    return rows[place], rows[place - 1 if place else 1]
+
+
+def row_becomes(world: t.Sampler, query: str, *parameters: Any, **changes: Any) -> dict[str, Any]:
+    """The query must return what it returns now, but for these columns."""
+    rows = world.rows(query, *parameters)
+    return t.state(query, *parameters, expected=[list({**dict(row), **changes}.values()) for row in rows])
 
 
 def filled(row: Mapping[str, Any], text: str) -> str:
@@ -102,11 +138,12 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
 
 BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
-    "turn_pages": ways.turn_pages, "click_nth": click_nth, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
+    "turn_pages": ways.turn_pages, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "difference_of": grounds.difference_of,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
+    "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
-    "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join,
+    "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
 _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought
@@ -206,20 +243,25 @@ class Row(Formatter):
             raise t.TaskError(f"templates.toml: {self._name} names ${found[1]}, which no module of its site has")
         return super().get_field(found[1] + found[2], (), self._names)[0]
 
-    def _step(self, line: str) -> tuple[str, list[Any], str]:
+    def _step(self, line: str) -> tuple[str, str, list[Any], str]:
         if _FIELD.fullmatch(line):
-            return "", [line], ""
+            return "", "", [line], ""
+        if line.startswith("if "):
+            condition, _, line = line.removeprefix("if ").partition(" ")
+            return (condition, *self._step(line)[1:])
         words, _, thought = line.partition(" -- ")
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
             raise t.TaskError(f"templates.toml: {self._name} has the step {line!r}; expected a verb or a function of its site")
-        return verb, [self._named(each) for each in rest.split(" | ")] if rest else [], thought
+        return "", verb, [self._named(each) for each in rest.split(" | ")] if rest else [], thought
 
-    def _steps(self, line: tuple[str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:
-        verb, arguments, thought = line
+    def _steps(self, line: tuple[str, str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:
+        condition, verb, arguments, thought = line
+        if condition and not self._fill(condition, world, row):
+            return []
         if not verb:
             return list(self._fill(arguments[0], world, row))
-        filled = [self._fill(each, world, row) for each in arguments]
+        filled = self._fill(arguments, world, row)
         if verb in _STEPS:
             return [BUILT_IN[verb](*map(str, filled), self._fill(thought, world, row))]
         made = self._call(verb, filled, {}, world, row)
@@ -247,7 +289,11 @@ class Row(Formatter):
         if isinstance(value, _Constant):
             return value.value
         if isinstance(value, list):
-            return [self._fill(each, world, row) for each in value]
+            filled: list[Any] = []
+            for each in value:
+                is_several = isinstance(each, str) and each.startswith("*{")
+                filled += self._fill(each[1:], world, row) if is_several else [self._fill(each, world, row)]
+            return filled
         if not isinstance(value, dict) or not value:
             return value
         (name, arguments), *_ = value.items()
@@ -257,7 +303,9 @@ class Row(Formatter):
                 t.skip_if(not found, arguments)
                 return found[0][0]
             return [each[0] if name == "column" else list(each) for each in found]
-        (name, arguments), *keywords = ((key, self._fill(each, world, row)) for key, each in value.items())
+        (name, arguments), *keywords = (
+            (self._fill(key, world, row), self._fill(each, world, row)) for key, each in value.items()
+        )
         return self._call(name, arguments, dict(keywords), world, row)
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

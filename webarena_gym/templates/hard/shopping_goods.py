@@ -12,6 +12,7 @@ from webarena_gym.templates.shopping import (
     GOODS,
     ME,
     PER_PAGE,
+    WISHES,
     open_account,
     open_category,
     open_product,
@@ -19,7 +20,6 @@ from webarena_gym.templates.shopping import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping import PER_PAGE as PAGE_OF_REVIEWS
-from webarena_gym.templates.shopping.account import WISHES
 from webarena_gym.templates.shopping.goods import ONE_PAGE
 from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.ways import on_page, turn_pages

@@ -50,6 +50,18 @@ def sort_by_price(*, is_descending: bool = False) -> list[Step]:
     return [t.choose("Sort By", "Price"), t.click("Apply"), *turn]
 
 
+PLAIN = GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain ORDER BY product_id"
+"""The products that can be bought without choosing options."""
+WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
+NOT_WISHED = GOODS + f"SELECT name, sku FROM goods WHERE sku NOT IN (SELECT sku FROM ({WISHES})) ORDER BY product_id"
+COMPARED = "SELECT sku FROM compare_item JOIN product USING (product_id) ORDER BY sku"
+ADDRESS = (
+    "firstname, lastname, company, street, city, region, postcode, country, telephone, is_default_billing, is_default_shipping"
+)
+BOOK = f"SELECT {ADDRESS} FROM customer_address WHERE customer_id = {ME} ORDER BY street"
+"""My address book."""
+
+
 def open_account(*labels: str) -> list[Step]:
     """Return the steps to a page of my account, by the links to follow."""
     return [t.click("My Account"), *map(t.click, labels)]
@@ -65,9 +77,19 @@ def open_order(world: t.Sampler, row: t.Row) -> list[Step]:
     """Return the steps to an order's own page."""
     _, place = on_page(world, row["place"], PER_PAGE)
     thought = f"{row['increment_id']} is number {place + 1} on this page."
-    return [*open_orders(world, row), t.click(nth("View Order", place), thought)]
+    return [*open_orders(world, row), click_order(world, row, "View Order", thought)]
+
+
+def click_order(world: t.Sampler, row: t.Row, label: str, thought: str) -> Step:
+    """Return the step that follows a link of an order on its page of the list."""
+    return t.click(nth(label, on_page(world, row["place"], PER_PAGE)[1]), thought)
 
 
 def open_reviews(row: t.Row) -> list[Step]:
     """Return the steps to the first page of the reviews of a row of the goods."""
     return [*open_product(row["name"]), t.click("Reviews" if row["reviews"] else "Be the first to review this product")]
+
+
+def remove_wishes(world: t.Sampler) -> list[Step]:
+    """Return the steps that take what is on my wish list now off it; it comes first."""
+    return [t.click("Remove", f"{count} to take off.") for count in range(len(world.rows(WISHES)), 0, -1)]

@@ -1,44 +1,27 @@
 """Goods: facts about them, shelves and their extremes, reviews, and pages to open."""
 
-from typing import NamedTuple
+from typing import Any
 
 from webarena_gym.answers import matches
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
+from webarena_gym.tasks.grounds import Ground, says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.shopping import (
-    GOODS,
-    PER_PAGE,
-    SEARCH_BOX,
-    open_account,
-    open_category,
-    open_product,
-    sort_by_price,
-)
-from webarena_gym.templates.ways import impossible, question, turn_pages, visit
+from webarena_gym.templates.shopping import GOODS, PER_PAGE, SEARCH_BOX, open_category, sort_by_price
+from webarena_gym.templates.ways import question, turn_pages, visit
 
 YES_NO = ("No", "Yes")
 
 
-def product_attribute(world: t.Sampler) -> t.Draw:
-    """Ask for a fact that the name of the product does not give away."""
-    row = world.pick(
-        GOODS
-        + """SELECT g.name AS product, a.name, a.value FROM goods g JOIN product_attribute a USING (product_id)
-        WHERE a.name != 'Brand' AND instr(g.name, a.value) = 0
-            AND EXISTS (SELECT 1 FROM product_attribute b WHERE b.name = a.name AND b.value NOT LIKE '%' || a.value || '%')
-        ORDER BY product_id, a.name"""
-    )
-    others = world.rows("SELECT DISTINCT value FROM product_attribute WHERE name = ? ORDER BY value", row["name"])
-    return t.Draw(
-        slots={"product": row["product"], "attribute": row["name"]},
-        grounds={row["value"]: says(row["name"])} if row["value"] in YES_NO else {},
-        eval=t.answer(fuzzy_match=row["value"]),
-        solution=[*open_product(row["product"]), t.leave(row["value"], f"{row['name']}: {row['value']}.")],
-        wrong_answers=[other["value"] for other in others if not matches(row["value"], other["value"])][:2],
-    )
+def says_yes_or_no(row: t.Row) -> Ground | None:
+    """Return what an attribute that is yes or no follows from."""
+    return says(row["attribute"]) if row["value"] in YES_NO else None
+
+
+def unlike(value: str, others: list[str]) -> list[str]:
+    """Return two texts that do not mean the same as another."""
+    return [other for other in others if not matches(value, other)][:2]
 
 
 def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
@@ -46,25 +29,6 @@ def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
     first = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")
     others = GOODS + "SELECT * FROM goods WHERE category_id = ? AND cents != ? ORDER BY product_id"
     return first, world.pick(others, first["category_id"], first["cents"])
-
-
-def missing_product(world: t.Sampler) -> t.Draw:
-    """Ask for the price of something that this brand does not make."""
-    row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    brand = world.pick("SELECT DISTINCT brand FROM product WHERE brand != ? ORDER BY brand", row["brand"])["brand"]
-    title = row["name"].removeprefix(row["brand"]).strip()
-    t.skip_if(
-        world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"), title
-    )
-    return impossible(
-        {"product": f"{brand} {title}"},
-        says("Your search returned no results"),
-        way=[
-            t.search(SEARCH_BOX, f"{brand} {title}"),
-            t.search(SEARCH_BOX, f"{brand} {kind_of(row)}", "Nothing was found. I try fewer words."),
-        ],
-        seen="The shop has no such thing.",
-    )
 
 
 def kind_of(row: t.Row) -> str:
@@ -75,45 +39,19 @@ def kind_of(row: t.Row) -> str:
 ONE_PAGE = 12  # products on one page of a list, in the plain layout
 
 
-class Extreme(NamedTuple):
-    """One end of a category's prices: the product there, the next one, what the end is called, and the way to it."""
-
-    row: t.Row
-    next_row: t.Row
-    word: str
-    is_dearest: bool
-
-    @property
-    def direction(self) -> str:
-        """The direction of prices in which the product comes first, as addresses name it."""
-        return "desc" if self.is_dearest else "asc"
-
-    @property
-    def way(self) -> list[Step]:
-        """The steps to the category, sorted so that the product comes first."""
-        return [*open_category(self.row), *sort_by_price(is_descending=self.is_dearest)]
-
-
-def draw_extreme(world: t.Sampler) -> Extreme:
-    """Draw the cheapest or the most expensive product of a category; there are no ties."""
-    word, direction = world.rng.choice((("cheapest", "ASC"), ("most expensive", "DESC")))
+def draw_extreme(world: t.Sampler) -> dict[str, Any]:
+    """Draw the cheapest or the most expensive product of a category, without ties, with the way to it and the name of the next one."""
+    word, direction = world.rng.choice((("cheapest", "asc"), ("most expensive", "desc")))
     category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
     rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}, product_id", category_id)
-    if len(rows) < 2 or rows[0]["cents"] == rows[1]["cents"]:
-        raise t.NothingToDraw(f"a single {word} product of category {category_id}")
-    return Extreme(rows[0], rows[1], word, direction == "DESC")
+    t.skip_if(len(rows) < 2 or rows[0]["cents"] == rows[1]["cents"], f"a single {word} product of category {category_id}")
+    to_list = [*open_category(rows[0]), *sort_by_price(is_descending=direction == "desc")]
+    more = {"extreme": word, "direction": direction, "next_name": rows[1]["name"], "to_list": to_list}
+    return {**dict(rows[0]), **more}
 
 
-def found_by(world: t.Sampler, word: str) -> list[t.Row]:
-    """Return what a search for one word finds, the cheapest first."""
-    return world.rows(GOODS + f"SELECT * FROM goods p WHERE {TEXT} LIKE ? ORDER BY cents, product_id", f"%{word}%")
-
-
-LOWEST_AND_HIGHEST = (
-    ("lowest", "cheapest", "minimum", "min", "low", "least"),
-    ("highest", "dearest", "maximum", "max", "high", "expensive"),
-)
-"""The words by which an answer may tell the two ends of a span apart."""
+FOUND = GOODS.rstrip() + f", found AS (SELECT * FROM goods p WHERE {TEXT} LIKE '%' || :word || '%') "
+"""The goods, and what a search for one word finds."""
 
 
 def brand_prices(world: t.Sampler) -> t.Draw:
@@ -121,10 +59,9 @@ def brand_prices(world: t.Sampler) -> t.Draw:
     brand = world.pick(
         GOODS + "SELECT brand FROM goods GROUP BY brand HAVING count(*) BETWEEN 2 AND ? ORDER BY brand", ONE_PAGE
     )["brand"]
-    rows = found_by(world, brand)
+    rows = world.rows(FOUND + "SELECT * FROM found ORDER BY cents, product_id", {"word": brand})
     prices = [row["cents"] for row in rows]
-    if {row["brand"] for row in rows} != {brand} or len(set(prices)) < 3:
-        raise t.NothingToDraw(f"a price range of {brand}")
+    t.skip_if({row["brand"] for row in rows} != {brand} or len(set(prices)) < 3, f"a price range of {brand}")
     span = f"{money(prices[0])}, {money(prices[-1])}"
     return question(
         {"brand": brand},
@@ -133,23 +70,10 @@ def brand_prices(world: t.Sampler) -> t.Draw:
         seen=f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}.",
         wrong=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
         ordered=True,
-        labels=[list(words) for words in LOWEST_AND_HIGHEST],
-    )
-
-
-def cheapest_found(world: t.Sampler) -> t.Draw:
-    """Ask for the lowest price among the results of a search."""
-    word = kind_of(world.pick(GOODS + "SELECT name FROM goods ORDER BY product_id"))
-    rows = found_by(world, word)
-    if len({row["cents"] for row in rows}) < 3:
-        raise t.NothingToDraw(f"several prices for {word}")
-    price = money(rows[0]["cents"])
-    return question(
-        {"word": word},
-        price,
-        way=[t.search(SEARCH_BOX, word), *sort_by_price()],
-        seen=f"The {rows[0]['name']} is the cheapest.",
-        wrong=[money(next(row["cents"] for row in rows if row["cents"] != rows[0]["cents"]))],
+        labels=[
+            ["lowest", "cheapest", "minimum", "min", "low", "least"],
+            ["highest", "dearest", "maximum", "max", "high", "expensive"],
+        ],
     )
 
 
@@ -187,26 +111,6 @@ def search_words(row: t.Row) -> str:
     return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
 
 
-ROOMS = {
-    "wish list": ("wishlist/", [t.click("My Wish List")]),
-    "address book": ("customer/address/", open_account("Address Book")),
-    "list of past orders": ("sales/order/history/", open_account("My Orders")),
-    "list of product reviews that I wrote": ("review/customer/", open_account("My Product Reviews")),
-    "newsletter settings": ("newsletter/manage/", open_account("Newsletter Subscriptions")),
-    "account page": ("customer/account/", open_account()),
-    "name and email settings": ("customer/account/edit/", open_account("Account Information")),
-    "shopping cart": ("checkout/cart/", [t.click("My Cart")]),
-}
-"""Pages of the account: what they are called, where they are, and the way there."""
-
-
-def account_place(world: t.Sampler) -> t.Draw:
-    """Open a page of the account."""
-    place = world.rng.choice(list(ROOMS))
-    path, steps = ROOMS[place]
-    return visit({"place": place}, f"__SHOPPING__/{path}", way=steps)
-
-
 def price_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by one of the ranges of prices on offer."""
     row = world.pick(
@@ -224,22 +128,8 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
     )
 
 
-def most_reviewed_place(world: t.Sampler) -> t.Draw:
-    """Open the page of the product with the most reviews in a category."""
-    row = world.pick(GOODS + "SELECT category_id, count(*) AS found FROM goods GROUP BY category_id ORDER BY category_id")
-    best, second = world.rows(
-        GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY reviews DESC LIMIT 2", row["category_id"]
-    )
-    t.skip_if(best["reviews"] == second["reviews"], "one that has more reviews than all others")
+def show_all(world: t.Sampler, found: int) -> list[Step]:
+    """Return the steps that show so many products on one page, or as many as can be."""
     sizes = [world.layout.page_size(size) for size in LIMITS]
-    size = next((size for size in sizes if size >= row["found"]), sizes[-1])
-    whole_list = [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
-    return visit(
-        {"category": best["category"]},
-        f"__SHOPPING__/{best['url_key']}.html",
-        way=[
-            *open_category(best),
-            *whole_list,
-            t.click(best["name"], f"{best['reviews']} reviews are more than any other has."),
-        ],
-    )
+    size = next((size for size in sizes if size >= found), sizes[-1])
+    return [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []

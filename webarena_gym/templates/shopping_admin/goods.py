@@ -5,36 +5,9 @@ import re
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping_admin.grids import written_cents
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.shopping_admin import (
-    EVERYTHING,
-    KEYWORD,
-    PRODUCTS,
-    TEXTS,
-    becomes,
-    filtered,
-    open_menu,
-    open_product,
-    others_stay,
-)
-from webarena_gym.templates.ways import impossible, instruction, question
-
-
-def product_missing(world: t.Sampler) -> t.Draw:
-    """Ask for the stock of a product that the shop does not have: another brand makes it."""
-    rows = world.rows("SELECT name, brand FROM product WHERE substr(name, 1, length(brand)) = brand ORDER BY product_id")
-    row, other = world.rng.sample(rows, 2)
-    name = other["brand"] + row["name"][len(row["brand"]) :]
-    t.skip_if(any(name in product["name"] for product in rows), name)
-    return impossible(
-        {"product": name},
-        says("0 results"),
-        way=[t.search(EVERYTHING, name)],
-        seen="Nothing was found, so there is no such product.",
-        wrong=["0"],
-    )
-
+from webarena_gym.templates.shopping_admin import KEYWORD, PRODUCTS, TEXTS, becomes, filtered, open_menu, open_product
+from webarena_gym.templates.ways import instruction, question
 
 NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas Apron", "Desk Bell", "Puzzle Mat", "Rain Gauge")
 
@@ -42,17 +15,6 @@ NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas 
 def a_product(world: t.Sampler, condition: str = "1") -> t.Row:
     """Draw one of the products that meet a condition."""
     return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
-
-
-def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
-    """Return the steps that do something with all products that a keyword finds."""
-    return [
-        *open_menu("Catalog", "Products"),
-        t.search(KEYWORD, keyword),
-        *[t.click(f"Select {product['product_id']}") for product in products],
-        t.choose("Actions", action),
-        t.click("Submit"),
-    ]
 
 
 def move_price(world: t.Sampler) -> t.Draw:
@@ -72,67 +34,6 @@ def move_price(world: t.Sampler) -> t.Draw:
             t.click("Save"),
         ],
         seen=f"The price is {money(cents)} now.",
-    )
-
-
-def disable_brand(world: t.Sampler) -> t.Draw:
-    """Take all products of a brand out of the shop at once."""
-    brand = world.pick(
-        """SELECT brand FROM product p GROUP BY brand
-           HAVING count(*) = (SELECT count(*) FROM product q WHERE instr(lower(q.name || ' ' || q.brand), lower(p.brand)))
-           AND sum(is_enabled) AND count(*) BETWEEN 2 AND 5 ORDER BY brand"""
-    )["brand"]
-    rows = world.rows("SELECT * FROM product WHERE brand = ? ORDER BY product_id", brand)
-    return instruction(
-        {"brand": brand},
-        becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_enabled=0),
-        way=tick_all(brand, rows, "Change status to Disable"),
-        seen=f"No product of {rows[0]['brand']} is enabled any more.",
-    )
-
-
-def variants_out_of_stock(world: t.Sampler) -> t.Draw:
-    """Stop the sale of products that differ in what stands behind the comma of their names alone."""
-    name = world.pick(
-        """SELECT substr(name, 1, instr(name, ',') - 1) AS model FROM product p WHERE instr(name, ',')
-           GROUP BY model HAVING count(*) BETWEEN 2 AND 4 AND sum(is_in_stock)
-           AND count(*) = (SELECT count(*) FROM product q WHERE instr(q.name, substr(p.name, 1, instr(p.name, ',') - 1)))
-           ORDER BY model"""
-    )["model"]
-    rows = world.rows("SELECT * FROM product WHERE instr(name, ?) ORDER BY product_id", name)
-    return instruction(
-        {"product": name},
-        becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_in_stock=0),
-        way=[*tick_all(name, rows, "Update attributes"), t.choose("Stock Status", "Out of Stock"), t.click("Save")],
-        seen=f"All {len(rows)} products were updated.",
-    )
-
-
-def add_product(world: t.Sampler) -> t.Draw:
-    """Put something new into the catalog."""
-    name, number = world.rng.choice(NEW_GOODS), world.rng.randint(10000, 99999)
-    sku, cents, quantity = f"NEW-{number}", world.rng.randrange(500, 9000, 25), world.rng.randint(5, 90)
-    t.skip_if(world.rows("SELECT 1 FROM product WHERE name = ? ORDER BY 1", name), name)
-    return instruction(
-        {"name": name, "sku": sku, "price": money(cents), "quantity": quantity},
-        t.all_of(
-            t.state(
-                "SELECT name, price_cents, special_price_cents, quantity, is_enabled FROM product WHERE sku = ?",
-                sku,
-                expected=[[name, cents, None, quantity, 1]],
-            ),
-            others_stay(world, PRODUCTS, sku),
-        ),
-        way=[
-            *open_menu("Catalog", "Products"),
-            t.click("Add New Product"),
-            t.type_text("Product Name", name),
-            t.type_text("SKU", sku),
-            t.type_text("Price", written_cents(cents)),
-            t.type_text("Quantity", str(quantity)),
-            t.click("Save"),
-        ],
-        seen=f"The product {name} is saved.",
     )
 
 
