@@ -5,52 +5,12 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.reddit import (
-    ME,
-    PER_PAGE,
-    POSTS,
-    TEXTS,
-    comma_list,
-    my_name,
-    open_forum,
-    open_post,
-    open_user,
-    word,
-)
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, TEXTS, comma_list, open_post, open_user, word
 from webarena_gym.templates.ways import instruction, turn_pages
 
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
-
-
-def user_becomes(world: t.Sampler, **changes: str) -> dict[str, Any]:
-    """My account must be as it is now, but for these columns."""
-    return t.state(USER, ME, expected=[list({**dict(world.rows(USER, ME)[0]), **changes}.values())])
-
-
-def settings(world: t.Sampler) -> t.Draw:
-    """Change one setting."""
-    email = f"{word(world)}@example.net".lower()
-    wish, change, step = world.rng.choice(
-        (
-            (f"change the email address to {email}", {"email": email}, t.type_text("Email", email)),
-            ("turn night mode on", {"night_mode": "on"}, t.choose("Night mode", "On")),
-            ("turn night mode off for good", {"night_mode": "off"}, t.choose("Night mode", "Off")),
-            ("make the front page show all forums", {"front_page": "all"}, t.choose("Front page", "All forums")),
-            (
-                "let the front page show what I moderate",
-                {"front_page": "moderated"},
-                t.choose("Front page", "Moderated forums"),
-            ),
-        )
-    )
-    return instruction(
-        {"wish": wish},
-        user_becomes(world, **change),
-        way=[t.click(my_name(world)), t.click("Account settings"), step, t.click("Save changes")],
-        seen="The settings are saved.",
-    )
 
 
 def add_line(world: t.Sampler) -> t.Draw:
@@ -81,19 +41,11 @@ OWN_COMMENTS = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state =
 
 
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
+NOT_SUBSCRIBED = (
+    f"SELECT f.* FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = :tag AND forum_id NOT IN ({SUBSCRIPTIONS})"
+)
 OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
 TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
-
-
-def subscribed_to(world: t.Sampler, *, added: tuple[int, ...] = (), removed: tuple[int, ...] = ()) -> dict[str, Any]:
-    """My subscriptions must be what they were, but for these forums."""
-    forums = {row[0] for row in world.rows(SUBSCRIPTIONS)}
-    return t.state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
-
-
-def subscription_turned(world: t.Sampler, row: t.Row) -> dict[str, Any]:
-    """I must be subscribed to a forum if I was not, and the other way round."""
-    return subscribed_to(world, **{"removed" if row["is_mine"] else "added": (row["forum_id"],)})
 
 
 def create_forum(world: t.Sampler) -> t.Draw:
@@ -120,65 +72,6 @@ def create_forum(world: t.Sampler) -> t.Draw:
             t.click("Create forum"),
         ],
         seen="The forum is there.",
-    )
-
-
-def subscribe_to_tag(world: t.Sampler) -> t.Draw:
-    """Subscribe to several forums, to some of which I may be subscribed already."""
-    row = world.pick("SELECT tag FROM forum_tag GROUP BY tag HAVING count(*) BETWEEN 2 AND 6 ORDER BY tag")
-    mine = [item[0] for item in world.rows(SUBSCRIPTIONS)]
-    forums = world.rows(
-        "SELECT f.* FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY title COLLATE NOCASE", row["tag"]
-    )
-    missing = [forum for forum in forums if forum["forum_id"] not in mine]
-    t.skip_if(not missing, row["tag"])
-    return instruction(
-        {"tag": row["tag"]},
-        subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
-        way=[t.click("Tags"), t.click(row["tag"]), *(t.click(f"Subscribe to {forum['name']}") for forum in missing)],
-        seen=f"These are all {len(forums)}.",
-    )
-
-
-def edit_forum(world: t.Sampler) -> t.Draw:
-    """Change a text of my own forum."""
-    row = world.pick(OWN)
-    part = world.rng.choice(("title", "description", "sidebar"))
-    text = world.rng.choice(TEXTS["descriptions"]).format(word=word(world))
-    query = "SELECT name, title, description, sidebar FROM forum WHERE forum_id = ?"
-    old = dict(world.rows(query, row["forum_id"])[0])
-    return instruction(
-        {"part": part, "text": text},
-        t.state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
-        way=[*open_forum(row["name"]), t.click("Edit forum"), t.type_text(part.capitalize(), text), t.click("Save changes")],
-        seen="The forum has changed.",
-    )
-
-
-def moderate(world: t.Sampler) -> t.Draw:
-    """Lock, pin or remove a post of my own forum."""
-    forum = world.pick(OWN)
-    row = world.pick(
-        POSTS + f"SELECT * FROM posts WHERE forum_id = ? AND user_id != {ME} AND NOT is_locked AND NOT is_sticky ORDER BY 1",
-        forum["forum_id"],
-    )
-    change, column, value, label = world.rng.choice(
-        (
-            ("Lock", "is_locked", 1, "Lock"),
-            ("Remove", "state", "removed", "Remove"),
-            ("Make sticky", "is_sticky", 1, "Make sticky"),
-        )
-    )
-    query = "SELECT submission_id, state, is_locked, is_sticky FROM submission WHERE forum_id = ? ORDER BY submission_id"
-    expected = [
-        list({**dict(post), column: value}.values()) if post["submission_id"] == row["submission_id"] else list(post)
-        for post in world.rows(query, forum["forum_id"])
-    ]
-    return instruction(
-        {"change": change, "title": row["title"]},
-        t.all_of(t.state(query, forum["forum_id"], expected=expected)),
-        way=[*open_post(row["title"]), t.click(label)],
-        seen="That is done.",
     )
 
 

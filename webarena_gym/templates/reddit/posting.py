@@ -7,7 +7,6 @@ from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit import ME, POSTS, TEXTS, open_forum, thread_url, word
-from webarena_gym.templates.ways import instruction
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
@@ -46,37 +45,18 @@ def submit(forum: str, title: str, body: str = "") -> list[Step]:
     return [*write_post(forum, title, body), t.leave("", f"It is posted to {forum}.")]
 
 
-def recommendation(world: t.Sampler, forum: str) -> tuple[str, str]:
-    """Return title and text of a question for a product within a budget, by a forum that knows about it."""
-    title = f"Looking for {PRODUCTS[forum][0]} below ${world.rng.randrange(40, 400, 10)}"
-    return title, f"Something like my old {word(world)} would do."
-
-
-def recommendation_anywhere(world: t.Sampler) -> t.Draw:
-    """Ask what to buy, in any forum that knows about it."""
-    forum = world.rng.choice(list(PRODUCTS))
-    product, tag = PRODUCTS[forum]
-    forums = sorted({*forums_tagged(world, tag), forum})
-    title, text = recommendation(world, forum)
-    return t.Draw(
-        slots={"product": product, "title": title, "text": text},
-        eval=posted(world, forums, title, text),
-        solution=submit(forum, title, text),
-    )
-
-
-PRODUCTS = {
-    "headphones": ("noise-cancelling headphones", "audio"),
-    "running": ("running shoes", "fitness"),
-    "DIY": ("a starter toolkit", "diy"),
-    "consoles": ("a used game console", "consoles"),
-    "gadgets": ("a pocket projector", "gadgets"),
-    "gardening": ("a quiet lawn mower", "nature"),
-    "Music": ("a first electric piano", "music"),
-    "pets": ("a travel box for cats", "animals"),
-    "books": ("an e-reader", "reading"),
-}
-"""Things to buy, by a forum that knows about them, and the tag of the forums that do."""
+PRODUCTS = (
+    ("headphones", "noise-cancelling headphones", "audio"),
+    ("running", "running shoes", "fitness"),
+    ("DIY", "a starter toolkit", "diy"),
+    ("consoles", "a used game console", "consoles"),
+    ("gadgets", "a pocket projector", "gadgets"),
+    ("gardening", "a quiet lawn mower", "nature"),
+    ("Music", "a first electric piano", "music"),
+    ("pets", "a travel box for cats", "animals"),
+    ("books", "an e-reader", "reading"),
+)
+"""Forums, a thing to buy about which each knows, and the tag of the forums that do."""
 
 MONTHS = ("March", "May", "July", "September", "November")
 
@@ -98,27 +78,4 @@ def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> 
             world.value("SELECT max(comment_id) FROM comment"),
             expected=[[row["submission_id"], parent_id, ME, text]],
         ),
-    )
-
-
-def comment_in_forum(world: t.Sampler) -> t.Draw:
-    """Comment on a post that must be found by its place in a list."""
-    place, rank, orders = world.rng.choice((("newest", "newest", ("New",)), ("highest rated", "best", ("Top", "All time"))))
-    row = world.pick(
-        OPEN_POSTS
-        + f"""AND {rank} = 1 AND (SELECT count(*) FROM posts other WHERE other.forum_id = posts.forum_id
-            AND other.score = posts.score) = 1 ORDER BY submission_id"""
-    )
-    text = remark(world)
-    slots = {"place": place, "forum": row["forum"], "text": text}
-    return instruction(
-        slots,
-        answered(world, row, None, text),
-        way=[
-            *open_forum(row["forum"], *orders),
-            t.click(row["title"], "It stands first."),
-            t.type_text("Comment", text),
-            t.click("Post"),
-        ],
-        seen="The comment is there.",
     )
