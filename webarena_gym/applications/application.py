@@ -53,8 +53,10 @@ class Application:
     """variables of its environment, beside those of this process"""
     ready: str = "/"
     """path that is answered with a status below 500 once the application is ready"""
+    shown: str = ""
+    """CSS selector of an element that is there once scripts have built a first page, which episodes wait for in Chromium"""
     start_s: float = 30.0
-    """seconds until it must be ready"""
+    """seconds until it must be ready, and what is `shown` be there"""
     answer_s: float = 30.0
     """seconds that one answer may take"""
     in_memory: bool = False

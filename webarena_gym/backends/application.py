@@ -1,8 +1,10 @@
 """A web application of one's own as the backend of an env: each episode has its own copy of the application and of its state."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,11 +13,18 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import Copy, Launcher, launcher_of
 from webarena_gym.backends.base import Backend, first_pages, follow, opening
 from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
+
+_SHOWN = """new Promise((done) => {
+  const look = () => document.querySelector(%s) ? done() : setTimeout(look, 20);
+  look();
+  setTimeout(done, %d);
+})"""
 
 
 class ApplicationSnapshot(NamedTuple):
@@ -41,6 +50,8 @@ class ApplicationBackend(Backend):
         self.urls = {f"__{application.name.upper()}__": application.url}
         self.not_saved = f"{application.name} keeps state in memory, so its episodes cannot be saved"
         self._network = Network({application.host: self._answer})
+        if application.clock:
+            self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
         self.site_errors = self._network.errors
         self._copy: Copy | None = None
         self._opened: list[sqlite3.Connection] = []
@@ -63,6 +74,9 @@ class ApplicationBackend(Backend):
         if signed_in and self._application.in_memory:
             cookies = self._sign_in()
         self.browser.start(first_pages(start_url, self.urls), cookies)
+        if self._application.shown and not isinstance(self.browser, InProcessBrowser):
+            self.browser.run_script(_SHOWN % (json.dumps(self._application.shown), 1000 * self._application.start_s))
+            self.browser.wait(0)
 
     def _launcher(self) -> Launcher:
         """Return the launcher of the application, with a base state in which one is signed in."""

@@ -96,8 +96,10 @@ class Network:
     """Calls the sites of one episode. Redirects and cookies are the browser's business.
 
     An exception of a site is answered with status 500 and noted in `errors`, unless it was asked for a picture, which not all
-    browsers do. Who begins an episode empties the list.
+    browsers do. Who begins an episode empties the list. `clock` is a time at which scripts of pages see their clock stand still.
     """
+
+    clock = ""
 
     def __init__(self, sites: Mapping[str, WSGIApplication]) -> None:
         self._sites = dict(sites)

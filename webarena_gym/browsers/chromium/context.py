@@ -91,6 +91,7 @@ class Context:
         self._how = how
         self._serve = None if network is None else serve_network(network)
         self._sites = frozenset(() if network is None else network.hosts)
+        self._clock = "" if network is None else network.clock
         self._hosts = hosts
         self._viewport = viewport
         self._gate: Gate | None = None
@@ -203,6 +204,8 @@ class Context:
             permissions=["geolocation"] if geolocation else [],
             ignore_https_errors=False,
         )
+        if self._clock:
+            await self._context.clock.set_fixed_time(self._clock)
         self._network_process = await self._driver.network_process()
         self._context.on("page", lambda page: self._popups.append(page))  # noqa: PLW0108 - the list is replaced
         if self._records:
