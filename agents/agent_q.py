@@ -59,7 +59,9 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     if last:
         last.restore(optimizer)
     if tasks is None:
-        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+        tasks = draw_tasks(
+            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
+        )
     policy: Any = model.policy()
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **args.env_arguments())
     envs = InProcessEnvs(make_env, min(args.num_envs, args.tasks_per_iteration))

@@ -12,7 +12,13 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Write demonstrations as the command line says."""
     settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
-    tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
+    tasks = draw_tasks(
+        settings.worlds,
+        settings.per_template,
+        templates=settings.templates,
+        variation=settings.variation,
+        application=settings.application,
+    )
     played = episodes(
         tasks,
         expert_thoughts=settings.expert_thoughts,

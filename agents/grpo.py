@@ -288,7 +288,9 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     if last and args.trained(update, elapsed_s, spent) >= 1:
         return last.path
     if tasks is None:
-        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+        tasks = draw_tasks(
+            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
+        )
     if ranks.count == 1 and (count := training_processes(args)) > 1:
         return launch(train, count, args, tasks, create)
     model = kind.load(last.path if last else args.model, args)

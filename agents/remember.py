@@ -43,9 +43,9 @@ def remember(args: RememberSettings) -> dict[str, float]:
 def _play(args: RememberSettings) -> list[Trajectory]:
     from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
 
-    tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates)
     changes = {name: getattr(args, name) for name in ("max_steps", "temperature", "seed")}
     options = EvaluationSettings(**{**policy_defaults(str(args.model)), **changes, "policy": str(args.model), "threads": 1})
+    tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, application=options.application)
     return evaluate_policy(options, tasks, quiet=True).trajectories
 
 

@@ -121,7 +121,13 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     if tasks is None:
-        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
+        tasks = draw_tasks(
+            settings.worlds,
+            settings.per_template,
+            templates=settings.templates,
+            variation=settings.variation,
+            application=settings.application,
+        )
 
     def make_env() -> CandidateActions:
         env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 import tyro
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.applications.application import read_application
 from webarena_gym.console import complain
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
@@ -46,6 +47,8 @@ class EnvSettings:
     """keep the thoughts of earlier replies in the history"""
     window: int = 12_000
     """characters of a page shown at once"""
+    application: str | None = None
+    """a web application of one's own instead of the embedded sites: its webarena-app.toml, or the folder of that"""
     max_steps: int = 15
     """steps after which an episode is cut off"""
 
@@ -76,7 +79,7 @@ class TaskSettings(EnvSettings):
         if self.per_template < 1:
             raise ValueError(f"per_template is {self.per_template}; expected at least 1")
         if self.templates:
-            task_suite.named(self.templates)
+            task_suite.named(self.templates, read_application(self.application) if self.application else None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,18 @@ import os
 import secrets
 import sqlite3
 import sys
+from datetime import UTC, datetime
 from html import escape
 from http.cookies import SimpleCookie
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 from wsgiref.simple_server import make_server
 
 DATABASE = os.environ.get("NOTES_DB", "")
 VISITS = []
+if os.environ.get("NOTES_BREAKS"):
+    print("the settings are read")  # noqa: T201
+    raise KeyError("SECRET_KEY")
 KEPT = sqlite3.connect(DATABASE) if os.environ.get("NOTES_KEEPS") else None  # as some do when they are imported
 if KEPT:
     KEPT.execute("SELECT count(*) FROM note")
@@ -68,6 +72,16 @@ def answer(path, form, db, is_known):
         )
     if path == "/open":
         return "200 OK", [], "for all"
+    if path == "/about":  # the place and the times of its files, and the time
+        times = [
+            datetime.fromtimestamp(Path(DATABASE).with_name("files").joinpath(name).stat().st_mtime, UTC)
+            for name in ("", "old.txt")
+        ]
+        return (
+            "200 OK",
+            [],
+            f'{DATABASE} <a href="/about?at={quote(DATABASE, safe="")}">{[*map(str, times)]}</a> {datetime.now(UTC)}',
+        )
     if not is_known:
         return "303 See Other", [("Location", "/login")], ""
     if path == "/notes.json":

@@ -30,9 +30,9 @@ observation: actions errors pages texts
 browsers: actions errors pages
 sites: changes console errors pages
 servers: browsers errors observation pages sites
-applications: arguments changes errors pages sites
+applications: arguments changes errors sites
 evaluators: answers changes errors observation pages servers
-tasks: actions answers arguments errors evaluators observation pages sites
+tasks: actions answers applications arguments errors evaluators observation pages sites
 templates: actions answers evaluators observation pages sites tasks
 backends: actions applications browsers changes errors evaluators observation pages servers sites tasks
 spaces: actions texts
@@ -44,10 +44,10 @@ testing: backends browsers env errors observation pages tasks
 miniwob: arguments backends browsers env errors options pages tasks
 tools: actions applications answers arguments backends browsers changes console env errors evaluation evaluators observation options pages
   processes recording server servers sites tasks
-server: actions arguments browsers env errors evaluators observation options pages sites tasks texts
+server: actions applications arguments browsers env errors evaluators observation options pages sites tasks texts
 candidates: actions env observation pages
-integrations: actions browsers env errors observation options pages server sites tasks
-evaluation: actions arguments console env errors evaluators observation options recording server servers sites tasks vector
+integrations: actions applications browsers env errors observation options pages server sites tasks
+evaluation: actions applications arguments console env errors evaluators observation options recording server servers sites tasks vector
 __main__: tools
 """.replace("\n  ", " ").splitlines()
 }

@@ -11,16 +11,29 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
+import gymnasium
 import pytest
 
+from agents import demonstrations, evaluate, report, train_bc, train_rl
+from agents.data.trajectories import read_trajectories
+from agents.evaluation.report.episodes import Replayer
+from agents.evaluation.report.sources import task_of
 from tests.notes_app import make_state
 from webarena_gym import WebArenaLite
+from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.processes import close_all
+from webarena_gym.applications.processes import close_all, launcher_of
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
+from webarena_gym.evaluation.results import read_result
+from webarena_gym.integrations.session import dataset_rows
+from webarena_gym.integrations.trl import environment
+from webarena_gym.server.app import running
 from webarena_gym.servers.logins import Account, Login
-from webarena_gym.tasks import load
+from webarena_gym.servers.rest import request_json
+from webarena_gym.tasks import draw, find, load, parse_task
 from webarena_gym.tools.cli import main
 
 HERE = Path(__file__).parent
@@ -32,10 +45,47 @@ STARTS = {
 }
 
 
-DESCRIBED = (
-    f'name = "notes"\nwsgi = "notes_app:application"\nfolder = "{HERE}"\nstate = "{{0}}/state"\ntasks = "t.json"\n'
-    '[databases]\nnotes = "notes.db"\n[environment]\nNOTES_DB = "{{state}}/notes.db"\n'
-)
+DESCRIBED = f"""
+name = "notes"
+wsgi = "notes_app:application"
+folder = "{HERE}"
+state = "{{0}}/state"
+tasks = "tasks.json"
+templates = "templates.toml"
+incidental = ["session"]
+databases = {{{{ notes = "notes.db" }}}}
+environment = {{{{ NOTES_DB = "{{{{state}}}}/notes.db" }}}}
+account = {{{{ user = "ann", password = "secret" }}}}
+login = {{{{ path = "/login", user = "[name=user]", password = "[name=password]", proof = "/" }}}}
+"""
+TEMPLATES = """
+[write]
+intent = ["Add a note {fresh} beside {title}.", "Write a note with the title {fresh}, as there is {title}."]
+query = "SELECT title FROM note ORDER BY id"
+also = { fresh = { choice = [["Soap", "Ink", "Salt"]] } }
+check = { state = ["SELECT count(*) FROM note WHERE title = ?", "{fresh}"], expected = [[1]] }
+way = ["type Title | {fresh}", "click Add -- That is all."]
+
+[body]
+intent = "What does the note {title} say?"
+type = "text"
+query = "SELECT title, body FROM note WHERE body NOT LIKE '% m' ORDER BY id"
+other = "SELECT body FROM note WHERE title <> :title ORDER BY id"
+answer = "{body}"
+wrong = ["{other[body]}"]
+way = []
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder in which a file describes the application, with tasks and templates."""
+    make_state(tmp_path / "state")
+    (tmp_path / "tasks.json").write_text(json.dumps(TASKS))
+    (tmp_path / "templates.toml").write_text(TEMPLATES)
+    (tmp_path / "webarena-app.toml").write_text(DESCRIBED.format(tmp_path))
+    yield tmp_path
+    close_all()
 
 
 def state_check(*titles):
@@ -203,6 +253,53 @@ def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before
         WebArenaLite(application=notes(load="false")).reset()
 
 
+def test_a_state_outside_of_files_is_dumped_and_restored_for_each_episode(notes, tmp_path):
+    store = tmp_path / "store"  # stands in for a server's databases
+    store.mkdir()
+    shell = {
+        "load": f"cp {{state}}/notes.db {store}/{{env}}.db", "save": f"cp {store}/{{env}}.db {{state}}/notes.db", "drop": f"rm {store}/{{env}}.db"
+    }  # fmt: skip
+    served = {**shell, "command": f"{sys.executable} notes_app.py {store}/{{env}}.db {{port}}"}
+    one, other = (WebArenaLite(application=notes("command", **served), elements="label") for _ in range(2))
+    other.reset(options={"task": "add"})
+    assert solve(one, "add")[1] == 1.0, "its dump is judged"
+    snapshot = one.snapshot()
+    assert "Soap" not in other.step(do("Click", "Export"))[0]
+    assert one.restore(other.snapshot())[0].count("Soap") == 0
+    assert "Soap: two bars" in one.restore(snapshot)[0]
+    one.close()
+    other.close()
+    assert list(store.iterdir()) == []
+
+
+@pytest.mark.parametrize("start", ["wsgi", "each time", "command"])
+def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
+    about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
+    env, other = make(start, tasks=[parse_task(about)]), make(start, tasks=[parse_task(about)])
+    texts = [each.reset()[0].partition(" <a")[0] for each in (env, env, other)]
+    assert len(set(texts)) == 1
+    place = "/proc/self/cwd/state" if start == "wsgi" else "/srv/notes/state"
+    assert f"{place}/notes.db" in texts[0]
+    assert place in env.page.root.xpath("string(//a/@href)").replace("%2F", "/")
+    assert env._backend._copy.wsgi  # the same way leads back
+    found = env.network.request("GET", f"http://notes.test/about?at={place}/notes.db")
+    assert found.status == 200
+
+
+@pytest.mark.skipif(not list(Path("/usr/lib").glob("**/faketime/libfaketime.so.1")), reason="apt-get install libfaketime")
+def test_a_clock_stands_still_for_its_pages_and_its_files(notes):
+    about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
+    env = WebArenaLite(application=notes(clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)])
+    first, _ = env.reset()
+    assert first.count("2001-03-05 09:00:00") == 3, "folder, file and time"
+    (env._backend.files / "files" / "new.txt").write_text("new")
+    env.network.request("GET", "http://notes.test/open")
+    assert state.difference(launcher_of(env.options.application).base, env._backend.files)["files/new.txt"] == b"new"
+    assert "2001-03-05" in env.network.request("GET", "http://notes.test/about").body.decode()
+    assert env.reset()[0] == first
+    env.close()
+
+
 def test_the_death_of_a_process_is_never_a_zero(make):
     for path in ("Crash", "Broken"):
         env = make()
@@ -221,15 +318,12 @@ def test_the_death_of_a_process_is_never_a_zero(make):
     assert solve(env, "add")[1] == 1.0, "a killed host is started again"
 
 
-def test_a_process_that_is_killed_leaves_no_files_behind(notes, tmp_path):
+def test_a_process_that_is_killed_leaves_no_files_behind(folder):
     code = (
         "import os, signal, sys; from webarena_gym import WebArenaLite; env = WebArenaLite(application=sys.argv[1]);"
         "env.reset(); print(env._backend._copy.folder.parent, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    make_state(tmp_path / "state")
-    (tmp_path / "t.json").write_text(json.dumps([task("add", state_check("Tea"))]))
-    (tmp_path / "webarena-app.toml").write_text(DESCRIBED.format(tmp_path))
-    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE, text=True, check=False)
     deadline = time.monotonic() + 20
     while Path(run.stdout.strip()).exists():
         assert time.monotonic() < deadline
@@ -265,6 +359,7 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     ("login", None, "account and login belong together"),
     ("incidental", ("a b c",), "incidental: 'a b c' declares nothing"),
     ("environment", {"A": "{stat}"}, "'{stat}' cannot be read"),
+    ("environment", {"A": "{env}"}, 'differs for each episode; expected loads = "each time"'),
 ])  # fmt: skip
 def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
     with pytest.raises(ApplicationError) as caught:
@@ -272,21 +367,19 @@ def test_a_wrong_description_says_what_was_expected(notes, key, value, message):
     assert message in str(caught.value)
 
 
-def test_a_file_describes_it(notes, tmp_path):
-    make_state(tmp_path / "state")
-    described = DESCRIBED.format(tmp_path)
-    (tmp_path / "webarena-app.toml").write_text(described)
-    found = read_application(tmp_path)
-    assert (found.url, found.tasks, found.state_folder) == ("http://notes.test", str(tmp_path / "t.json"), tmp_path / "state")
+def test_a_file_describes_it(folder):
+    found = read_application(folder)
+    assert (found.url, found.tasks, found.state_folder) == ("http://notes.test", str(folder / "tasks.json"), folder / "state")
     for wrong, message in (
         ("nmae = 1", "unknown key 'nmae': did you mean 'name'?"),
         ("start_s = 'x'", "start_s is 'x'; expected a number"),
         ("name = [", "cannot be read"),
         ('account = {user = "a"}', "account is {'user': 'a'}"),
     ):
-        (tmp_path / "webarena-app.toml").write_text(f"{wrong}\n{described if 'name' not in wrong else ''}")
+        named = "" if "name" in wrong else "name = 'notes'"
+        (folder / "webarena-app.toml").write_text(f"{wrong}\n{named}")
         with pytest.raises(ApplicationError) as caught:
-            read_application(tmp_path)
+            read_application(folder)
         assert message in str(caught.value)
 
 
@@ -297,6 +390,17 @@ def test_what_cannot_start_says_why(notes):
     ):
         with pytest.raises(ApplicationError, match=message):
             WebArenaLite(application=notes(**more)).reset()
+    broken = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_BREAKS": "1"}}
+    with pytest.raises(ApplicationError) as caught:
+        WebArenaLite(application=notes(**broken)).reset()
+    told = str(caught.value)
+    assert re.search(
+        r'could not be loaded: Traceback.*\n  File ".*notes_app.py".*\n    raise KeyError\("SECRET_KEY"\)\nKeyError: \'SECRET_KEY\'',
+        told,
+        re.DOTALL,
+    )
+    assert "host.py" not in told
+    assert told.endswith("Its log:\nthe settings are read")
     kept = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_KEEPS": "1"}}
     with pytest.raises(ApplicationError, match=r"it keeps notes.db.* open, which all episodes would share"):
         WebArenaLite(application=notes(**kept)).reset()
@@ -309,34 +413,143 @@ def test_what_cannot_start_says_why(notes):
     with pytest.raises(TaskError, match="'shopping' is not the application notes"):
         WebArenaLite(application=notes(), tasks=["add"]).reset(options={"task": load("test")[0]})
     with pytest.raises(ValueError, match="give none of them"):
-        WebArenaLite(application=notes(), world_seed=3)
+        WebArenaLite(application=notes(), scale="large")
 
 
-def test_the_command_checks_it_proves_its_tasks_and_records_one(notes, tmp_path, capsys, monkeypatch):
-    make_state(tmp_path / "state")
-    (tmp_path / "tasks.json").write_text(json.dumps(TASKS))
-    (tmp_path / "webarena-app.toml").write_text(
-        f'name = "notes"\nwsgi = "notes_app:application"\nfolder = "{HERE}"\nstate = "{tmp_path}/state"\ntasks = "tasks.json"\n'
-        'incidental = ["session"]\n[databases]\nnotes = "notes.db"\n[environment]\nNOTES_DB = "{state}/notes.db"\n'
-        '[account]\nuser = "ann"\npassword = "secret"\n[login]\npath = "/login"\nuser = "[name=user]"\npassword = "[name=password]"\nproof = "/"\n'
-    )
-    assert main(["app", "check", str(tmp_path), "--resets", "3", "--json"]) == 0
+def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, monkeypatch):
+    assert main(["app", "check", str(folder), "--resets", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["equal_resets"]
     assert found["need_scripts"] == ["http://notes.test/script"]
     assert set(found["tasks"].values()) == {"solved, and nothing cheaper earns it"}
     assert found["controls"]["text field"] >= 2
-    lines = iter(["type Title Ink", "click Add", "exit"])
+    lines = iter(["type Title Ink", "click Add", "exit", "click Export", "exit"])
     monkeypatch.setattr("builtins.input", lambda _: next(lines))
-    assert main(["app", "record", str(tmp_path), "--goal", "Add Ink.", "--task-id", "ink"]) == 0
-    recorded = json.loads((tmp_path / "tasks.json").read_text())[-1]
+    assert main(["app", "record", str(folder), "--goal", "Add Ink.", "--task-id", "ink"]) == 0
+    assert 'click "Add to Cart"' in capsys.readouterr().out, "elements are named as they are then typed"
+    recorded = json.loads((folder / "tasks.json").read_text())[-1]
     assert recorded["eval"]["state"] == [
         {"site": "notes", "query": 'SELECT count(*) FROM "note" WHERE "title" = ?', "parameters": ["Ink"], "expected": [[1]]}
     ]
-    env = WebArenaLite(application=tmp_path, elements="label")
-    assert solve(env, "ink")[1] == 1.0
+    assert main(["app", "record", str(folder), "--goal", "Export.", "--task-id", "export"]) == 0
+    checks = json.loads((folder / "tasks.json").read_text())[-1]["eval"]["file"]
+    assert checks == [{"path": "files/export.txt", "contains": "all notes"}]
+    env = WebArenaLite(application=folder, elements="label")
+    assert [solve(env, name)[1] for name in ("ink", "export")] == [1.0, 1.0]
     env.close()
-    assert main(["app", "new", str(tmp_path / "fresh"), "--name", "shop"]) == 0
-    assert main(["app", "new", str(tmp_path / "fresh")]) == 2
+    assert main(["app", "new", str(folder / "fresh"), "--name", "shop"]) == 0
+    assert main(["app", "new", str(folder / "fresh")]) == 2
     with pytest.raises(ApplicationError, match="expected a folder"):
-        read_application(tmp_path / "fresh")
+        read_application(folder / "fresh")
+
+
+def test_templates_draw_tasks_from_its_database(folder):
+    env = WebArenaLite(application=folder, elements="label")
+    ids = [task.task_id for task in env.tasks]
+    assert ids == ["add", "json", "file", *(f"notes.write/0/{draw}" for draw in range(3)), "notes.body/0/0"]
+    assert {task.intent.split()[0] for task in draw(world_seed=2, count=9, application=read_application(folder))} == {
+        "Add",
+        "Write",
+        "What",
+    }
+    assert [solve(env, name)[1] for name in ids[-2:]] == [1.0, 1.0]
+    _, info = env.reset(options={"task": "notes.write/77/5"})
+    assert info["goal"] == env.task.intent == find("notes.write/77/5", application=read_application(folder)).intent
+    assert {task.task_id.split("/")[1] for task in WebArenaLite(application=folder, world_seed=4).tasks} == {"4"}
+    env.close()
+    for wrong, message in (
+        ("[write]\nintent = 'Do.'", "names write, which no module of its site draws, and which has no way"),
+        ("[write]\nintent = 'Do.'\nquery = 'SELECT x'\nway = []\nanswer = '1'", "the template notes.write cannot be drawn in world 0.*no such column"),
+        ("[write", "the templates .* cannot be read"),
+    ):  # fmt: skip
+        (folder / "templates.toml").write_text(wrong)
+        with pytest.raises(TaskError, match=message):
+            WebArenaLite(application=folder)
+
+
+def test_the_command_audits_it_and_acts_at_random(folder, capsys):
+    assert main(["app", "audit", str(folder), "--resets", "2", "--jobs", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (found["tasks"], found["solved"], found["attacks_rewarded"]) == (7, 7, 0)
+    assert found["right_answers"] > 10
+    assert found["attacks"] > 100
+    wrong = task("wrong", state_check("Tea", "Rope", "Soap"), ['exit(message="")'])
+    (folder / "tasks.json").write_text(json.dumps([wrong, task("empty", state_check("Tea", "Rope"), ADD[-1:])]))
+    assert main(["app", "audit", str(folder), "--resets", "2", "--jobs", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "unsolved: wrong: not rewarded" in out
+    assert "exit rewarded: empty" in out
+    assert main(["app", "fuzz", str(folder), "--steps", "120", "--seed", "1", "--jobs", "1"]) == 1
+    assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out, (
+        "what kills it is told, with what was done"
+    )
+
+
+def evaluated(folder):
+    out = folder / "scores"
+    assert (
+        main(["evaluate", "--agent", "expert", "--application", str(folder), "--template", "notes.write", "--out", str(out)])
+        == 0
+    )
+    return read_result(out / "result.json")["success"]["success"]
+
+
+def vectorised(folder):
+    envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=2, application=folder, elements="label")
+    envs.reset(options={"task": "add"})
+    rewards = [envs.step([action, action])[1] for action in ADD][-1]
+    envs.close()
+    return rewards.mean()
+
+
+def stepped_in_an_arena(folder):
+    with running(application=read_application(folder)) as service:
+        listed = request_json(f"{service.url}/tasks")
+        assert [each["task_id"] for each in listed][:3] == ["add", "json", "file"]
+        begun = request_json(f"{service.url}/episodes", {"mode": "step", "task": "add", "elements": "label"})
+        for action in ADD:
+            told = request_json(f"{service.url}/episodes/{begun['id']}/step", {"action": action})
+    return told["reward"]
+
+
+def browsed_in_an_arena(folder):
+    with running(application=read_application(folder)) as service:
+        begun = request_json(f"{service.url}/episodes", {"task": "add"})
+        form = urlencode({"title": "Soap", "body": "two bars"}).encode()
+        with urlopen(begun["start_urls"][0], form) as page:
+            assert "Soap: two bars" in page.read().decode()
+        told = request_json(f"{service.url}/episodes/{begun['id']}/answer", {})
+    return told["reward"]
+
+
+def adapted(folder):
+    rows = dataset_rows(templates="notes.write", application=folder)
+    assert rows[0]["task"] == "notes.write/0/0"
+    player = environment({"application": folder, "elements": "label"})()
+    assert "Title" in player.reset(task="file")
+    player.click(element="Export")
+    return player.get_reward()
+
+
+@pytest.mark.parametrize("door", [evaluated, vectorised, stepped_in_an_arena, browsed_in_an_arena, adapted])
+def test_whoever_plays_on_it_is_judged(folder, door):
+    assert door(folder) == 1.0
+
+
+def test_agents_learn_from_it_and_are_scored_and_shown_on_it(folder):
+    own, runs = ["--application", str(folder)], folder / "runs"
+    demonstrations.main([*own, "--worlds", "1", "--per-template", "1", "--out", str(runs / "steps.jsonl")])
+    steps = (runs / "steps.jsonl").read_text().splitlines()
+    assert {json.loads(line)["template"] for line in steps} == {"notes.write", "notes.body"}
+    small = ["--worlds", "1", "--per-template", "1", "--updates", "1"]
+    train_bc.main(["--model", "pointer", *own, *small, "--width", "8", "--hidden", "8", "--out", str(runs / "bc")])
+    few = ["--tasks-per-update", "1", "--group-size", "2", "--jobs", "1"]
+    train_rl.main(["--method", "grpo", "--model", str(runs / "bc"), *own, *small, *few, "--out", str(runs / "grpo")])
+    episodes = runs / "episodes.jsonl"
+    evaluate.main(["--policy", str(runs / "grpo"), "--limit", "2", "--jobs", "1", "--save", str(episodes)])
+    played = read_trajectories(episodes)
+    assert {episode.env.application for episode in played} == {str(folder)}, "it is scored where it has learned"
+    with Replayer() as replayer:
+        assert [replayer.replay(task_of(episode), episode).problem for episode in played] == ["", ""]
+    report.main([str(episodes), "--out", str(runs / "report.html")])
+    assert "Write a note" in (runs / "report.html").read_text() or "Add a note" in (runs / "report.html").read_text()

@@ -18,7 +18,15 @@ from traceback import walk_tb
 from typing import Any, NoReturn
 
 from webarena_gym.arguments import nearest, shown, suggestion
-from webarena_gym.errors import BrowserError, ConformanceError, EvaluationError, WebArenaGymError, WorkerError, WorldError
+from webarena_gym.errors import (
+    ApplicationError,
+    BrowserError,
+    ConformanceError,
+    EvaluationError,
+    WebArenaGymError,
+    WorkerError,
+    WorldError,
+)
 
 FAILED, BAD_INPUT, INTERRUPTED, NO_READER = 1, 2, 130, 141
 TRACEBACK = "WEBARENA_GYM_TRACEBACK"
@@ -61,9 +69,10 @@ def status(program: str, work: Callable[[], int | None]) -> int:
 
 
 def complain(program: str, message: object) -> None:
-    """Print a message as one line on the error output."""
+    """Print a message on the error output: as one line, but what an application has said for itself as it stands."""
+    text = str(message).strip() if isinstance(message, ApplicationError) else " ".join(str(message).split())
     with suppress(OSError):
-        print(f"{program}: {' '.join(str(message).split())}", file=sys.stderr)  # noqa: T201
+        print(f"{program}: {text}", file=sys.stderr)  # noqa: T201
 
 
 def _code(error: BaseException) -> int | None:

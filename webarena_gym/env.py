@@ -19,7 +19,7 @@ from gymnasium.wrappers import TimeLimit
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind, instructions, tools
 from webarena_gym.applications.application import Application
-from webarena_gym.arguments import expect_positive, suggestion
+from webarena_gym.arguments import expect_positive
 from webarena_gym.backends.application import ApplicationBackend
 from webarena_gym.backends.base import Backend, judge_side_effects, outcome
 from webarena_gym.backends.embedded import EmbeddedBackend
@@ -126,6 +126,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def __init__(self, **keywords: Any) -> None:
         self.options = options = EnvOptions.of(keywords)
+        self._application = options.application if isinstance(options.application, Application) else None
         if options.browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
         self.render_mode = options.render_mode
@@ -146,6 +147,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         )
         self._draws_late = (  # where it takes long, and is seldom needed
             options.tasks is None
+            and self._application is None
             and (options.scale or task_suite.SPLITS[options.split].scale) == "large"
             and not task_suite.is_own(options.split, options.world_seed, options.scale)
         )
@@ -156,9 +158,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def _tasks(self) -> tuple[Task, ...]:
         options = self.options
         if options.tasks is None:
-            tasks = task_suite.load(options.split, options.world_seed, options.variation, options.scale)
+            tasks = task_suite.load(
+                options.split, options.world_seed, options.variation, options.scale, self._application, options.on_unreadable
+            )
         else:
-            tasks = task_suite.select(options.tasks, options.variation, options.on_unreadable, options.scale)
+            tasks = task_suite.select(options.tasks, options.variation, options.on_unreadable, options.scale, self._application)
         return _judgeable(tasks, options.rules, options.on_unreadable, has_databases=options.sites is None)
 
     @property
@@ -203,6 +207,12 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """The embedded sites of the episode, to be called beside the browser, as by somebody else. Raises LookupError."""
         self._started()
         return self._backend.network
+
+    @property
+    def cookies(self) -> Mapping[str, Mapping[str, str]]:
+        """The cookies with which the browser has begun the episode, by host and name: who is signed in."""
+        self._started()
+        return self._backend.cookies
 
     # Gymnasium's interface.
 
@@ -356,8 +366,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def _make_backend(self) -> Backend:
         options = self.options
-        if isinstance(options.application, Application):
-            return ApplicationBackend(self._make_browser, options.application)
+        if self._application:
+            return ApplicationBackend(self._make_browser, self._application)
         if options.sites is None:
             return EmbeddedBackend(self._make_browser, options.world_seed, options.variation, options.scale or "standard")
         addresses = read_addresses(None if options.sites == "environment" else options.sites)
@@ -513,10 +523,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if isinstance(wanted, Task):
             return wanted
         known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
-        if known is None and self.options.application is not None:
-            ids = [task.task_id for task in self._tasks]
-            raise TaskError(f"the application has no task {str(wanted)!r}: {suggestion(str(wanted), ids)}")
-        return known or task_suite.find(str(wanted), self.options.variation, self.options.scale)
+        return known or task_suite.find(str(wanted), self.options.variation, self.options.scale, self._application)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Judge an episode that is over; returns what its info says of that. Raises BrowserError where a site may be to blame."""

@@ -16,7 +16,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.arguments import expect_one_of, expect_positive, suggestion
-from webarena_gym.errors import RenderModeError, TaskError
+from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
@@ -54,7 +54,8 @@ class EnvOptions:
     application: str | Path | Application | None = None
     """instead of the embedded sites, a web application of one's own: its `webarena-app.toml`, or the folder of that"""
     world_seed: int | None = None
-    """draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that name none"""
+    """draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that name none; with an
+    `application`, the seed of draws from its templates"""
     variation: Variation = "content"
     """differences of worlds: in the content of the sites ("content"), or also in how they are built ("layout"). A task that is given as such, and not
     by its id, is taken as it is, with a solution for the layout it was drawn in"""
@@ -156,33 +157,12 @@ class EnvOptions:
             task_suite.expect_split(self.split)
 
     def _read_application(self) -> None:
-        """Take the application's description in the place of its path, and its tasks where none are given."""
-        if isinstance(self.application, str | Path):
+        """Take the application's description in the place of its path."""
+        if self.application is not None:
             object.__setattr__(self, "application", read_application(self.application))
-        if isinstance(self.application, Application):
-            if self.sites is not None or self.world_seed is not None or self.scale is not None or self.variation != "content":
-                raise ValueError(
-                    "application= has no sites=, world_seed=, scale= or variation= of the embedded sites: give none of them"
-                )
-            object.__setattr__(self, "tasks", self._tasks_of(self.application))
-            if self.tasks is None:
-                raise ValueError(f"the application {self.application.name} names no task file: give tasks=")
-
-    def _tasks_of(self, application: Application) -> Any:
-        """Return the tasks that are given, by their ids in the application's own file perhaps, else that file."""
-        if not application.tasks or self.tasks is None:
-            return self.tasks or application.tasks or None
-        ids = (
-            [str(self.tasks)] if isinstance(self.tasks, str | Path) else [task for task in self.tasks if isinstance(task, str)]
-        )
-        if not ids or Path(ids[0]).exists():
-            return self.tasks
-        known = {task.task_id: task for task in task_suite.read_tasks(application.tasks)}
-        unknown = [each for each in ids if each not in known]
-        if unknown:
-            raise TaskError(f"{application.tasks} has no task {unknown[0]!r}: {suggestion(unknown[0], list(known))}")
-        given = [self.tasks] if isinstance(self.tasks, str | Path) else self.tasks
-        return [known.get(str(task), task) for task in given]
+        is_changed = self.sites is not None or self.scale is not None or self.variation != "content"
+        if self.application is not None and is_changed:
+            raise ValueError("application= has no sites=, scale= or variation= of the embedded sites: give none of them")
 
     @classmethod
     def of(cls, keywords: Mapping[str, Any], owner: str = "WebArenaLite") -> Self:
@@ -245,6 +225,11 @@ def add_options(parser: _ActionsContainer, *names: str, **defaults: Any) -> None
             default=defaults.get(name, own[name]),
             help=option_meanings()[name].partition(". ")[0],
         )
+
+
+def add_application(parser: _ActionsContainer) -> None:
+    """Add the option that names an application of one's own."""
+    parser.add_argument("--application", metavar="FILE", help=option_meanings()["application"])
 
 
 def signature_of_env() -> inspect.Signature:

@@ -205,7 +205,9 @@ def _play(
 ) -> tuple[Any, Any, GroupStream]:
     """Return the method, the stream of its groups and what counts replies: a policy here, or processes of players."""
     if tasks is None:
-        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+        tasks = draw_tasks(
+            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
+        )
     network = getattr(model, "whole", model.network)
     count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
     players = None

@@ -18,6 +18,7 @@ from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thoug
 from agents.settings import TaskSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
+from webarena_gym.applications.application import read_application
 from webarena_gym.observation.history import Turn, compress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
@@ -120,13 +121,23 @@ class DemonstrationSettings(TaskSettings):
 
 
 def draw_tasks(
-    worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None, variation: Variation = "content"
+    worlds: Iterable[int],
+    per_template: int,
+    *,
+    templates: Sequence[str] | None = None,
+    variation: Variation = "content",
+    application: str | None = None,
 ) -> list[Task]:
-    """Return tasks of the named templates, by default the training split's, drawn in each world."""
-    wanted = templates or [name for part in PARTS.values() for name in part.names("train")]
-    return [
-        task for world in worlds for task in task_suite.draw(wanted, world_seed=world, count=per_template, variation=variation)
-    ]
+    """Return tasks of the named templates, by default the training split's, drawn in each world.
+
+    Of an application, its own templates are drawn from by each seed; one that has none gives the tasks of its file.
+    """
+    own = read_application(application) if application else None
+    if own and not own.templates:
+        return list(task_suite.load("", application=own))
+    wanted = templates or (None if own else [name for part in PARTS.values() for name in part.names("train")])
+    options: dict[str, Any] = {"count": per_template, "variation": variation, "application": own}
+    return [task for world in worlds for task in task_suite.draw(wanted, world_seed=world, **options)]
 
 
 def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:

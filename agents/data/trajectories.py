@@ -14,8 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 from agents.settings import ENV_FIELDS, EnvSettings
 from webarena_gym import tasks as task_suite
-from webarena_gym.errors import TaskError
+from webarena_gym.applications.application import read_application
+from webarena_gym.errors import WebArenaGymError
 from webarena_gym.evaluation.results import read_episodes
+from webarena_gym.tasks import Task
 
 Ids = tuple[int, ...]
 
@@ -145,8 +147,8 @@ def _of_evaluate(path: Path) -> list[Trajectory]:
     env, found = env_of(header["env"]), []
     for record in records:
         try:
-            goal = task_suite.find(record.task_id).intent
-        except TaskError:
+            goal = find_task(record.task_id, env).intent
+        except WebArenaGymError:
             goal = record.task_id
         timed = zip(record.steps, chain(record.step_seconds, repeat((0.0, 0.0))), strict=False)
         steps = (
@@ -156,6 +158,12 @@ def _of_evaluate(path: Path) -> list[Trajectory]:
         reward, group = record.reward or 0.0, record.repeat
         found.append(Trajectory(record.task_id, goal, tuple(steps), reward, record.ending, group, **told))
     return found
+
+
+def find_task(task_id: str, env: EnvSettings | None) -> Task:
+    """Return the task of that id, of the embedded sites or of the application that an env has. Raises TaskError and ApplicationError."""
+    own = env.application if env else None
+    return task_suite.find(task_id, application=read_application(own) if own else None)
 
 
 def env_of(arguments: Mapping[str, Any]) -> EnvSettings | None:

@@ -10,6 +10,7 @@ from agents.data.trajectories import write_trajectories
 from agents.models.checkpoints import agent_record
 from agents.settings import EnvSettings, Processes, Templates
 from webarena_gym import tasks as task_suite
+from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.evaluation.statistics import Evaluation
 from webarena_gym.servers.chat import ChatModel
@@ -150,10 +151,12 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
 
     Raises ValueError where there is none.
     """
-    task_suite.named(settings.templates)  # an unknown one is an error, also beside others
-    suite = task_suite.load(settings.split, settings.world_seed, settings.variation)
+    application = read_application(settings.application) if settings.application else None
+    task_suite.named(settings.templates, application)  # an unknown one is an error, also beside others
+    suite = task_suite.load(settings.split, settings.world_seed, settings.variation, application=application)
     tasks = [task for task in suite if not settings.templates or task.template in settings.templates]
     if not tasks:
-        raise ValueError(f"no task of the {settings.split} split is of templates={settings.templates}; see webarena-gym tasks")
+        where = f"the application {application.name}" if application else f"the {settings.split} split"
+        raise ValueError(f"no task of {where} is of templates={settings.templates}; see webarena-gym tasks")
     limit = settings.limit
     return tasks if limit is None or limit >= len(tasks) else random.Random(settings.seed).sample(tasks, limit)

@@ -23,6 +23,7 @@ from agents.data.trajectories import Ids
 from agents.settings import ENV_ID, EnvSettings, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
+from webarena_gym.applications.application import read_application
 from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
 
@@ -94,8 +95,7 @@ class WebAgentLoop:
                 return steps, float(reward)
 
     def _make_env(self, task_id: str) -> gymnasium.Env[str, str]:
-        task = task_suite.find(task_id, self._settings.variation)
-        return gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **self._settings.env_arguments())
+        return gymnasium.make(ENV_ID, tasks=[task_id], disable_env_checker=True, **self._settings.env_arguments())
 
 
 async def _on(thread: ThreadPoolExecutor, call: Any, *arguments: Any) -> Any:
@@ -142,6 +142,8 @@ class RowSettings:
     """part of the suite"""
     variation: Literal["content", "layout"] = "content"
     """as in the loop's env settings"""
+    application: str | None = None
+    """a web application instead, as in the loop's env settings"""
     seed: int = 0
     """of the envs"""
 
@@ -149,7 +151,8 @@ class RowSettings:
 def main(arguments: Sequence[str]) -> None:
     """Write rows as the command line says."""
     settings = parse_settings(RowSettings, arguments, program="agents.integrations.verl")
-    tasks = task_suite.load(settings.split, variation=settings.variation)
+    own = read_application(settings.application) if settings.application else None
+    tasks = task_suite.load(settings.split, variation=settings.variation, application=own)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(tasks, seed=settings.seed)]
     settings.out.write_text("".join(lines), encoding="utf-8")
 

@@ -149,8 +149,7 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
     found = json.loads(file.read_text(encoding="utf-8"))
     if others := sorted({*found} - {*wanted}):
         raise ValueError(f"{folder} was begun by another command or version: this one has no option {others[0]}; {way_out}")
-    if found != wanted:
-        name = next(name for name in {**wanted, **found} if found.get(name) != wanted.get(name))
+    for name in [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]:
         raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")
 
 

@@ -51,7 +51,9 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     if demonstrations is None and args.demonstrations:
         demonstrations = read_demonstrations(args.demonstrations)
     elif demonstrations is None:
-        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, variation=args.variation)
+        tasks = draw_tasks(
+            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
+        )
         played: dict[str, Any] = {
             "expert_thoughts": args.expert_thoughts,
             "mistakes": args.mistakes,

@@ -268,7 +268,8 @@ def draw(args: PointerBCSettings, worlds: Sequence[int] | None = None, variation
     if args.one_world_each:
         names = args.templates or tuple(name for part in PARTS.values() for name in part.names("train"))
         shares = [([world], names[place :: len(worlds)]) for place, world in enumerate(worlds) if place < len(names)]
-    return [task for some, own in shares for task in draw_tasks(some, args.per_template, templates=own, variation=variation)]
+    options: dict[str, Any] = {"variation": variation, "application": args.application}
+    return [task for some, own in shares for task in draw_tasks(some, args.per_template, templates=own, **options)]
 
 
 def _start(

@@ -22,8 +22,8 @@ Loads = Literal["once", "each time"]
 class Application:
     """A web application. Just one of `wsgi`, `asgi` and `command` says how it starts.
 
-    In `command`, `environment`, `save` and `load`, "{state}" stands for the folder of an episode's own copy of the state, "{port}" or "{socket}"
-    for the address at which a command has to listen, and "{env}" for a number that no other running copy has. Raises ApplicationError.
+    In `command`, `environment`, `save`, `load` and `drop`, "{state}" stands for the folder of an episode's own copy of the state, "{port}" or "{socket}"
+    for the address at which a command has to listen, and "{env}" for a name that no other running copy has. Raises ApplicationError.
     """
 
     name: str
@@ -65,6 +65,8 @@ class Application:
     """command that writes a state outside of `state`, such as a PostgreSQL database, into {state}"""
     load: str = ""
     """command that restores it from {state}; it runs before each start"""
+    drop: str = ""
+    """command that removes it when an episode is over"""
     clock: str = ""
     """time that the application sees, such as "2024-03-05 09:00:00"; it stands still. Needs libfaketime"""
     account: Account | None = None
@@ -73,6 +75,13 @@ class Application:
     """the form with which one signs in"""
     tasks: str = ""
     """task file that is taken where an env is given none, as seen from the file"""
+    templates: str = ""
+    """templates that draw more tasks from the databases, as seen from the file"""
+    draws: int = 3
+    """tasks that each template gives for a seed"""
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     def __post_init__(self) -> None:
         if not SITE_NAME.fullmatch(self.name):
@@ -87,6 +96,10 @@ class Application:
             raise self._wrong("command", "{port} or {socket} in it, where it has to listen")
         if self.loads not in get_args(Loads):
             raise self._wrong("loads", " or ".join(map(repr, get_args(Loads))))
+        if not self.command and self.loads == "once" and any("{env}" in text for text in self.environment.values()):
+            raise ApplicationError(
+                'environment names {env}, which differs for each episode; expected loads = "each time" with it'
+            )
         if bool(self.account) != bool(self.login):
             raise ApplicationError("account and login belong together: give both, or none")
         self._check_state()
@@ -107,7 +120,7 @@ class Application:
         except ValueError as error:
             raise ApplicationError(f"incidental: {error}") from error
         try:
-            for text in (self.command, self.save, self.load, *self.environment.values()):
+            for text in (self.command, self.save, self.load, self.drop, *self.environment.values()):
                 shlex.split(text)
                 text.format(state="", port="", socket="", env="")
         except (ValueError, KeyError, IndexError, AttributeError) as error:
@@ -134,8 +147,10 @@ class Application:
         return Path(self.folder, self.state)
 
 
-def read_application(path: str | Path) -> Application:
+def read_application(path: str | Path | Application) -> Application:
     """Read a `webarena-app.toml`, or that in a folder. Raises ApplicationError that names the key at fault."""
+    if isinstance(path, Application):
+        return path
     path = Path(path)
     path = path / FILE if path.is_dir() else path
     try:
@@ -157,7 +172,7 @@ def read_application(path: str | Path) -> Application:
     base = path.resolve().parent
     record["folder"] = str(base / record.get("folder", "."))
     record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm")}
-    for key in ("state", "tasks", "python"):
+    for key in ("state", "tasks", "templates", "python"):
         if record.get(key) and (key != "python" or "/" in record[key]):
             record[key] = str(base / record[key])
     try:
@@ -167,6 +182,13 @@ def read_application(path: str | Path) -> Application:
 
 
 _JSON: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int,
 }  # fmt: skip
-_CALLED = {str: "text", dict: "a table", list: "a list of texts", (int, float): "a number", bool: "true or false"}
+_CALLED = {
+    str: "text",
+    dict: "a table",
+    list: "a list of texts",
+    (int, float): "a number",
+    int: "a whole number",
+    bool: "true or false",
+}

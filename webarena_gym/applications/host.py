@@ -81,6 +81,14 @@ def warm(application: Any, path: str) -> None:
     getattr(answer, "close", lambda: None)()
 
 
+def own_traceback() -> str:
+    """Return the end of the traceback of the error that is handled, without this file's and Python's own way to the application."""
+    kind, error, place = sys.exc_info()
+    while place and place.tb_next and place.tb_frame.f_code.co_filename.startswith((__file__, importlib.__file__, "<frozen ")):
+        place = place.tb_next
+    return "".join(traceback.format_exception(kind, error, place))[-2000:].strip()
+
+
 def refuse_shared() -> None:
     """Raise RuntimeError where this process has a file of the state open, which all forks would share, as far as the system tells."""
     own = os.path.realpath("state") + os.sep
@@ -171,7 +179,7 @@ def main() -> None:
             importlib.import_module("uvicorn")
         said = {}
     except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
-        said = {"error": traceback.format_exc()[-2000:]}
+        said = {"error": own_traceback()}
     print(json.dumps(said), file=answers, flush=True)
     is_orphan = True  # whoever has started this is gone, and cleans up nothing
     for line in orders:

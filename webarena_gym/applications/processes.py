@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ _OWN_STATE = "/proc/self/cwd/state"
 """The state of an episode for what was loaded before it began: a process's own working directory leads there."""
 _KEPT_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
 _DROPPED = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
+_SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
+"""Ways in which pages, addresses and JSON write a path."""
 _numbers = count(1)
 
 
@@ -70,7 +73,9 @@ class Host:
                 print(json.dumps(order), file=self._process.stdin, flush=True)
             except (OSError, ValueError) as error:  # ValueError: its pipe was closed
                 self.close()
-                raise ApplicationError(f"the host of {self._application.name} has died: {self._tail()}") from error
+                raise ApplicationError(
+                    f"the host of {self._application.name} has died: {_tail(self._log) or 'it said nothing'}"
+                ) from error
             return self._read("it could not be started")
 
     def _read(self, problem: str) -> dict[str, Any]:
@@ -78,13 +83,14 @@ class Host:
         line = self._process.stdout.readline()
         if not line:
             self.close()
-        said: dict[str, Any] = json.loads(line) if line else {"error": f"its host has died: {self._tail()}"}
+        said: dict[str, Any] = (
+            json.loads(line) if line else {"error": f"its host has died: {_tail(self._log) or 'it said nothing'}"}
+        )
         if "error" in said:
-            raise ApplicationError(f"{self._application.name}: {problem}: {said['error']}")
+            log = _tail(self._log) if line else ""
+            written = f"\nIts log:\n{log}" if log else ""
+            raise ApplicationError(f"{self._application.name}: {problem}: {said['error']}{written}")
         return said
-
-    def _tail(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")[-_LOG_SHOWN:].strip() or "it said nothing"
 
     @property
     def is_alive(self) -> bool:
@@ -110,15 +116,19 @@ class Host:
 class Copy:
     """A running copy of an application with a state of its own, in a folder of its own.
 
-    `wsgi` passes a request on to it, and raises ApplicationError where it gives no answer.
+    `wsgi` passes a request on to it, and raises ApplicationError where it gives no answer. Where it tells its folder, which is another one
+    for each copy, its pages say /srv/NAME instead. `number` is one that no other running copy of this process has.
     """
 
-    def __init__(self, application: Application, host: Host, folder: Path) -> None:
+    is_closed = False
+
+    def __init__(self, application: Application, host: Host, folder: Path, number: int) -> None:
         self._application, self._host, self._log = application, host, folder / "log"
-        self.folder, self.state = folder, folder / "state"
+        self.folder, self.state, self.number = folder, folder / "state", number
+        self._told = [(spell(str(folder)), spell(f"/srv/{application.name}")) for spell in _SPELLINGS]
         self._port = _free_port() if "{port}" in application.command else 0
         self._socket = "" if self._port else str(folder / "socket")
-        values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": folder.name}
+        values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         variables = application.environment if application.command or application.loads == "each time" else {}
         run_command(application, application.load, values)
         self._pid: int = host.ask(
@@ -129,6 +139,7 @@ class Copy:
             log=str(self._log),
         )["pid"]
         self._values = values
+        state.stop_times(self.state, application.clock)
         if application.command:
             self._wait()
 
@@ -153,8 +164,7 @@ class Copy:
 
     def tail(self) -> str:
         """Return the end of what it has written."""
-        text = self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
-        return text[-_LOG_SHOWN:].strip() or "it said nothing"
+        return _tail(self._log) or "it said nothing"
 
     def wsgi(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Pass one request on."""
@@ -164,11 +174,18 @@ class Copy:
         target = quote(environ["PATH_INFO"].encode("latin-1"), safe="/~!$&'()*+,;=:@")
         target += f"?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else ""
         body = environ["wsgi.input"].read()
+        for own, shown in self._told:
+            target, body = target.replace(shown, own), body.replace(shown.encode(), own.encode())
+        headers |= {"Content-Length": str(len(body))} if body else {}
         try:
             answer, content = self._ask(environ["REQUEST_METHOD"], target, headers, body)
         except (OSError, http.client.HTTPException) as error:
             raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
         kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in _DROPPED]
+        for own, shown in self._told:
+            content = content.replace(own.encode(), shown.encode())
+            kept = [(name, value.replace(own, shown)) for name, value in kept]
+        state.stop_times(self.state, self._application.clock)
         start_response(f"{answer.status} {answer.reason}", kept)
         return [content]
 
@@ -199,9 +216,12 @@ class Copy:
             self._host.ask(stop=self._pid)
 
     def close(self) -> None:
-        """Kill it and remove its folder."""
+        """Kill it and remove its folder, and what `load` has made outside of it."""
         self.stop()
+        with suppress(ApplicationError):  # the next one that has its number makes it anew
+            run_command(self._application, self._application.drop, self._values)
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.is_closed = True
 
 
 class Launcher:
@@ -220,8 +240,10 @@ class Launcher:
         self.base.mkdir()
         if application.state:
             state.copy_folder(application.state_folder, self.base)
+            state.stop_times(self.base, application.clock)
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
         self._lock = threading.RLock()
+        self._copies: list[Copy] = []
 
     def start(self, changed: state.Difference | None = None) -> Copy:
         """Return a running copy in the base state, or in one that differs from it. Raises ApplicationError."""
@@ -253,11 +275,14 @@ class Launcher:
         (folder / "state").mkdir(parents=True)
         state.copy_folder(self.base, folder / "state")
         state.apply(changed, folder / "state")
+        self._copies = [copy for copy in self._copies if not copy.is_closed]
+        taken = {copy.number for copy in self._copies}
         try:
-            return Copy(self.application, self._host, folder)
+            self._copies.append(Copy(self.application, self._host, folder, next(n for n in count(1) if n not in taken)))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+        return self._copies[-1]
 
     def prepare(self, sign_in: Callable[[Copy], Mapping[str, Mapping[str, str]]]) -> None:
         """Sign in once, before the first episode: the state and the cookies that this leaves are the base of all copies."""
@@ -290,12 +315,12 @@ class Launcher:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-_launchers: dict[tuple[int, str], Launcher] = {}
+_launchers: dict[tuple[int, Application], Launcher] = {}
 
 
 def launcher_of(application: Application) -> Launcher:
     """Return the launcher of an application in this process."""
-    key = os.getpid(), repr(application)
+    key = os.getpid(), application
     if key not in _launchers:
         _launchers[key] = Launcher(application)
     return _launchers[key]
@@ -325,6 +350,11 @@ def run_command(application: Application, command: str, values: Mapping[str, str
         raise ApplicationError(
             f"the command {command!r} of {application.name} has failed: {error} {str(said)[-_LOG_SHOWN:]}"
         ) from error
+
+
+def _tail(log: Path) -> str:
+    """Return the end of a log."""
+    return log.read_text(encoding="utf-8", errors="replace")[-_LOG_SHOWN:].strip() if log.exists() else ""
 
 
 def _filled(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:

@@ -1,22 +1,27 @@
 """The state of an application as files: copies of its folder, what differs between two of them, and the rows of its databases."""
 
 import hashlib
+import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from webarena_gym.applications.application import Application
 from webarena_gym.changes import Change
-from webarena_gym.errors import ApplicationError
+from webarena_gym.errors import ApplicationError, TaskError
 from webarena_gym.sites.changes import net_changes
+from webarena_gym.sites.kit.database import Database
 
 _FICLONE = 0x40049409  # Linux's ioctl that makes a file share the blocks of another until one of them is written
 _BESIDE = ("-wal", "-shm", "-journal")  # SQLite's files beside a database
 
 _TRIES = 50
+_SECOND = 1_000_000_000
 
 Difference = Mapping[str, bytes | None]
 """Files that differ from a base by their path in the folder, each with its content, None for one that is gone."""
@@ -38,6 +43,22 @@ def _copy_file(source: str, target: str) -> None:
         except OSError:
             shutil.copyfileobj(one, other, 1 << 20)
     shutil.copystat(source, target)
+
+
+def stop_times(folder: Path, clock: str) -> None:
+    """Let files and folders that were changed since the time at which a clock stands show that time.
+
+    The system writes them by its own clock. Fractions of the second stay, by which one change is told from another.
+    """
+    if not clock:
+        return
+    stopped = int(datetime.fromisoformat(clock).replace(tzinfo=UTC).timestamp())
+    for path in (folder, *folder.rglob("*")):
+        with suppress(FileNotFoundError):
+            told = path.lstat()
+            if told.st_mtime_ns >= (stopped + 1) * _SECOND:
+                time = stopped * _SECOND + told.st_mtime_ns % _SECOND
+                os.utime(path, ns=(time, time), follow_symlinks=False)
 
 
 def difference(base: Path, now: Path) -> Difference:
@@ -96,6 +117,19 @@ def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], inci
         one, other_file = ({"path": name, "digest": _digest(each)} if each is not None else None for each in contents)
         found.append(Change(site, "file", (name,), one, other_file, {}))
     return found
+
+
+@contextmanager
+def open_copies(application: Application) -> Iterator[Mapping[str, Database]]:
+    """Give copies of an application's databases in memory by their names, the first also by that of the application. Raises TaskError."""
+    if not application.databases:
+        raise TaskError(f"the templates of {application.name} have nothing to draw from: it names no databases")
+    with ExitStack() as stack:
+        own = {
+            name: stack.enter_context(closing(Database(_content(application.state_folder / path))))
+            for name, path in application.databases.items()
+        }
+        yield {application.name: own[next(iter(own))], **own}
 
 
 def open_database(path: Path) -> sqlite3.Connection:

@@ -70,10 +70,10 @@ class ApplicationBackend(Backend):
         """Start a copy of the application in its base state and open pages on it. Raises ApplicationError."""
         launcher = self._launcher()
         self._take(launcher.start())
-        cookies = (launcher.cookies or {}) if signed_in else {}
+        self.cookies = (launcher.cookies or {}) if signed_in else {}
         if signed_in and self._application.in_memory:
-            cookies = self._sign_in()
-        self.browser.start(first_pages(start_url, self.urls), cookies)
+            self.cookies = self._sign_in()
+        self.browser.start(first_pages(start_url, self.urls), self.cookies)
         if self._application.shown and not isinstance(self.browser, InProcessBrowser):
             self.browser.run_script(_SHOWN % (json.dumps(self._application.shown), 1000 * self._application.start_s))
             self.browser.wait(0)
@@ -129,24 +129,26 @@ class ApplicationBackend(Backend):
         path = databases.get(site) or (next(iter(databases.values()), None) if site in ("", self._application.name) else None)
         if path is None:
             raise KeyError(site)
-        self._opened.append(state.open_database(self._running().state / path))
+        self._opened.append(state.open_database(self._at_rest() / path))
         return self._opened[-1]
 
     @property
     def files(self) -> Path | None:
+        return self._at_rest()
+
+    def _at_rest(self) -> Path:
+        """Return the folder of the state, with what the application keeps outside of it."""
+        self._running().save()
         return self._running().state
 
     def changes(self) -> list[Change]:
         application, launcher = self._application, launcher_of(self._application)
-        return state.changes(
-            application.name, launcher.base, self._running().state, application.databases, application.incidental
-        )
+        return state.changes(application.name, launcher.base, self._at_rest(), application.databases, application.incidental)
 
     def snapshot(self) -> ApplicationSnapshot:
         if self._application.in_memory:
             raise SnapshotError(self.not_saved)
-        self._running().save()
-        changed = state.difference(launcher_of(self._application).base, self._running().state)
+        changed = state.difference(launcher_of(self._application).base, self._at_rest())
         return ApplicationSnapshot(self._application.name, changed, self.browser.snapshot())
 
     def restore(self, snapshot: Any) -> None:

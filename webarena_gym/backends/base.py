@@ -34,6 +34,8 @@ class Backend:
     """True if the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
     site_errors: Sequence[str] = ()
     """The errors that sites of this process have raised in the current episode."""
+    cookies: Mapping[str, Mapping[str, str]] = {}
+    """The cookies with which the browser has begun the current episode: by host, then by name."""
     urls: Mapping[str, str] = {}
     """Placeholders such as __SHOPPING__, and the base URLs that they stand for."""
     not_saved = "the episodes of this backend cannot be saved"

@@ -88,7 +88,8 @@ class EmbeddedBackend(Backend):
         self._planted = tuple(planted)
         if planted:
             databases.reset(planted)
-        self.browser.start(first_pages(start_url, self.urls), world.cookies(sites))
+        self.cookies = world.cookies(sites)
+        self.browser.start(first_pages(start_url, self.urls), self.cookies)
 
     @property
     def world(self) -> Place:

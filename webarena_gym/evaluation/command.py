@@ -1,11 +1,12 @@
 """The commands `webarena-gym evaluate` and `webarena-gym leaderboard`."""
 
 import argparse
+import os
 from typing import Any
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.console import accepted_by, decimal, present, whole, writable
-from webarena_gym.options import add_options
+from webarena_gym.options import add_application, add_options
 from webarena_gym.sites.world import LARGEST_SEED
 
 world_seed = whole(-LARGEST_SEED, LARGEST_SEED)
@@ -29,6 +30,32 @@ def add_fresh_worlds(parser: argparse.ArgumentParser, deed: str) -> None:
     parser.add_argument("--fresh-worlds", type=whole(0, 1000), default=0, metavar="K", help=f"{deed} in K fresh worlds too")
 
 
+def add_work(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say who works, and how it is told."""
+    parser.add_argument(
+        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
+    )
+    parser.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
+
+
+def add_walks(parser: argparse.ArgumentParser, steps: int) -> None:
+    """Add the options of random walks."""
+    parser.add_argument(
+        "--steps",
+        "--states",
+        type=whole(1),
+        default=steps,
+        metavar="N",
+        help="steps to take: states to see (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--destructive",
+        action="store_true",
+        help="long walks in the in-process browser, which delete, leave, empty and change what they can",
+    )
+    parser.add_argument("--seed", type=whole(0), default=0, metavar="N", help="the seed of what is done")
+
+
 def add_commands(commands: Any) -> None:
     """Add both commands to the subparsers of a command line; each has a function `run`, which returns the exit status."""
     evaluate = commands.add_parser(
@@ -49,7 +76,8 @@ def add_commands(commands: Any) -> None:
     add_options(evaluate, "scale")
     add_fresh_worlds(evaluate, "play")
     add("--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split")
-    add_templates(evaluate, "only tasks of these templates")
+    add_application(evaluate)
+    add("--template", nargs="+", action="extend", metavar="NAME", help="only tasks of these templates")
     add("--limit", type=whole(1), metavar="N", help="play N of the tasks only, chosen by the seed")
     add("--repeats", type=whole(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")
     add("--seed", type=whole(0), default=0, metavar="N", help="of all that is random")

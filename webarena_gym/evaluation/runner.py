@@ -25,6 +25,7 @@ from typing import Any
 import gymnasium
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.applications.application import read_application
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymError
@@ -210,6 +211,8 @@ class EpisodeClient:
     """
 
     def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
+        env = dict(env)
+        application = env.pop("application", None)
         unknown = {
             name: value for name, value in env.items() if name not in ENV_SETTINGS and (name, value) != ("browser", "inprocess")
         }
@@ -218,7 +221,7 @@ class EpisodeClient:
         self._settings = {"mode": mode, **{name: value for name, value in env.items() if name in ENV_SETTINGS}}
         self._token = token
         self._cleanup = ExitStack()
-        self._url = (url or self._cleanup.enter_context(_begun()).url).rstrip("/")
+        self._url = (url or self._cleanup.enter_context(_begun(application)).url).rstrip("/")
 
     def begin(self, trial: Trial) -> Mapping[str, str]:
         """Begin an episode of a trial's task, which the server must know by its id. Raises ServerError."""
@@ -316,13 +319,13 @@ def parse_command(command: str) -> list[str]:
     return parts
 
 
-def _begun() -> Any:
+def _begun(application: str | None) -> Any:
     """Return a context in which a server listens. Raises AgentError."""
     try:
         from webarena_gym.server.app import running  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
-    return running()
+    return running(application=read_application(application) if application else None)
 
 
 _FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
@@ -343,7 +346,8 @@ def evaluate(options: argparse.Namespace) -> int:
         raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
     agent, make_seat, stop = _agent(options, plan)
     header = plan.header(agent)
-    folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{options.split}")
+    source = plan.suite.get("application") or options.split
+    folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     if options.fresh:
         (folder / EPISODES).unlink(missing_ok=True)
     episodes = EpisodesFile(folder / EPISODES, header)
@@ -406,7 +410,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
         options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
-    optional = {name: getattr(options, name) for name in ("scale", "step_budget")}
+    optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application")}
     env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
     env |= _pairs(options.env, "--env")
     return Plan(
@@ -416,19 +420,22 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     source: dict[str, Any] = {"variation": options.variation, "templates": options.template or None, "limit": options.limit}
+    application = read_application(options.application) if options.application else None
+    source |= {"application": application.name} if application else {}
     if options.tasks:
-        found: Iterable[Task] = task_suite.select(options.tasks, options.variation)
+        found: Iterable[Task] = task_suite.select(options.tasks, options.variation, application=application)
         source |= {"file": options.tasks.name}
     else:
         worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
-        found = [task for world in worlds for task in task_suite.load(options.split, world, options.variation, options.scale)]
-        source |= {"split": options.split, "worlds": worlds}
-    wanted = set(options.template or ())
+        of: dict[str, Any] = {"variation": options.variation, "scale": options.scale, "application": application}
+        found = [task for world in worlds for task in task_suite.load(options.split, world, **of)]
+        source |= {"worlds": worlds} if application else {"split": options.split, "worlds": worlds}
+    wanted = {template.name for template in task_suite.named(options.template or (), application)}
     tasks = [task for task in {task.task_id: task for task in found}.values() if not wanted or task.template in wanted]
     others = sorted(wanted - {task.template for task in tasks})
     for world in source.get("worlds", ()) if others else ():  # templates of other splits, and those that are in none
         if world is not None:
-            tasks += task_suite.draw(others, world_seed=world, count=1, variation=options.variation, scale=options.scale)
+            tasks += task_suite.draw(others, world_seed=world, count=1, **of)
     if not tasks:
         raise TaskError(
             f"no task of the {options.split} split is of the templates {', '.join(sorted(wanted))}; "

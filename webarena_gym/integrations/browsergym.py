@@ -27,7 +27,6 @@ from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, serve_network
 from webarena_gym.env import WebArenaLite
 from webarena_gym.pages.page import HostUnknownError
-from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import SPLITS, Task, load
 
 NAME = "webarenagym"
@@ -90,13 +89,10 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
         with self._way.lock:
             _, info = self._env.reset()
             self._way.episode = self._env
-        task = self._env.task
-        assert task.world_seed is not None
-        sessions = load_world(task.world_seed, task.scale).cookies(task.sites if task.require_login else ())
         page.context.add_cookies(
             [
                 {"name": name, "value": value, "url": f"http://{host}/"}
-                for host, held in sessions.items()
+                for host, held in self._env.cookies.items()
                 for name, value in held.items()
             ]
         )
@@ -105,7 +101,7 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
             page.context.new_page().goto(url)
         page.goto(first)
         page.bring_to_front()
-        return info["goal"], {"task_id": task.task_id}
+        return info["goal"], {"task_id": self._env.task.task_id}
 
     def validate(self, page: playwright.sync_api.Page, chat_messages: Sequence[Any]) -> tuple[float, bool, str, dict[str, Any]]:
         """Judge the episode when the agent has given its answer, by that, the page where it is, and the databases."""

@@ -40,10 +40,10 @@ def webarena_gym(
         mode: "tools" (each action is a tool, and every page stays in the conversation), or "text" (replies in the env's own words, in its
             own context with earlier pages compressed).
         max_steps: of an episode; replies without an action count.
-        env: further keywords of `WebArenaLite`.
+        env: further keywords of `WebArenaLite`; an `application` has tasks of its own.
 
     """
-    chosen = choose(split, sites, templates)
+    chosen = choose(split, sites, templates, (env or {}).get("application"))
     samples = [
         Sample(id=each.task_id, input=each.intent, metadata={"sites": list(each.sites), "checks": list(each.eval_types)})
         for each in chosen

@@ -126,7 +126,10 @@ def app(env: Mapping[str, Any] | None = None, sessions: int = 64) -> Any:
 
     def tasks(split: str = "test", sites: str = "", templates: str = "") -> list[dict[str, Any]]:
         """List the tasks of a split; `sites` and `templates` are names with commas between them."""
-        chosen = choose(split, *([name for name in names.split(",") if name] for names in (sites, templates)))
+        wanted = {
+            key: [name for name in names.split(",") if name] for key, names in (("sites", sites), ("templates", templates))
+        }
+        chosen = choose(split, application=(env or {}).get("application"), **wanted)
         return [{"task": task.task_id, "goal": task.intent, "sites": task.sites} for task in chosen]
 
     def refuse(_: Any, error: Exception) -> JSONResponse:

@@ -2,11 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import Dialect, reply_of
 from webarena_gym.actions.action import Form, Parameter
 from webarena_gym.actions.dialect import ANSWERS
+from webarena_gym.applications.application import Application, read_application
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.observation.history import Message
@@ -27,16 +29,21 @@ _TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "numb
 
 
 def choose(
-    split: str = "train", sites: str | Sequence[str] = (), templates: str | Sequence[str] = (), **drawn: Any
+    split: str = "train",
+    sites: str | Sequence[str] = (),
+    templates: str | Sequence[str] = (),
+    application: str | Path | Application | None = None,
+    **drawn: Any,
 ) -> tuple[Task, ...]:
-    """Return the tasks of a split that need no sites but these and are of these templates; with neither, all.
+    """Return the tasks of a split, or of an application, that need no sites but these and are of these templates; with neither, all.
 
     `drawn` are further keywords of `webarena_gym.load`. Raises TaskError for a split, site or template that there is not, and where
     no task is left.
     """
     wanted = {sites} if isinstance(sites, str) else set(sites)
-    names = {each.name for each in named([templates] if isinstance(templates, str) else templates)} if templates else set()
-    every = load(split, **drawn)
+    own = None if application is None else read_application(application)
+    names = {each.name for each in named([templates] if isinstance(templates, str) else templates, own)} if templates else set()
+    every = load(split, application=own, **drawn)
     chosen = tuple(
         task for task in every if (not wanted or wanted.issuperset(task.sites)) and (not names or task.template in names)
     )
@@ -50,13 +57,17 @@ def choose(
 
 
 def dataset_rows(
-    tasks: str | Sequence[str | Task] = "train", sites: str | Sequence[str] = (), templates: str | Sequence[str] = ()
+    tasks: str | Sequence[str | Task] = "train",
+    sites: str | Sequence[str] = (),
+    templates: str | Sequence[str] = (),
+    application: str | Path | Application | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a dataset for the tasks of a split, as `choose` takes them, or for a list of tasks.
+    """Return the rows of a dataset for the tasks of a split or an application, as `choose` takes them, or for a list of tasks.
 
     A row names its task; its prompt is the system prompt for calls of tools, and an empty message to which the first page is added.
     """
-    chosen = choose(tasks, sites, templates) if isinstance(tasks, str) else select(tasks)
+    own = None if application is None else read_application(application)
+    chosen = choose(tasks, sites, templates, own) if isinstance(tasks, str) else select(tasks, application=own)
     prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
     return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in chosen]
 

@@ -17,7 +17,6 @@ from verifiers.v1.dialects.chat import message_to_wire
 from verifiers.v1.harnesses.utils.compaction import is_context_overflow
 
 from webarena_gym.integrations.session import Session, choose
-from webarena_gym.tasks import find
 
 __all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 
@@ -31,6 +30,8 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     templates: tuple[str, ...] = ()
     """those of these templates; all by default"""
     world_seed: int | None = None
+    application: str | None = None
+    """instead of the suite's, the tasks of this application"""
     variation: Literal["content", "layout"] = "content"
     elements: Literal["id", "label"] = "id"
     observation: Literal["html", "axtree", "occam"] = "html"
@@ -39,7 +40,7 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     window: int = 12_000
 
     def keywords(self) -> dict[str, Any]:
-        names = ("variation", "elements", "observation", "max_steps", "window")
+        names = ("variation", "elements", "observation", "max_steps", "window", "application")
         return {name: getattr(self, name) for name in names}
 
 
@@ -58,7 +59,8 @@ class WebArenaGymTaskset(vf.Taskset[WebArenaGymTask, WebArenaGymConfig]):  # typ
 
     def load(self) -> Iterable[WebArenaGymTask]:
         config, env = self.config, self.config.keywords()
-        tasks = choose(config.split, config.sites, config.templates, world_seed=config.world_seed, variation=config.variation)
+        drawn = {"world_seed": config.world_seed, "variation": config.variation}
+        tasks = choose(config.split, config.sites, config.templates, config.application, **drawn)
         with closing(Session({**env, "tasks": tasks})) as session:
             system_prompt = session.system_prompt
         for task in tasks:
@@ -115,9 +117,8 @@ class WebArenaGymEnv(vf.Env[WebArenaGymEnvConfig]):  # type: ignore[misc]
 
     async def run(self, task: WebArenaGymTask, agents: Any) -> None:
         """Play a task; one that the player leaves is judged with an empty answer."""
-        chosen = find(task.data.id, task.data.env["variation"])
-        with closing(Session({**task.data.env, "tasks": [chosen]})) as session:
-            page = session.begin(chosen)
+        with closing(Session({**task.data.env, "tasks": [task.data.id]})) as session:
+            page = session.begin(task.data.id)
             async with agents.player.interaction(task) as interaction:
                 while not session.is_over:
                     segment = await interaction.turn(page)

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from webarena_gym import __version__
 from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.applications.application import Application
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.page import Network
 from webarena_gym.server.episodes import Episode, EpisodeStore, tasks_of
@@ -86,9 +87,10 @@ class Operation(NamedTuple):
     do: Callable[..., Awaitable[object]]
 
 
-async def _tasks(_: Call, sent: TasksWanted) -> list[TaskLine]:
+async def _tasks(call: Call, sent: TasksWanted) -> list[TaskLine]:
     settings = NewEpisode(split=sent.split, world_seed=sent.world_seed, variation=sent.variation, scale=sent.scale)
-    return [TaskLine(task.task_id, task.intent, list(task.sites)) for task in await asyncio.to_thread(tasks_of, settings)]
+    found = await asyncio.to_thread(tasks_of, settings, call.service.store.application)
+    return [TaskLine(task.task_id, task.intent, list(task.sites)) for task in found]
 
 
 async def _restore(call: Call, sent: Restoration) -> EpisodeState:
@@ -273,9 +275,14 @@ def _described(path: str) -> Response:
 
 @asynccontextmanager
 async def opened(
-    address: Address | None = None, limits: Limits | None = None, sites: Callable[[int], Network] | None = None
+    address: Address | None = None,
+    limits: Limits | None = None,
+    sites: Callable[[int], Network] | None = None,
+    application: Application | None = None,
 ) -> AsyncIterator[EpisodeService]:
-    """Serve episodes for as long as the context lasts. `sites`, made for the port, are served beside them under host names of their own.
+    """Serve episodes, on the embedded sites or on an application, for as long as the context lasts.
+
+    `sites`, made for the port, are served beside them under host names of their own.
 
     Raises ArenaError for an address that cannot be listened on, or is open to others and has no token or no name.
     """
@@ -286,7 +293,7 @@ async def opened(
     if not is_loopback(address.host) and not address.token:
         raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", 400)
     _allow_many_files()
-    service = EpisodeService(EpisodeStore(limits), address)
+    service = EpisodeService(EpisodeStore(limits, application=application), address)
     with ExitStack() as opening:
         sock = opening.enter_context(listen(address.host, (address.port,)))
         listener = Listener(sock, _beside(service, sites and sites(sock.getsockname()[1])), MANY)
@@ -304,11 +311,9 @@ async def opened(
 
 
 @contextmanager
-def running(
-    address: Address | None = None, limits: Limits | None = None, sites: Callable[[int], Network] | None = None
-) -> Iterator[EpisodeService]:
-    """Serve episodes in a thread of its own for as long as the context lasts. Raises what `opened` does."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(address, limits, sites)) as service:
+def running(*arguments: Any, **more: Any) -> Iterator[EpisodeService]:
+    """Serve episodes in a thread of its own for as long as the context lasts; takes, and raises, what `opened` does."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened(*arguments, **more)) as service:
         yield service
 
 

@@ -15,6 +15,7 @@ from gymnasium.utils.seeding import np_random
 from webarena_gym import __version__
 from webarena_gym.actions import Action, Kind
 from webarena_gym.actions.dialect import ANSWERS
+from webarena_gym.applications.application import Application
 from webarena_gym.browsers.http import Cookie, CookieJar
 from webarena_gym.env import Snapshot, WebArenaLite
 from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
@@ -34,7 +35,7 @@ from webarena_gym.server.schema import (
     Summary,
     Verdict,
 )
-from webarena_gym.sites.catalogue import DATABASES
+from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.world import is_seed, load_world
 from webarena_gym.tasks import SPLITS, Task, find, load, scale_of, templates
@@ -54,11 +55,13 @@ Clock = Callable[[], float]
 """Returns seconds that only ever grow."""
 
 
-def tasks_of(settings: NewEpisode) -> tuple[Task, ...]:
+def tasks_of(settings: NewEpisode, application: Application | None = None) -> tuple[Task, ...]:
     """Return the tasks that an episode is drawn from. New worlds are built and drawn from, a second or two for each.
 
     May be called while episodes are played. Raises ArenaError for a task that there is not.
     """
+    if settings.task is None and application:
+        return load("", settings.world_seed, application=application)
     if settings.task is None:
         for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
             _build(seed, settings.scale or SPLITS[settings.split].scale)
@@ -68,6 +71,8 @@ def tasks_of(settings: NewEpisode) -> tuple[Task, ...]:
         if template in templates() and is_seed(int(rest[0])):
             _build(int(rest[0]), settings.scale or scale_of(template))
     try:
+        if application:
+            return (find(settings.task, application=application),)
         return (_found(settings.task, settings.variation, settings.scale),)
     except TaskError as error:
         raise ArenaError(str(error), 422, "body.task", settings.task, "the id of a task") from error
@@ -104,7 +109,8 @@ class Episode:
         self.id = name
         self.settings = settings
         self.env = env
-        tasks = tasks_of(settings)
+        application = env.options.application if isinstance(env.options.application, Application) else None
+        tasks = tasks_of(settings, application)
         random, _ = np_random(settings.seed)
         self.task = tasks[int(random.integers(len(tasks)))]  # as the env draws it
         self.result: Result | None = None
@@ -127,9 +133,8 @@ class Episode:
         self._shown = Shown(text, info)
         self._starts = [tab.url for tab in env.page.tabs]
         if settings.mode == "browse":
-            assert self.task.world_seed is not None
-            world = load_world(self.task.world_seed, self.task.scale)
-            self.gateway = Gateway(env.network, world.cookies(self.task.sites if self.task.require_login else ()), info["url"])
+            hosts = {application.name: application.host} if application else HOSTS
+            self.gateway = Gateway(env.network, env.cookies, info["url"], hosts)
 
     # Its state.
 
@@ -338,9 +343,14 @@ class EpisodeStore:
     """Open episodes by id. Begins them, finds them, and closes those that nobody asks for any more. Its calls must not overlap."""
 
     def __init__(
-        self, limits: Limits | None = None, clock: Clock = time.monotonic, memory_mb: Callable[[], float] = resident_mb
+        self,
+        limits: Limits | None = None,
+        clock: Clock = time.monotonic,
+        memory_mb: Callable[[], float] = resident_mb,
+        application: Application | None = None,
     ) -> None:
         self.limits = limits or Limits()
+        self.application = application  # on which all episodes are; None: on the embedded sites
         self._clock = clock
         self._memory_mb = memory_mb
         # Envs that episodes have left: a world that is open begins anew in no time.
@@ -367,7 +377,10 @@ class EpisodeStore:
         self.expect_room()
         options = settings.env_options()
         place = next((place for place, (kind, _) in enumerate(self._spare) if kind == options), None)
-        env = WebArenaLite(**options) if place is None else self._spare.pop(place)[1]
+        try:
+            env = WebArenaLite(**options, application=self.application) if place is None else self._spare.pop(place)[1]
+        except ValueError as error:
+            raise ArenaError(str(error), 422) from error
         # An id is what keeps clients from each other's episodes, so it must not be guessed: the one use of the system's randomness.
         episode = Episode(secrets.token_hex(8), settings, env, self.limits, self._clock)
         self._episodes[episode.id] = episode

@@ -23,19 +23,21 @@ _WITH_ADDRESSES = ("text/", "application/json", "application/xml", "image/svg+xm
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "application/json")
 _COLON, _SLASHES = rb"(:|%3A)", rb"(?://|%2F%2F)"
 _NAME = rb"([\w.-]++|\[[0-9a-f:]++\]|%5B(?:[0-9a-f]|%3A)++%5D)"
-_OF_SITES = re.compile(
-    rb"http" + _COLON + _SLASHES + rb"(" + b"|".join(re.escape(host.encode()) for host in HOSTS.values()) + rb")(?![\w.-]|:\d)"
-)
 _OF_PORTS = re.compile(rb"http" + _COLON + _SLASHES + _NAME + rb"(?::|%3A)(\d{1,5})(?!\d)", re.IGNORECASE)
 
 
 class Translation:
-    """Translates addresses both ways: the player is given those of a host `name`, and may reach the ports under all `names`."""
+    """Translates addresses both ways: the player is given those of a host `name`, and may reach the ports under all `names`.
 
-    def __init__(self, ports: Mapping[str, int], name: str, names: Iterable[str]) -> None:
+    `hosts` are the sites' own, by site.
+    """
+
+    def __init__(self, ports: Mapping[str, int], name: str, names: Iterable[str], hosts: Mapping[str, str] = HOSTS) -> None:
         self.addresses: Mapping[str, str] = {site: f"http://{name}:{port}" for site, port in ports.items()}
-        self._given = {HOSTS[site].encode(): address.encode() for site, address in self.addresses.items()}
-        self._own = {str(port).encode(): f"http://{HOSTS[site]}".encode() for site, port in ports.items()}
+        self._given = {hosts[site].encode(): address.encode() for site, address in self.addresses.items()}
+        self._own = {str(port).encode(): f"http://{hosts[site]}".encode() for site, port in ports.items()}
+        known = b"|".join(re.escape(host.encode()) for host in hosts.values())
+        self._of_sites = re.compile(rb"http" + _COLON + _SLASHES + rb"(" + known + rb")(?![\w.-]|:\d)")
         self._names = frozenset(each.lower().encode() for each in (name, *names))
 
     def outward(self, text: bytes) -> bytes:
@@ -50,7 +52,7 @@ class Translation:
             address = self._given.get(found[2])
             return found[0] if address is None else _spelled(address, found[1])
 
-        return _OF_SITES.sub(given, text)
+        return self._of_sites.sub(given, text)
 
     def inward(self, text: bytes) -> bytes:
         """Return what a player says, in the sites' own addresses.
@@ -92,10 +94,13 @@ class Visit(NamedTuple):
 class Gateway:
     """Passes requests on to the sites of an episode and remembers their cookies, which are given as host to name to value."""
 
-    def __init__(self, network: Network, cookies: Mapping[str, Mapping[str, str]], last_page: str) -> None:
+    def __init__(
+        self, network: Network, cookies: Mapping[str, Mapping[str, str]], last_page: str, hosts: Mapping[str, str] = HOSTS
+    ) -> None:
         self._network = network
+        self.hosts = hosts
         self.jar = CookieJar.of_hosts(cookies)
-        self.translation = Translation({}, "", ())  # the addresses at which the sites are served; none at first
+        self.translation = Translation({}, "", (), hosts)  # the addresses at which the sites are served; none at first
         self.last_page = (
             last_page  # the address of the page that was served last, at first where the task begins, as the sites spell it
         )
@@ -111,7 +116,7 @@ class Gateway:
     def send(self, visit: Visit) -> Response:
         """Pass a request on and return its answer, in the player's addresses."""
         translation = self.translation
-        url = f"http://{HOSTS[visit.site]}{translation.inward_text(visit.target)}"
+        url = f"http://{self.hosts[visit.site]}{translation.inward_text(visit.target)}"
         headers = {name: translation.inward_text(visit.headers[name]) for name in _PASSED_IN if name in visit.headers}
         if cookie := self.jar.header(url):
             headers["cookie"] = cookie

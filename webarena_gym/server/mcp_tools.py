@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from webarena_gym import __version__
 from webarena_gym.actions import DIALECTS, reply_of, tools
 from webarena_gym.actions.dialect import ANSWERS
+from webarena_gym.applications.application import Application
 from webarena_gym.errors import ArenaError
 from webarena_gym.server.episodes import Episode, EpisodeStore
 from webarena_gym.server.http import listen, serve
@@ -190,11 +191,11 @@ def server(played: McpTools) -> "Server[object]":
     )
 
 
-def serve_stdio(settings: NewEpisode) -> None:
+def serve_stdio(settings: NewEpisode, application: Application | None = None) -> None:
     """Serve one player on stdin and stdout, until it goes away."""
 
     async def run() -> None:
-        played = server(McpTools(EpisodeStore(), settings, names_episodes=False))
+        played = server(McpTools(EpisodeStore(application=application), settings, names_episodes=False))
         async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
             into, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
 
@@ -220,13 +221,13 @@ def serve_stdio(settings: NewEpisode) -> None:
     anyio.run(run)
 
 
-def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None]) -> None:
+def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None], application: Application | None = None) -> None:
     """Serve any number of players of this machine over HTTP, at /mcp, until interrupted; `on_open` is told the address.
 
     Raises ArenaError for a port in use.
     """
     names = ["127.0.0.1", "localhost", "[::1]"]
-    app = server(McpTools(EpisodeStore(), settings, names_episodes=True)).streamable_http_app(
+    app = server(McpTools(EpisodeStore(application=application), settings, names_episodes=True)).streamable_http_app(
         transport_security=TransportSecuritySettings(
             allowed_hosts=[f"{name}:*" for name in names], allowed_origins=[f"http://{name}:*" for name in names]
         )

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -26,7 +26,6 @@ from webarena_gym.server.episodes import EpisodeStore, tasks_of
 from webarena_gym.server.gateway import Translation, Visit
 from webarena_gym.server.http import Listener, answering, listen, name_of, read_body
 from webarena_gym.server.schema import EpisodeState, NewEpisode, Result
-from webarena_gym.sites.catalogue import HOSTS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -94,29 +93,30 @@ class EpisodeService:
     async def begin(self, settings: NewEpisode, name: str = LOOPBACK[0], *, has_toolbar: bool = False) -> EpisodeState:
         """Begin an episode and serve its sites under a host name. Raises ArenaError."""
         await self.run(self.store.expect_room)  # before worlds are built for it
-        await asyncio.to_thread(tasks_of, settings)
+        await asyncio.to_thread(tasks_of, settings, self.store.application)
         episode = await self.run(self.store.begin, settings)
         if episode.gateway is not None:
             try:
-                ports = await self._open(episode.id, has_toolbar=has_toolbar)
+                ports = await self._open(episode.id, episode.gateway.hosts, has_toolbar=has_toolbar)
                 names = (f"[{each}]" if ":" in each else each for each in self._names)
-                episode.gateway.translation = Translation(ports, f"[{name}]" if ":" in name else name, names)
+                shown = f"[{name}]" if ":" in name else name
+                episode.gateway.translation = Translation(ports, shown, names, episode.gateway.hosts)
             except BaseException:
                 await self.end(episode.id, "its sites could not be served")
                 raise
         return await self.state(episode.id)
 
-    async def _open(self, name: str, *, has_toolbar: bool) -> dict[str, int]:
+    async def _open(self, name: str, sites: Iterable[str], *, has_toolbar: bool) -> dict[str, int]:
         """Listen for each site of an episode, and return the ports."""
         listeners: list[Listener] = []
         self._served[name] = _Served(listeners, secrets.token_urlsafe(16) if self._address.token else "", has_toolbar)
-        for site in HOSTS:
+        for site in sites:
             candidates: Sequence[int] = self._address.ports or (0,)
             self._turn = (self._turn + 1) % len(candidates)
             sock = listen(self._address.host, [*candidates[self._turn :], *candidates[: self._turn]])
             listeners.append(Listener(sock, answering(partial(self._visit, name, site), in_json=False)))
             await listeners[-1].open()
-        return {site: listener.port for site, listener in zip(HOSTS, listeners, strict=True)}
+        return {site: listener.port for site, listener in zip(sites, listeners, strict=True)}
 
     async def state(self, name: str) -> EpisodeState:
         """Return an episode's state; its addresses let a browser in. Raises ArenaError."""

@@ -5,23 +5,26 @@ every process. The suite's splits are such draws, in worlds of their own.
 """
 
 import json
+import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import cache
+from contextlib import ExitStack, closing
+from functools import cache, partial
 from importlib import import_module
 from itertools import cycle, groupby, islice
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from webarena_gym.applications.application import Application
+from webarena_gym.applications.state import open_copies
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import Databases, load_world
+from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
 from webarena_gym.tasks.suite import LEFT_OUT, PARTS
 from webarena_gym.tasks.task import OnUnreadable as OnUnreadable
@@ -71,6 +74,19 @@ def templates() -> dict[str, Template]:
     return known
 
 
+def templates_of(application: Application) -> dict[str, Template]:
+    """Return the templates of an application by name, which draw from its databases. Raises TaskError."""
+    if not application.templates:
+        return {}
+    try:
+        entries = tomllib.loads(Path(application.templates).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TaskError(f"the templates {application.templates} cannot be read: {error}") from error
+    reader = import_module("webarena_gym.templates.reader")
+    known: dict[str, Template] = reader.templates_of(application.name, entries, {}, partial(open_copies, application))
+    return known
+
+
 def draw(
     names: Iterable[str] | None = None,
     *,
@@ -78,13 +94,14 @@ def draw(
     count: int,
     variation: Variation = "content",
     scale: Scale | None = None,
+    application: Application | None = None,
 ) -> list[Task]:
-    """Draw `count` different tasks from each of the named templates (all by default) in one world.
+    """Draw `count` different tasks from each of the named templates (all by default) in one world, or from an application by a seed.
 
     Their solutions are for the sites as `variation` builds them. Without `scale`, each template draws in the world of its own
     scale (`scale_of`). A template that has fewer gives what it has. Raises TaskError for an unknown name.
     """
-    wanted = named(names)
+    wanted = named(names, application)
     with _Sampling(world_seed, variation, scale) as sampling:
         return [task for template in wanted for task in sampling.several(template, count)]
 
@@ -121,9 +138,9 @@ def spread(
     return [task for tasks in drawn for task in tasks]
 
 
-def named(names: Iterable[str] | None) -> list[Template]:
+def named(names: Iterable[str] | None, application: Application | None = None) -> list[Template]:
     """Return the templates of these names; for None all that are not hard. Raises TaskError."""
-    known = templates()
+    known = templates_of(application) if application else templates()
     wanted = [name for name, template in known.items() if not template.difficulty] if names is None else list(names)
     for name in wanted:
         if name not in known:
@@ -137,14 +154,27 @@ def scale_of(template: str) -> Scale:
 
 
 def load(
-    split: str, world_seed: int | None = None, variation: Variation = "content", scale: Scale | None = None
+    split: str,
+    world_seed: int | None = None,
+    variation: Variation = "content",
+    scale: Scale | None = None,
+    application: Application | None = None,
+    on_unreadable: OnUnreadable = "raise",
 ) -> tuple[Task, ...]:
     """Return a split of the suite, or the same templates drawn in another world. Raises TaskError for an unknown split.
+
+    Of an `application`, return those of its task file and the draws of its templates by the seed 0; or of another seed, the draws alone.
 
     With the variation "layout", the suite's own tasks are drawn again, so that their solutions are for the sites as these are
     then built. In worlds of another scale than the split's own, the templates are drawn in that of its first seed where no
     other is named.
     """
+    if application:
+        if not (application.tasks or application.templates):
+            raise TaskError(f"the application {application.name} names neither tasks nor templates: give tasks=")
+        is_of_file = application.tasks and (world_seed is None or not application.templates)
+        drawn = draw(world_seed=world_seed or 0, count=application.draws, application=application)
+        return (*(read_tasks(application.tasks, on_unreadable) if is_of_file else ()), *drawn)
     expect_split(split)
     if is_own(split, world_seed, scale):
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
@@ -223,12 +253,21 @@ def _drawn(split: str, world_seed: int, variation: Variation, scale: Scale) -> I
         yield from spread(names, world_seed=world_seed, total=total, variation=variation, longest=longest, scale=scale)
 
 
-def find(task_id: str, variation: Variation = "content", scale: Scale | None = None) -> Task:
+def find(
+    task_id: str, variation: Variation = "content", scale: Scale | None = None, application: Application | None = None
+) -> Task:
     """Return the task with that id, drawn again in the world of that scale, or of the template's own. Raises TaskError."""
     try:
         name, world_seed, index = _parted(task_id)
-        template = templates()[name]
+        template = (templates_of(application) if application else templates())[name]
     except (KeyError, ValueError) as error:
+        if application:
+            own = {task.task_id: task for task in load("", application=application)}
+            if task_id in own:
+                return own[task_id]
+            raise TaskError(
+                f"the application {application.name} has no task {shown(task_id)}: {suggestion(task_id, own)}"
+            ) from error
         name, _, rest = task_id.partition("/")
         like = [] if name in templates() else [f"{known}/{rest or '1000/0'}" for known in templates()]
         meant = suggestion(f"{name}/{rest or '1000/0'}", like, tell_all=False)
@@ -240,7 +279,7 @@ def find(task_id: str, variation: Variation = "content", scale: Scale | None = N
         with _Sampling(world_seed, variation, scale) as sampling:
             return sampling.one(template, index)
     except NothingToDraw as error:
-        others = draw([name], world_seed=world_seed, count=1, variation=variation, scale=scale)
+        others = draw([name], world_seed=world_seed, count=1, variation=variation, scale=scale, application=application)
         told = f"the first that does is {others[0].task_id}" if others else "no other draw does either"
         raise TaskError(f"draw {index} of {name} finds nothing to ask for in world {world_seed}; {told}") from error
 
@@ -250,16 +289,23 @@ def select(
     variation: Variation = "content",
     on_unreadable: OnUnreadable = "raise",
     scale: Scale | None = None,
+    application: Application | None = None,
 ) -> tuple[Task, ...]:
     """Return the tasks of a file in WebArena's schema, of one id, or of a list of ids, which are drawn, and tasks.
 
     Raises TaskError, also for tasks of a file that cannot be read, unless these are to be skipped.
     """
-    if isinstance(tasks, str) and _is_id(tasks) and not Path(tasks).exists():
-        return (find(tasks, variation, scale),)
+    if isinstance(tasks, str) and (application or _is_id(tasks)) and not Path(tasks).exists():
+        return (find(tasks, variation, scale, application),)
     if isinstance(tasks, str | Path):
         return read_tasks(tasks, on_unreadable)
-    chosen = tuple(task if isinstance(task, Task) else find(str(task), variation, scale) for task in tasks)
+    own = {}
+    if application and not all(isinstance(task, Task) for task in tasks):
+        own = {task.task_id: task for task in load("", application=application)}
+    chosen = tuple(
+        task if isinstance(task, Task) else own.get(str(task)) or find(str(task), variation, scale, application)
+        for task in tasks
+    )
     if not chosen:
         raise TaskError("tasks is empty; expected at least one task or id")
     return chosen
@@ -303,23 +349,25 @@ class _Sampling:
         self._world_seed = world_seed
         self._scale: Scale | None = scale
         self._layout = layout_of(world_seed, variation)
-        self._open: dict[Scale, Databases] = {}
+        self._open: dict[Any, Any] = {}  # databases by the scale of the world, or by what opens them
+        self._closing = ExitStack()
 
     def __enter__(self) -> "_Sampling":
         load_world(self._world_seed)  # which refuses what is no seed, before anything is drawn
         return self
 
     def __exit__(self, *_: object) -> None:
-        for databases in self._open.values():
-            databases.close()
+        self._closing.close()
 
     def one(self, template: Template, index: int) -> Task:
         """Return draw `index` of a template. Raises NothingToDraw."""
-        scale = self._scale or scale_of(template.name)
-        if scale not in self._open:
-            self._open[scale] = load_world(self._world_seed, scale).open()
+        scale = "standard" if template.databases else self._scale or scale_of(template.name)
+        place = template.databases or scale
+        if place not in self._open:
+            opened = template.databases() if template.databases else closing(load_world(self._world_seed, scale).open())
+            self._open[place] = self._closing.enter_context(opened)
         task_id = f"{template.name}/{self._world_seed}/{index}"
-        sampler = Sampler(self._open[scale], Dice(task_id), template.sites[0], self._layout)
+        sampler = Sampler(self._open[place], Dice(task_id), template.sites[0], self._layout)
         try:
             return template.instantiate(sampler, task_id, self._world_seed, scale)
         except (NothingToDraw, WebArenaGymError):
@@ -332,7 +380,7 @@ class _Sampling:
             ) from error
         finally:
             if sampler.planted:
-                self._open[scale].reset()
+                self._open[place].reset()
 
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
         """Yield up to `count` draws with different goals and solutions of at most `longest` steps."""

@@ -146,6 +146,9 @@ class Template:
     difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
     others: tuple[str, ...] = ()  # other phrasings of the intent
     answer_type: str = ""  # where one is asked for, also if it is N/A
+    databases: Callable[[], Any] | None = field(
+        default=None, repr=False
+    )  # opens an application's; without it, a world's are drawn from
 
     @property
     def number(self) -> int:

@@ -4,7 +4,7 @@ An entry is an intent, which a function of the same name draws, or a row: a sect
 a query; its texts name the columns in braces: `{cents:money}`, `{other[name]}`, `{found+1}`, `{title:url}`. A text that is one field
 alone is the column's own value. `$NAME` is what the site's modules call by that name. The keys of a section:
 
-- `intent`, and `sites` where they are others than the folder's; `on`, the site of the queries, if it is not the first;
+- `intent`, or several phrasings of it; `sites` where they are others than the folder's; `on`, the site of the queries, if it is not the first;
   `type`, that of the answer (docs/answers.md), also where it is N/A;
 - `given`: columns computed before the row is drawn, as in `also`;
 - `query`, or `source`, a call that returns one row or two, or neither; with `pair`, two rows of the query are drawn; `other` is the query of a
@@ -42,6 +42,8 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote_plus
 
+from webarena_gym.evaluators.kinds.file import file_holds
+from webarena_gym.evaluators.kinds.http import answers_json
 from webarena_gym.sites.country.texts import date_time, long_date, money
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.tasks import grounds
@@ -139,6 +141,7 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
 BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
     "turn_pages": ways.turn_pages, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
+    "http": answers_json, "file": file_holds,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "difference_of": grounds.difference_of,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
@@ -172,7 +175,7 @@ class Row(Formatter):
         self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "type", "way", *tables)}
         self._entry |= {key: {name: self._named(value) for name, value in entry.get(key, {}).items()} for key in tables}
         slots = self._entry["slots"]
-        fields = (field for _, field, _, _ in self.parse(entry["intent"]) if field)
+        fields = (field for intent in phrasings(entry) for _, field, _, _ in self.parse(intent) if field)
         self._slots = {**slots, **{field: f"{{{field}}}" for field in fields if field not in slots}}
 
     def __call__(self, world: t.Sampler) -> t.Draw:
@@ -349,6 +352,11 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
+def phrasings(entry: Mapping[str, Any]) -> Sequence[str]:
+    """Return the intents of a row, of which each task has one."""
+    return [entry["intent"]] if isinstance(entry["intent"], str) else entry["intent"]
+
+
 def read_templates(package: ModuleType) -> dict[str, t.Template]:
     """Return the templates of a folder by name, as its `templates.toml` lists them, or else all its files. Raises TaskError."""
     folder = package.__name__.rpartition(".")[2]
@@ -360,6 +368,13 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
     # shopping_admin comes before shopping, so that splits that are drawn again keep their order
     for path in [own] if own.exists() else sorted(own.parent.glob("*.toml"), key=lambda path: f"{path.stem}~"):
         entries |= _read(path)
+    return templates_of(folder, entries, names)
+
+
+def templates_of(
+    folder: str, entries: Mapping[str, Any], names: Mapping[str, Any], databases: Callable[[], Any] | None = None
+) -> dict[str, t.Template]:
+    """Return the templates of entries by name; `names` are what entries may call beside `BUILT_IN`. Raises TaskError."""
     known: dict[str, t.Template] = {}
     for key, value in entries.items():
         entry = {"intent": value} if isinstance(value, str) else value
@@ -369,10 +384,12 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
         elif callable(function):
             draw = partial(function, is_spoiled=True) if "spoils" in entry else function
         else:
-            raise t.TaskError(f"templates.toml of {folder} names {key}, which no module of {package.__name__} draws")
+            raise t.TaskError(
+                f"templates.toml of {folder} names {key}, which no module of its site draws, and which has no way"
+            )
         same = entries[entry.get("spoils", entry.get("like", key))]
-        intent, *others = [entry["intent"]] if "intent" in entry else same["goals"]
+        intent, *others = phrasings(entry) if "intent" in entry else same["goals"]
         sites, difficulty = tuple(entry.get("sites", (folder,))), tuple(entry.get("difficulty", ()))
         name, kind = f"{folder}.{key}", entry.get("type", "")
-        known[name] = t.Template(name, sites, intent, draw, difficulty, tuple(others), kind)
+        known[name] = t.Template(name, sites, intent, draw, difficulty, tuple(others), kind, databases)
     return known

@@ -8,25 +8,29 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.applications.application import FILE, Application, read_application
+from webarena_gym.applications.processes import launcher_of
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.http import NEEDS_SCRIPTS, resolve_url
 from webarena_gym.changes import Change
 from webarena_gym.console import Parser, whole
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, WebArenaGymError
+from webarena_gym.evaluation.command import add_walks, add_work, world_seed
 from webarena_gym.options import add_options
 from webarena_gym.pages.page import Page
 from webarena_gym.recording import PlayedStep
-from webarena_gym.tasks import Task
+from webarena_gym.tasks import Task, load
 from webarena_gym.tasks.task import Step, parse_task
 from webarena_gym.tools.audit.replays import earns, exit_with, replay
 from webarena_gym.tools.play import play_in_terminal
+from webarena_gym.tools.serve import add_serve_options, serve_sites
 
 _TOML = """\
 # A web application as an environment. All keys: the guide "Bring your own application".
@@ -70,6 +74,17 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
     new.set_defaults(run=_new)
     for name, told, run in (
         ("check", "start it, reset it, look at its pages, prove its tasks", _check),
+        (
+            "audit",
+            "prove that its tasks are solved by their solutions and by nothing cheaper, and that resets are equal",
+            _audit,
+        ),
+        (
+            "fuzz",
+            "act at random: nothing may break, and each walk begins alike",
+            _fuzz,
+        ),
+        ("serve", "do one of its tasks in your own browser, and open an arena for agents in any language", serve_sites),
         ("play", "do one of its tasks in the terminal", _play),
         ("record", "play in the terminal, and write a task with its solution and a check of what you changed", _record),
     ):
@@ -82,9 +97,26 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             metavar="FILE",
             help=f"its {FILE}, or the folder of it (default: here)",
         )
-        if name == "check":
+        if name in ("check", "audit"):
             command.add_argument("--resets", type=whole(2), default=20, metavar="N", help="resets to compare (default: 20)")
+        if name == "check":
             command.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+        elif name == "audit":
+            command.add_argument(
+                "--world-seed",
+                type=world_seed,
+                metavar="SEED",
+                help="the seed of draws from its templates, instead of its own tasks",
+            )
+            add_work(command)
+        elif name == "fuzz":
+            add_walks(command, 1_000)
+            add_work(command)
+        elif name == "serve":
+            command.add_argument(
+                "--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free"
+            )
+            add_serve_options(command)
         elif name == "play":
             command.add_argument("task", nargs="?", metavar="TASK", help="a task id; one is drawn without it")
         else:
@@ -92,8 +124,10 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             command.add_argument("--task-id", required=True, metavar="ID", help="the id of the task")
             command.add_argument("--start", default="/", metavar="PATH", help="the path at which it begins (default: /)")
             command.add_argument("--without-login", action="store_true", help="begin without being signed in")
-        add_options(command, "browser")
-        command.set_defaults(run=run)
+        if name != "serve":
+            add_options(command, "browser")
+        unused = {"variation": "content", "scale": "standard", "sites": None, "side_effects": False}
+        command.set_defaults(run=run, **(unused if name == "audit" else unused | {"world_seed": None}))
 
 
 def _new(options: argparse.Namespace) -> int:
@@ -122,34 +156,52 @@ def _blank(
     )
 
 
-def _check(options: argparse.Namespace) -> int:
-    application = read_application(options.application)
-    blank = _blank(application)
-    found: dict[str, Any] = {"application": application.name, "browser": options.browser}
-    env = WebArenaLite(application=application, tasks=[blank], browser=options.browser, elements="label")
+def _reset(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
+    """Return the seconds that resets take, the first start before them, and the problems of those that are not equal."""
     seconds, texts = [], []
-    for _ in range(options.resets + 1):
+    for _ in range(count + 1):
         start = time.perf_counter()
         texts.append(env.reset()[0])
         seconds.append(time.perf_counter() - start)
+    if len(set(texts)) == 1:
+        return seconds, []
+    one, other = (text.splitlines() for text in list(dict.fromkeys(texts))[:2])
+    pair = next((pair for pair in zip_longest(one, other, fillvalue="") if pair[0] != pair[1]), ("", ""))
+    return seconds, [f"two resets show different pages, {pair[0]!r} and {pair[1]!r}: set clock=, or seed what is random"]
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from webarena_gym.tools.audit import audit_tasks  # noqa: PLC0415 - keeps the other commands quick to start
+
+    application = read_application(options.application)
+    with closing(WebArenaLite(application=application, tasks=[_blank(application)], browser=options.browser)) as env:
+        _, problems = _reset(env, options.resets)
+    print("\n".join(problems) if problems else f"{options.resets} resets are equal")
+    return audit_tasks(options, load("", options.world_seed, application=application), application) or bool(problems)
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    from webarena_gym.tools.fuzz import fuzz_sites  # noqa: PLC0415 - keeps the other commands quick to start
+
+    return fuzz_sites(options, read_application(options.application))
+
+
+def _check(options: argparse.Namespace) -> int:
+    application = read_application(options.application)
+    found: dict[str, Any] = {"application": application.name, "browser": options.browser}
+    env = WebArenaLite(application=application, tasks=[_blank(application)], browser=options.browser, elements="label")
+    seconds, problems = _reset(env, options.resets)
     found["first_start_s"], found["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
-    found["equal_resets"] = len(set(texts)) == 1
+    found["equal_resets"] = not problems
     pages = list(_walk(env._backend.browser, application))  # noqa: SLF001 - no part of the env's interface
     found["pages"], found["controls"] = (
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
     )
     found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content()]
-    problems = []
-    if not found["equal_resets"]:
-        one, other = (text.splitlines() for text in list(dict.fromkeys(texts))[:2])
-        differing = next((pair for pair in zip_longest(one, other, fillvalue="") if pair[0] != pair[1]), ("", ""))
-        problems = [
-            f"two resets show different pages, {differing[0]!r} and {differing[1]!r}: set clock=, or seed what is random"
-        ]
     env.close()
     found["tasks"] = {}
-    if application.tasks and not problems:
+    if (application.tasks or application.templates) and not problems:
         problems += _check_tasks(application, options.browser, found["tasks"])
     found["problems"] = problems
     if options.json:
@@ -253,7 +305,7 @@ def _record(options: argparse.Namespace) -> int:
     if not steps or steps[-1].action.kind is not Kind.EXIT:
         print("not recorded: the task was not ended with exit")
         return 1
-    record = _recorded(task, steps, changes)
+    record = _recorded(task, steps, changes, [launcher_of(application).base, env._backend.files or Path()])  # noqa: SLF001
     if not record["eval"]["eval_types"]:
         print("not recorded, as nothing was changed and no answer given; the solution, for a check that you write:")
         print(json.dumps(record, ensure_ascii=False))
@@ -264,8 +316,11 @@ def _record(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recorded(task: Task, steps: list[Step], changes: list[Change]) -> dict[str, Any]:
-    """Return a task with a recorded solution, and checks of its answer and of the rows and files that it changed."""
+def _recorded(task: Task, steps: list[Step], changes: list[Change], folders: list[Path]) -> dict[str, Any]:
+    """Return a task with a recorded solution, and checks of its answer and of the rows and files that it changed.
+
+    `folders` are those of the state, before and after.
+    """
     typed = {step.action.argument for step in steps if step.action.argument}
     answer = steps[-1].action.argument or ""
     evaluation: dict[str, Any] = {"eval_types": []}
@@ -274,11 +329,7 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change]) -> dict[str,
     schemas = [_schema_check(change) for change in changes if change.table == "schema"]
     rows = [_row_check(change, typed) for change in changes if change.table not in ("file", "schema")]
     rows = [check for check in rows if typed.intersection(map(str, check["parameters"]))] or rows
-    files = [
-        {"path": change.key[0], "contains": None if change.after is None else ""}
-        for change in changes
-        if change.table == "file"
-    ]
+    files = [_file_check(str(change.key[0]), folders, typed) for change in changes if change.table == "file"]
     for kind, checks in (("state", [*schemas, *rows]), ("file", files)):
         if checks:
             evaluation["eval_types"].append(kind)
@@ -289,6 +340,16 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change]) -> dict[str,
         if key in ("task_id", "sites", "start_url", "intent", "require_login")
     }
     return {**record, "eval": evaluation, "solution": [step.to_json() for step in steps]}
+
+
+def _file_check(path: str, folders: list[Path], typed: set[str]) -> dict[str, Any]:
+    """Return a check of a changed file: of what was typed into it, else of its longest new line, else of all of it."""
+    before, after = ((folder / path).read_text("utf-8", "replace") if (folder / path).is_file() else None for folder in folders)
+    if after is None:
+        return {"path": path, "contains": None}
+    known = set((before or "").splitlines())
+    fresh = [line for line in after.splitlines() if line not in known]
+    return {"path": path, "contains": max([text for text in typed if text in "\n".join(fresh)] or fresh or [after], key=len)}
 
 
 def _schema_check(change: Change) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import argparse
 import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -12,10 +11,10 @@ from typing import Any
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
-from webarena_gym.console import TRACEBACK, Parser, Progress, accepted_by, decimal, status, whole, writable
+from webarena_gym.console import TRACEBACK, Parser, accepted_by, decimal, status, whole, writable
 from webarena_gym.errors import TaskError
-from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
-from webarena_gym.options import add_options
+from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, add_walks, add_work, world_seed
+from webarena_gym.options import add_application, add_options
 from webarena_gym.servers.addresses import parse_addresses
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.world import cache_folder, load_world
@@ -79,7 +78,7 @@ def make_parser() -> Parser:
         action="store_false",
         help="do not try solutions with something else done before or after them, nor with detours; the audit then takes a ninth of the time",
     )
-    _add_work(audit)
+    add_work(audit)
     audit.set_defaults(run=_audit)
 
     fuzz = commands.add_parser(
@@ -88,13 +87,7 @@ def make_parser() -> Parser:
         description="Takes random walks, on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
         "breaks or differs is told with the fewest replies that lead to it.",
     )
-    fuzz.add_argument("--steps", "--states", type=whole(1), default=10_000, metavar="N", help="steps to take: states to see")
-    fuzz.add_argument(
-        "--destructive",
-        action="store_true",
-        help="long walks in the in-process browser, which delete, leave, empty and change what they can",
-    )
-    fuzz.add_argument("--seed", type=whole(0), default=0, metavar="N", help="the seed of what is done")
+    add_walks(fuzz, 10_000)
     fuzz.add_argument(
         "--sites", "--site", nargs="+", action="extend", choices=tuple(HOSTS), metavar="SITE",
         help=f"begin on these sites: {', '.join(HOSTS)} (default: all)",
@@ -103,8 +96,8 @@ def make_parser() -> Parser:
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
     )
     add_options(fuzz, "variation")
-    _add_work(fuzz)
-    fuzz.set_defaults(run=_fuzz)
+    add_work(fuzz)
+    fuzz.set_defaults(run=_fuzz, browser=None)
 
     play = commands.add_parser("play", help="do a task yourself in the terminal", description=PLAYING)
     play.add_argument(
@@ -148,6 +141,7 @@ def make_parser() -> Parser:
     )
     serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
     add_serve_options(serve)
+    add_application(serve)
     add_options(serve, "variation", "scale", scale="standard")
     serve.set_defaults(run=serve_sites)
 
@@ -182,13 +176,6 @@ def make_parser() -> Parser:
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.set_defaults(run=_doctor)
     return parser
-
-
-def _add_work(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
-    )
-    parser.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
 
 
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
@@ -252,84 +239,16 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from webarena_gym.tools.audit import audit  # noqa: PLC0415 - keeps the other commands quick to start
-
-    start = time.perf_counter()
     seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
-    chosen = [task for seed in seeds for task in _chosen(options, seed)]
-    if not chosen:
-        raise TaskError("no task was chosen; give --world-seed to draw from templates that the split has not")
-    progress = Progress(len(chosen), "tasks audited")
-    progress.show(0)
-    findings = audit(
-        chosen,
-        variation=options.variation,
-        browser=options.browser,
-        jobs=options.jobs,
-        side_effects=options.side_effects,
-        on_progress=progress.show,
-    )
-    progress.clear()
-    seconds = round(time.perf_counter() - start, 2)
-    totals = findings.totals()
-    print(
-        f"{totals['solved']} of {totals['tasks']} tasks of {totals['templates']} templates in {totals['worlds']} worlds are solved"
-        f" by their reference solutions, in {seconds} s"
-    )
-    for name in ("steps", "pages"):
-        if spread := findings.spread(name):
-            print(
-                f"{name} of a solution: median {spread['median']}, last tenth from {spread['last_tenth']}, most {spread['most']}"
-            )
-    if totals["right_answers"]:
-        print(
-            f"{totals['right_answers'] - totals['right_refused']} of {totals['right_answers']} forms of right answers are accepted,"
-            f" {totals['attacks_rewarded']} of {totals['attacks']} attacks are rewarded"
-        )
-    for kind, found in findings.faults.items():
-        for finding in found:
-            print(f"  {kind.replace('_', ' ')}: {finding}")
-    for finding in findings.excused:
-        print(f"  excused: {finding}")
-    if findings.without_other:
-        alone = sorted({finding.partition("/")[0] for finding in findings.without_other})
-        print(f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(alone)}")
-    if options.json:
-        setting = {name: getattr(options, name) for name in ("browser", "variation", "world_seed")} | {"seconds": seconds}
-        print(json.dumps({**totals, **setting}))
-    return 0 if findings.is_clean else 1
+    from webarena_gym.tools.audit import audit_tasks  # noqa: PLC0415 - keeps the other commands quick to start
+
+    return audit_tasks(options, [task for seed in seeds for task in _chosen(options, seed)])
 
 
 def _fuzz(options: argparse.Namespace) -> int:
-    from webarena_gym.tools.fuzz import BROWSERS, plan, search  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.tools.fuzz import fuzz_sites  # noqa: PLC0415 - keeps the other commands quick to start
 
-    start = time.perf_counter()
-    walks = plan(
-        options.steps,
-        seed=options.seed,
-        sites=options.sites or tuple(HOSTS),
-        world_seeds=options.world_seed or (1000,),
-        variation=options.variation,
-        browsers=("inprocess",) if options.destructive else BROWSERS,
-        is_destructive=options.destructive,
-    )
-    progress = Progress(options.steps, "states seen")
-    progress.show(0)
-    found = search(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
-    progress.clear()
-    seconds = round(time.perf_counter() - start, 2)
-    where = "in the in-process browser" if options.destructive else "on both browsers"
-    print(f"{found.states} states of {found.walks} walks {where}, {len(found.faults)} faults, in {seconds} s")
-    if options.destructive:
-        told = ", ".join(f"{table} {count}" for table, count in found.changes.most_common())
-        print(f"{found.changes.total()} rows were changed: {told}")
-    for fault in found.faults:
-        print(f"  {fault}")
-    if options.json:
-        counts = {"states": found.states, "walks": found.walks, "faults": len(found.faults), "changes": found.changes.total()}
-        setting = {"seed": options.seed, "variation": options.variation, "seconds": seconds}
-        print(json.dumps({**counts, **setting}))
-    return 1 if found.faults else 0
+    return fuzz_sites(options)
 
 
 def _world(options: argparse.Namespace) -> int:

@@ -26,12 +26,20 @@ from webarena_gym.server.episodes import Episode
 from webarena_gym.server.schema import Limits, NewEpisode
 from webarena_gym.sites.world import cache_folder
 
-PLAYING = """\
+_PLAYING = """\
 Do a task yourself in the terminal. Beside the actions of the dialect there are short forms:
-  click 6            hover 6          type 5 red shoes     search 5 red shoes    select 7 Large
+  {short}
   down, up           back, forward    enter                tab 1                 exit THE ANSWER
-With --elements label, names of several words stand in quotes: click "Add to Cart".
+{named}
 `help` tells the actions, `quit` or Ctrl-D leaves. Lines can be edited, and earlier ones recalled with the arrow keys."""
+PLAYING = _PLAYING.format(
+    short="click 6            hover 6          type 5 red shoes     search 5 red shoes    select 7 Large",
+    named='With --elements label, names of several words stand in quotes: click "Add to Cart".',
+)
+BY_LABEL = _PLAYING.format(
+    short='click "Add to Cart"   hover Help   type Title red shoes   search Search red shoes   select Size Large',
+    named="Elements go by their labels; those of several words stand in quotes.",
+)
 
 _SHORT: Mapping[str, Kind] = {
     "click": Kind.CLICK, "hover": Kind.HOVER, "type": Kind.TYPE, "search": Kind.SEARCH, "select": Kind.SELECT, "up": Kind.SCROLL_UP,
@@ -58,7 +66,7 @@ def play_in_terminal(
     """Let a person do the task of an id, or one that is drawn, and return the exit status, 0; `on_step` is told each step, and then all that is told."""
     first = env.reset(seed=seed, options={"task": task[0]} if task else None)
     title = _painted(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
-    _say(f"{PLAYING}\n\n{title}")
+    _say(f"{_told(env.dialect)}\n\n{title}")
 
     def person(_: str, info: Mapping[str, Any]) -> str | None:
         _show(info)
@@ -128,12 +136,16 @@ def _next_reply(prompt: str, dialect: Dialect) -> str | None:
         if word in {"quit", "q"}:
             return None
         if word in {"help", "?", ""}:
-            _say(f"{PLAYING}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
+            _say(f"{_told(dialect)}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
             continue
         try:
             return spelled_out(line, dialect)
         except ValueError as error:
             _say(_painted(str(error), _RED))
+
+
+def _told(dialect: Dialect) -> str:
+    return BY_LABEL if dialect.naming == "label" else PLAYING
 
 
 def _show(info: Mapping[str, Any]) -> None:

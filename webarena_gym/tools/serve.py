@@ -16,9 +16,11 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import shown
 from webarena_gym.console import decimal, whole
 from webarena_gym.errors import ArenaError
+from webarena_gym.options import add_application
 from webarena_gym.pages.page import Network, Response
 from webarena_gym.server.schema import Limits, NewEpisode, Split
 from webarena_gym.sites.catalogue import HOSTS
@@ -97,7 +99,7 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
 
 
 def serve_sites(options: argparse.Namespace) -> int:
-    """Serve the sites of one world and an arena, until interrupted."""
+    """Serve the sites of one world, or an application, and an arena, until interrupted."""
     if find_spec("pydantic") is None or find_spec("uvicorn") is None:
         raise ArenaError("serve needs more packages: pip install 'webarena-gym[serve]'", 500)
     asyncio.run(_serve(options))
@@ -115,11 +117,13 @@ async def _serve(options: argparse.Namespace) -> None:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
         raise ArenaError(str(error), 422) from error
+    application = read_application(options.application) if options.application else None
     layout = layout_of(options.world_seed, options.variation)
     sites = partial(WorldSites, world_seed=options.world_seed, layout=layout, scale=options.scale)
-    async with opened(address, limits, sites if is_own else None) as service:
+    has_sites = is_own and application is None
+    async with opened(address, limits, sites if has_sites else None, application) as service:
         if options.task is None:
-            for name, url in addresses(urlsplit(service.url).port or 0).items() if is_own else ():
+            for name, url in addresses(urlsplit(service.url).port or 0).items() if has_sites else ():
                 print(f"{name:<15} {url}", flush=True)
             print(f"{'arena':<15} {service.url}/docs", flush=True)
             if token:
@@ -136,6 +140,7 @@ async def _serve(options: argparse.Namespace) -> None:
 
 def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `mcp`."""
+    add_application(parser)
     parser.add_argument("--task", metavar="ID", help="always begin this task")
     parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
     parser.add_argument(
@@ -151,12 +156,15 @@ def serve_mcp(options: argparse.Namespace) -> int:
     from webarena_gym.server.mcp_tools import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
 
     settings = settings_of(options)
+    application = read_application(options.application) if options.application else None
     if options.task is not None:
-        task_suite.find(options.task, options.variation)  # its error is for whoever starts the server, not for its first client
+        task_suite.find(
+            options.task, options.variation, application=application
+        )  # its error is for whoever starts the server, not for its first client
     if options.http is None:
-        serve_stdio(settings)
+        serve_stdio(settings, application)
     else:
-        serve_http(settings, options.http, lambda url: print(url, file=sys.stderr, flush=True))
+        serve_http(settings, options.http, lambda url: print(url, file=sys.stderr, flush=True), application)
     return 0
 
 

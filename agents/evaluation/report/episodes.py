@@ -123,7 +123,7 @@ class Replayer(ExitStack):
         """
         if not episode.steps:
             return Replay([], [], "It has no steps.")
-        if task.world_seed is None:
+        if task.world_seed is None and not (episode.env and episode.env.application):
             return Replay([], [], "Its task is of no world that can be drawn here.")
         if episode.env is None:
             return Replay([], [], "Its env showed pages in a way that is not known here.")
@@ -132,8 +132,12 @@ class Replayer(ExitStack):
         if settings not in self._envs:
             made = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
             self._envs[settings] = self.enter_context(closing(made))
-        env, network = self._envs[settings].unwrapped, self._network(task.world_seed, settings.variation)
+        env: Any = self._envs[settings].unwrapped
         _, info = env.reset(seed=0, options={"task": task})
+        if task.world_seed is None or settings.application:
+            network: Network = env.network
+        else:
+            network = self._network(task.world_seed, settings.variation)
         pages: list[ShownPage] = []
         assets: dict[str, None] = {}
         for number, step in enumerate(episode.steps):

@@ -10,14 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.data.trajectories import Ending, Step, Trajectory, env_of, read_trajectories
+from agents.data.trajectories import Ending, Step, Trajectory, env_of, find_task, read_trajectories
 from agents.settings import EnvSettings
 from agents.training.metrics import read_metrics
 from agents.training.rollouts import group_files, read_groups
-from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, reply_of
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.errors import ResultError, TaskError
+from webarena_gym.errors import ResultError, WebArenaGymError
 from webarena_gym.evaluation.results import EPISODES
 from webarena_gym.evaluation.statistics import Evaluation, Lift, paired_lift, score
 from webarena_gym.tasks import Task
@@ -141,16 +140,16 @@ def _add(known: dict[str, Any], name: str, value: Any, path: Path) -> None:
 
 def task_of(episode: Trajectory) -> Task:
     """Return the task of an episode, drawn again from its id; of one that is in no suite, a stand-in of unknown site and checks."""
-    found = find_task(episode.task_id)
+    found = _found(episode.task_id, episode.env)
     return found or Task(episode.task_id, (UNKNOWN,), "", episode.goal, {"eval_types": [UNKNOWN]})
 
 
 @cache
-def find_task(task_id: str) -> Task | None:
-    """Return the task with that id, or None if no template draws it."""
+def _found(task_id: str, env: EnvSettings | None) -> Task | None:
+    """Return the task with that id, or None if nothing has it."""
     try:
-        return task_suite.find(task_id)
-    except TaskError:
+        return find_task(task_id, env)
+    except WebArenaGymError:
         return None
 
 

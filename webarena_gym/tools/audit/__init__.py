@@ -1,18 +1,24 @@
 """Proof that tasks are what they claim: their reference solutions earn the reward, and nothing cheaper does."""
 
+import argparse
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.applications.application import Application
 from webarena_gym.backends.embedded import Place
+from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import EvaluationError, TaskError
+from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Task, find, templates
+from webarena_gym.tasks import Task, find
 from webarena_gym.tools.audit.answers import another as another
-from webarena_gym.tools.audit.answers import other_answers, try_answers
+from webarena_gym.tools.audit.answers import known_templates, other_answers, try_answers
 from webarena_gym.tools.audit.evidence import Sightings, groundless
 from webarena_gym.tools.audit.replays import Findings as Findings
 from webarena_gym.tools.audit.replays import earns, exit_with
@@ -33,10 +39,11 @@ def audit(
     tasks: Iterable[Task],
     *,
     variation: Variation = "content",
-    browser: Literal["inprocess", "chromium"] = "inprocess",
+    browser: BrowserKind = "inprocess",
     jobs: int = 1,
     side_effects: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
+    application: Application | None = None,
 ) -> Findings:
     """Replay every reference solution, and try to earn each reward without the work; `on_progress` is told the tasks done.
 
@@ -50,36 +57,74 @@ def audit(
     detours. The result is the same for any number of `jobs`, processes that share the work.
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
-    same text, verdicts and reward on both.
+    same text, verdicts and reward on both. On an `application`, whose pages may look different there, everything is tried in that browser.
     """
     chosen = list(tasks)
     chunks = [chosen[start : start + _CHUNK] for start in range(0, len(chosen), _CHUNK)]
     findings = Findings()
     with workers(min(jobs, len(chunks))) as work:
-        if browser == "chromium":
+        if browser == "chromium" and not application:
             parts = work(partial(_compare_all, variation=variation), chunks)
         else:
-            places = sorted(_places(chosen, variation)) if side_effects else []
+            places = sorted(_places(chosen, variation)) if side_effects and not application else []
             found_in: dict[Place, Repertoire] = dict(zip(places, work(repertoire, places), strict=True))
             deeds = [{place: found_in[place] for place in _places(chunk, variation) if place in found_in} for chunk in chunks]
-            parts = work(partial(_examine_all, variation=variation), chunks, deeds)
+            parts = work(partial(_examine_all, variation=variation, application=application, browser=browser), chunks, deeds)
         for found in parts:
             findings.add(found)
             on_progress(findings.tasks)
     return findings
 
 
+def audit_tasks(options: argparse.Namespace, chosen: Sequence[Task], application: Application | None = None) -> int:
+    """Audit the tasks, print what is found, and return the exit status."""
+    start = time.perf_counter()
+    if not chosen:
+        raise TaskError("no task was chosen; give --world-seed to draw from templates that the split has not")
+    progress = Progress(len(chosen), "tasks audited")
+    progress.show(0)
+    findings = audit(
+        chosen,
+        variation=options.variation,
+        browser=options.browser,
+        jobs=options.jobs,
+        side_effects=options.side_effects,
+        on_progress=progress.show,
+        application=application,
+    )
+    progress.clear()
+    seconds = round(time.perf_counter() - start, 2)
+    first, *lines = findings.lines()
+    print("\n".join([f"{first}, in {seconds} s", *lines]))
+    if options.json:
+        setting = {name: getattr(options, name) for name in ("browser", "variation", "world_seed")} | {"seconds": seconds}
+        print(json.dumps({**findings.totals(), **setting}))
+    return 0 if findings.is_clean else 1
+
+
 def _places(tasks: Iterable[Task], variation: Variation) -> set[Place]:
     return {Place(task.world_seed, variation, task.scale) for task in tasks if task.world_seed is not None}
 
 
-def _examine_all(tasks: Sequence[Task], repertoires: Mapping[Place, Repertoire], variation: Variation) -> Findings:
+def _examine_all(
+    tasks: Sequence[Task],
+    repertoires: Mapping[Place, Repertoire],
+    variation: Variation,
+    application: Application | None,
+    browser: BrowserKind,
+) -> Findings:
     findings = Findings()
-    patient, hasty = (WebArenaLite(tasks=tasks, variation=variation, max_steps=steps) for steps in (MAX_STEPS, 1))
+    options: dict[str, Any] = {"variation": variation, "application": application}
+    patient, hasty = (WebArenaLite(tasks=tasks, browser=browser, max_steps=steps, **options) for steps in (MAX_STEPS, 1))
     for task in tasks:
-        other = another(task, variation)
-        _examine(task, other, variation, patient, hasty, findings)
-        if task.template in templates() and _text(find(task.task_id, variation, task.scale)) != _text(task):
+        other = another(task, **options)
+        try:
+            _examine(task, other, other_answers(task, **options), patient, hasty, findings)
+        except EvaluationError as error:
+            findings.count(task, f"it cannot be judged: {error}")
+            continue
+        is_drawn = task.template in known_templates(application)
+        if is_drawn and _text(find(task.task_id, scale=task.scale, **options)) != _text(task):
             findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
         for place in _places([task], variation) & repertoires.keys():
             try_side_effects(patient, task, other, repertoires[place], findings)
@@ -107,7 +152,7 @@ def _compare_all(tasks: Sequence[Task], variation: Variation) -> Findings:
 
 
 def _examine(
-    task: Task, other: Task | None, variation: Variation, patient: WebArenaLite, hasty: WebArenaLite, findings: Findings
+    task: Task, other: Task | None, answers: list[str], patient: WebArenaLite, hasty: WebArenaLite, findings: Findings
 ) -> None:
     """Try everything with one task, the solution of another among it, and note what is found."""
     sightings = Sightings()
@@ -127,7 +172,7 @@ def _examine(
     earned = [answer for answer in task.wrong_answers if earns(hasty, task, exit_with(answer))]
     if earned:
         findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
-    try_answers(task, other_answers(task, variation), findings)
+    try_answers(task, answers, findings)
     if other is None:
         findings.without_other.append(task.task_id)
     elif imitate(patient, task, other):

@@ -2,44 +2,55 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from string import Template
+from string import Template as Text
 from typing import Any
 
 from webarena_gym.answers import is_not_available
 from webarena_gym.answers.values import read, split_minutes
+from webarena_gym.applications.application import Application
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Task, draw, templates
+from webarena_gym.tasks import Task, draw, templates, templates_of
+from webarena_gym.tasks.template import Template
 from webarena_gym.tools.audit.replays import Findings
 
 _OTHERS = (2, 12)  # draws of a template that are looked at for one with another truth: few, then more
 
 
-def another(task: Task, variation: Variation = "content") -> Task | None:
+def another(task: Task, variation: Variation = "content", application: Application | None = None) -> Task | None:
     """Return another draw of the task's template in its world, with another truth; None when there is none."""
-    if task.template not in templates() or task.world_seed is None:
+    place = variation, task.scale, application
+    if task.template not in known_templates(application) or task.world_seed is None:
         return None
-    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, variation, task.scale))
+    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, *place))
     return next((other for other in drawn if _truth(other) != _truth(task)), None)
 
 
-def other_answers(task: Task, variation: Variation = "content") -> list[str]:
+def other_answers(task: Task, variation: Variation = "content", application: Application | None = None) -> list[str]:
     """Return the answers of other draws of the task's template in its world."""
-    if task.template not in templates() or task.world_seed is None or not task.eval.get("reference_answers"):
+    is_drawn = task.template in known_templates(application) and task.world_seed is not None
+    if not is_drawn or not task.eval.get("reference_answers"):
         return []
-    drawn = _draws(task.template, task.world_seed, _OTHERS[-1], variation, task.scale)
+    drawn = _draws(task.template, task.world_seed or 0, _OTHERS[-1], variation, task.scale, application)
     found = [other.eval["reference_answers"].get("fuzzy_match") for other in drawn if other.eval.get("reference_answers")]
     return [each for each in dict.fromkeys(found) if isinstance(each, str)]
 
 
 @lru_cache(maxsize=512)
-def _draws(template: str, world_seed: int, count: int, variation: Variation, scale: Scale) -> list[Task]:
-    return draw([template], world_seed=world_seed, count=count, variation=variation, scale=scale)
+def _draws(
+    template: str, world_seed: int, count: int, variation: Variation, scale: Scale, application: Application | None
+) -> list[Task]:
+    return draw([template], world_seed=world_seed, count=count, variation=variation, scale=scale, application=application)
+
+
+def known_templates(application: Application | None) -> Mapping[str, Template]:
+    """Return the templates of the embedded sites, or of an application, by name."""
+    return templates_of(application) if application else templates()
 
 
 def _truth(task: Task) -> dict[str, Any]:
@@ -143,7 +154,7 @@ def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
 
 
 def _filled(joint: str, right: str, other: str) -> str:
-    return Template(joint).substitute(a=right, b=other)
+    return Text(joint).substitute(a=right, b=other)
 
 
 def _number(text: str) -> float | None:

@@ -1,6 +1,6 @@
 """Plays solutions and cheap attempts in an env to the end of the episode; and the findings of an audit, and their union over processes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import zip_longest
 from statistics import median, quantiles
@@ -81,6 +81,28 @@ class Findings:
             return dict.fromkeys(("median", "last_tenth", "most"), values[0]) if values else {}
         return {"median": round(median(values)), "last_tenth": round(quantiles(values, n=10)[-1]), "most": max(values)}
 
+    def lines(self) -> Iterator[str]:
+        """Yield what a person is told."""
+        totals = self.totals()
+        yield (
+            f"{totals['solved']} of {totals['tasks']} tasks of {totals['templates']} templates in {totals['worlds']} worlds are solved"
+            " by their reference solutions"
+        )
+        for name in ("steps", "pages"):
+            if spread := self.spread(name):
+                yield f"{name} of a solution: median {spread['median']}, last tenth from {spread['last_tenth']}, most {spread['most']}"
+        if totals["right_answers"]:
+            yield (
+                f"{totals['right_answers'] - totals['right_refused']} of {totals['right_answers']} forms of right answers are accepted,"
+                f" {totals['attacks_rewarded']} of {totals['attacks']} attacks are rewarded"
+            )
+        for kind, found in self.faults.items():
+            yield from (f"  {kind.replace('_', ' ')}: {finding}" for finding in found)
+        yield from (f"  excused: {finding}" for finding in self.excused)
+        if self.without_other:
+            alone = sorted({finding.partition("/")[0] for finding in self.without_other})
+            yield f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(alone)}"
+
     def add(self, other: "Findings") -> None:
         for item in fields(self):
             own, more = getattr(self, item.name), getattr(other, item.name)
@@ -105,7 +127,7 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     except ActionError as error:
         return f"at {env.page.url}: {error}"
     assert step is not None
-    return "" if step.reward == 1.0 else f"not rewarded: {step.info['verdicts']}"
+    return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or step.info['verdicts']}"
 
 
 def do_all(env: WebArenaLite, task: Task) -> str:

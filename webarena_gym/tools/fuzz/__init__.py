@@ -6,6 +6,9 @@ at the end of the walk what is in the databases, and the episode goes through a 
 is cut down to the fewest replies that still lead to one.
 """
 
+import argparse
+import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -18,6 +21,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.applications.application import Application
+from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
@@ -54,6 +59,7 @@ class Walk:
     steps: int = STEPS
     browsers: tuple[BrowserKind, ...] = BROWSERS
     is_destructive: bool = False
+    application: Application | None = None
 
 
 class Fault(NamedTuple):
@@ -88,13 +94,15 @@ def plan(
     variation: Variation = "content",
     browsers: tuple[BrowserKind, ...] = BROWSERS,
     is_destructive: bool = False,
+    application: Application | None = None,
 ) -> Iterator[Walk]:
     """Yield walks that see at least that many states when there is no fault, over the sites and worlds in turn."""
     steps = min(DESTRUCTIVE_STEPS if is_destructive else STEPS, states)
     for number in range(-(-states // (steps + 1))):
         lap, place = divmod(number, len(sites))
         world_seed = world_seeds[lap % len(world_seeds)]
-        yield Walk(sites[place], world_seed, variation, seed * 1_000_000 + number, steps, browsers, is_destructive)
+        own_seed = seed * 1_000_000 + number
+        yield Walk(sites[place], world_seed, variation, own_seed, steps, browsers, is_destructive, application)
 
 
 def search(walks: Iterable[Walk], *, jobs: int = 1, on_progress: Callable[[Findings], None] = lambda _: None) -> Findings:
@@ -114,17 +122,52 @@ def search(walks: Iterable[Walk], *, jobs: int = 1, on_progress: Callable[[Findi
     return total
 
 
+def fuzz_sites(options: argparse.Namespace, application: Application | None = None) -> int:
+    """Act at random, print what is found, and return the exit status."""
+    start = time.perf_counter()
+    alone: BrowserKind | None = "inprocess" if options.destructive else options.browser
+    walks = plan(
+        options.steps,
+        seed=options.seed,
+        sites=[application.name] if application else options.sites or tuple(HOSTS),
+        world_seeds=options.world_seed or (1000,),
+        variation=options.variation,
+        browsers=(alone,) if alone else BROWSERS,
+        is_destructive=options.destructive,
+        application=application,
+    )
+    progress = Progress(options.steps, "states seen")
+    progress.show(0)
+    found = search(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
+    progress.clear()
+    seconds = round(time.perf_counter() - start, 2)
+    where = {"inprocess": "in the in-process browser", "chromium": "in Chromium", None: "on both browsers"}[alone]
+    print(f"{found.states} states of {found.walks} walks {where}, {len(found.faults)} faults, in {seconds} s")
+    if options.destructive:
+        told = ", ".join(f"{table} {count}" for table, count in found.changes.most_common())
+        print(f"{found.changes.total()} rows were changed: {told}")
+    for fault in found.faults:
+        print(f"  {fault}")
+    if options.json:
+        counts = {"states": found.states, "walks": found.walks, "faults": len(found.faults), "changes": found.changes.total()}
+        setting = {"seed": options.seed, "variation": options.variation, "seconds": seconds}
+        print(json.dumps({**counts, **setting}))
+    return 1 if found.faults else 0
+
+
 def take(walks: Sequence[Walk]) -> Findings:
     """Take some walks in this process, one after the other."""
     total = Findings()
     with ExitStack() as stack:
 
         @cache
-        def players(presentation: int, variation: Variation, browsers: tuple[BrowserKind, ...]) -> _Players:
-            return stack.enter_context(closing(_Players(PRESENTATIONS[presentation], variation, browsers)))
+        def players(
+            presentation: int, variation: Variation, browsers: tuple[BrowserKind, ...], application: Application | None
+        ) -> _Players:
+            return stack.enter_context(closing(_Players(PRESENTATIONS[presentation], variation, browsers, application)))
 
         for walk in walks:
-            used = players(walk.seed % len(PRESENTATIONS), walk.variation, walk.browsers)
+            used = players(walk.seed % len(PRESENTATIONS), walk.variation, walk.browsers, walk.application)
             replies, what = used.take(walk)
             total.walks += 1
             total.states += len(replies) + 1
@@ -135,8 +178,20 @@ def take(walks: Sequence[Walk]) -> Findings:
 
 
 class _Players:
-    def __init__(self, presentation: Mapping[str, Any], variation: Variation, browsers: Sequence[BrowserKind]) -> None:
+    def __init__(
+        self,
+        presentation: Mapping[str, Any],
+        variation: Variation,
+        browsers: Sequence[BrowserKind],
+        application: Application | None,
+    ) -> None:
         options = {**presentation, "variation": variation, "max_steps": 10 * DESTRUCTIVE_STEPS}
+        if application:
+            options |= {"application": application, "tasks": [_task(Walk(application.name, 0, variation, 0))]}
+        self._application = application
+        self._first: dict[
+            tuple[str, int, bool], str
+        ] = {}  # what a walk begins with, by site, world, and whether it is signed in
         self._envs = [WebArenaLite(browser=browser, **options) for browser in browsers]
         self.changed: list[str] = []  # the tables of the rows that the last walk has changed, a name for each row
 
@@ -148,11 +203,16 @@ class _Players:
         """Take a walk; return its replies up to a fault, and what that is, "" for none."""
         dice, env, replies = Random(walk.seed), self._envs[0], list[str]()
         what = self._begin(walk)
-        accounts = [] if what else _accounts(env, walk.site)
-        places = Places(HOSTS[walk.site])
+        own = self._application
+        if own:
+            accounts = [own.account] if own.account else []
+        else:
+            accounts = [] if what else _accounts(env, walk.site)
+        places = Places(own.host if own else HOSTS[walk.site])
+        homes = [own.url] if own else tuple(URLS.values())
         while not what and len(replies) < walk.steps:
             unseen = places.least_seen(env.page) if walk.is_destructive else ()
-            scene = Scene(env.page, env.observation, tuple(URLS.values()), accounts, unseen)
+            scene = Scene(env.page, env.observation, homes, accounts, unseen)
             replies.append(next_reply(scene, env.dialect, dice, is_destructive=walk.is_destructive))
             what = self._step(replies[-1])
         return replies, what or self._end()
@@ -162,13 +222,13 @@ class _Players:
         return self._begin(walk) or next(filter(None, map(self._step, replies)), "") or self._end()
 
     def _begin(self, walk: Walk) -> str:
-        block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "done"}}
-        is_signed_in = walk.is_destructive or walk.seed % 4 != 3
-        task = Task(
-            f"walk/{walk.seed}", (walk.site,), f"__{walk.site.upper()}__/", "Walk.", block,
-            require_login=is_signed_in, world_seed=walk.world_seed,
-        )  # fmt: skip
-        return self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task}))
+        task = _task(walk)
+        fault = self._fault(lambda env: env.reset(seed=walk.seed, options={"task": task}))
+        text = "" if fault else self._envs[0].observation.text
+        first = self._first.setdefault((walk.site, walk.world_seed, task.require_login), text)
+        return fault or (
+            "" if text == first else f"it begins with another page than an earlier walk: {text[:300]!r}, and {first[:300]!r}"
+        )
 
     def _step(self, reply: str) -> str:
         return self._fault(lambda env: env.step(reply))
@@ -178,10 +238,13 @@ class _Players:
 
         def end(env: WebArenaLite) -> Any:
             self.changed = [f"{change.site}.{change.table}" for change in env.changes()]
-            saved = env.snapshot()
-            if len(self._envs) == 1:
-                env.restore(saved)
-            return saved.backend.databases, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
+            state = None
+            if not (self._application and self._application.in_memory):
+                saved = env.snapshot()
+                state = saved.backend.changed if self._application else saved.backend.databases
+                if len(self._envs) == 1:
+                    env.restore(saved)
+            return state, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
 
         return self._fault(end)
 
@@ -198,6 +261,15 @@ class _Players:
         info = info[-1] if isinstance(info, tuple) else info
         broken = [*info.get("site_errors", ()), *([info["failure"]] if "failure" in info else ())]
         return broken[0] if broken else "".join(_difference(results[0], other) for other in results[1:])
+
+
+def _task(walk: Walk) -> Task:
+    block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "done"}}
+    is_signed_in = walk.is_destructive or walk.seed % 4 != 3
+    return Task(
+        f"walk/{walk.seed}", (walk.site,), f"__{walk.site.upper()}__/", "Walk.", block,
+        require_login=is_signed_in, world_seed=walk.world_seed,
+    )  # fmt: skip
 
 
 def _accounts(env: WebArenaLite, site: str) -> list[Account]:
