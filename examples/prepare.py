@@ -46,9 +46,7 @@ LAB_FILES = {
     "files/levels.ipynb": json.dumps(NOTEBOOK),
     "files/old/2023.csv": "day,cm\nMon,388\n",
     "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": '{"fetchNews": "false", "checkForUpdates": false}',
-    "config/labconfig/page_config.json": json.dumps({"disabledExtensions": {f"@jupyterlab/{name}-extension": True for name in (
-        "audio celltags debugger extensionmanager hub imageviewer inspector logconsole lsp mathjax mermaid pdf pluginmanager terminal"
-        " theme-dark theme-dark-high-contrast toc tooltip vega5 video").split()}}),
+    "config/labconfig/page_config.json": json.dumps({"disabledExtensions": {f"@jupyterlab/{name}-extension": True for name in ["audio", "celltags", "debugger", "extensionmanager", "hub", "imageviewer", "inspector", "logconsole", "lsp", "mathjax", "mermaid", "pdf", "pluginmanager", "terminal", "theme-dark", "theme-dark-high-contrast", "toc", "tooltip", "vega5", "video"]}}),
 }  # fmt: skip
 
 
@@ -124,7 +122,9 @@ def prepare(name: str) -> None:
     for place in ("state", "site"):
         shutil.rmtree(folder / place, ignore_errors=True)
         (folder / place).mkdir()
-    {"wagtail": wagtail, "spirit": spirit, "datasette": datasette, "klaus": klaus, "jupyterlab": jupyterlab}[name](folder, python)
+    {"wagtail": wagtail, "spirit": spirit, "datasette": datasette, "klaus": klaus, "jupyterlab": jupyterlab}[name](
+        folder, python
+    )
     print(f"prepared {folder}; next: webarena-gym app check {folder}")
 
 

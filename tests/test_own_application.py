@@ -1,14 +1,17 @@
 """A web application of one's own as an env: three ways to start it, isolation, resets, forks, checks, side effects, deaths."""
 
+import http.server
 import json
 import math
 import os
 import pickle
 import re
 import signal
+import socketserver
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from urllib.parse import urlencode
@@ -346,6 +349,38 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     env.reset(options={"task": "add"})
     text, *_ = env.step(do("Click", "Script"))
     assert "this page needs scripts" in text
+
+
+REACHES = """
+import http.server, os, sys, urllib.request
+def application(environ, start_response):
+    try:
+        told = urllib.request.urlopen(os.environ["ELSEWHERE"], timeout=5).read()
+    except OSError as error:
+        told = b"refused"
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [told]
+if __name__ == "__main__":
+    from wsgiref.simple_server import make_server
+    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("start", [{"wsgi": "reaches:application"}, {"command": f"{sys.executable} reaches.py {{port}}"}])
+@pytest.mark.skipif(sys.platform != "linux", reason="networks of their own are Linux's")
+def test_an_application_reaches_itself_alone(tmp_path, start):
+    (tmp_path / "reaches.py").write_text(REACHES)
+    with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        there = {"ELSEWHERE": f"http://127.0.0.1:{server.server_address[1]}/"}
+        for network, told in ((False, "refused"), (True, "Directory listing")):
+            application = Application(name="reaches", folder=str(tmp_path), environment=there, network=network, **start)
+            looks = {**task("look", state_check()), "sites": ["reaches"], "start_url": "__REACHES__/", "require_login": False}
+            env = WebArenaLite(application=application, tasks=[parse_task(looks)])
+            assert told in env.reset()[0]
+            env.close()
+        server.shutdown()
+    close_all()
 
 
 @pytest.mark.parametrize(("key", "value", "message"), [

@@ -21,7 +21,9 @@ User = get_user_model()
 ann = User.objects.create_superuser("ann", "ann@forum.test", "correct horse")
 ann.st.is_administrator = ann.st.is_moderator = True
 ann.st.save()
-people = {"ann": ann} | {name: User.objects.create_user(name, f"{name}@forum.test", "correct horse") for name in ("bob", "carl")}
+people = {"ann": ann} | {
+    name: User.objects.create_user(name, f"{name}@forum.test", "correct horse") for name in ("bob", "carl")
+}
 now = datetime(2024, 3, 1, 9, tzinfo=UTC)
 User.objects.update(date_joined=now, last_login=None)
 for title, color in (("Boats", "#1aafd0"), ("Harbour", "#6a67ce")):

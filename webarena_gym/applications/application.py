@@ -59,6 +59,9 @@ class Application:
     """seconds until it must be ready, and what is `shown` be there"""
     answer_s: float = 30.0
     """seconds that one answer may take"""
+    network: bool = False
+    """it may open connections, as to a database server; without, it reaches itself alone, where the system lets a process have a network of
+    its own (Linux)"""
     in_memory: bool = False
     """it keeps state in memory: one signs in anew for each episode, and there are no snapshots"""
     save: str = ""
@@ -182,7 +185,7 @@ def read_application(path: str | Path | Application) -> Application:
 
 
 _JSON: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
 }  # fmt: skip
 _CALLED = {
     str: "text",

@@ -1,8 +1,9 @@
 """Starts an application for each episode: loads one written in Python once and forks it, or runs a command. A script of its own.
 
 The application's interpreter runs it, so it needs the standard library alone, and uvicorn for ASGI. Its argument is a JSON object: `folder`,
-where the application is found and commands run, and `wsgi` or `asgi`, its "module:name". It reads a JSON object a line: {"serve": folder,
-"address": path or port, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
+where the application is found and commands run, and `wsgi` or `asgi`, its "module:name". It says {"apart": bool}, whether it and all that it
+starts have a network of their own, and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
+listens, to which the socket then leads, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
 {"alive": bool, "status": n}, {"stop": pid} with {}; what fails with {"error": text}. When its input ends, all that it has started is killed.
 """
 
@@ -17,7 +18,9 @@ import random
 import shutil
 import signal
 import socket
+import struct
 import sys
+import threading
 import traceback
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -99,6 +102,51 @@ def refuse_shared() -> None:
                 raise RuntimeError(f'it keeps {path[len(own) :]} open, which all episodes would share: set loads = "each time"')
 
 
+def leave_network() -> bool:
+    """Give this process a network of its own, in which there is nothing else; return False where the system does not let it."""
+    if sys.platform != "linux":
+        return False
+    from fcntl import ioctl  # noqa: PLC0415 - not on all systems
+
+    unshare, user, group = ctypes.CDLL(None).unshare, os.getuid(), os.getgid()
+    if unshare(0x40000000):  # CLONE_NEWNET, which root may, and others among users of their own, CLONE_NEWUSER
+        if unshare(0x50000000):
+            return False
+        for name, told in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            with open(f"/proc/self/{name}", "w") as file:
+                file.write(told)
+    with socket.socket() as any_socket:
+        ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP: it reaches itself
+    return True
+
+
+def relay(path: str, port: int) -> None:
+    """Fork a process that lets connections to a socket go on to a port of this network."""
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path)
+    listening.listen(64)
+    if os.fork():
+        listening.close()
+        return
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+    def pump(one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+
+    while True:
+        near, _ = listening.accept()
+        try:
+            far = socket.create_connection(("127.0.0.1", port))
+        except OSError:  # it does not yet listen
+            near.close()
+            continue
+        for ends in ((near, far), (far, near)):
+            threading.Thread(target=pump, args=ends, daemon=True).start()
+
+
 def start(order: Any, settings: Any, application: Any) -> int:
     """Fork a process that serves the application, or becomes the command, and return its id."""
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
@@ -122,6 +170,8 @@ def start(order: Any, settings: Any, application: Any) -> int:
             os.dup2(stream, target)
         os.environ.update(order["environment"])
         if not kind:
+            if order["port"]:
+                relay(order["address"], order["port"])
             os.chdir(settings["folder"])
             os.execvp(order["command"][0], order["command"])  # noqa: S606 - a command of the user's own
         os.chdir(order["serve"])
@@ -169,7 +219,9 @@ def main() -> None:
     sys.path[0] = settings["folder"]
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
     application, running = None, {}  # type: Any, dict[int, int | None]
+    said: dict[str, Any]
     try:
+        said = {"apart": not settings["network"] and leave_network()}
         if kind and settings["loads"] == "once":
             application = load(settings[kind])
             for path in settings["warm"]:
@@ -177,7 +229,6 @@ def main() -> None:
             refuse_shared()
         if kind == "asgi":
             importlib.import_module("uvicorn")
-        said = {}
     except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
         said = {"error": own_traceback()}
     print(json.dumps(said), file=answers, flush=True)

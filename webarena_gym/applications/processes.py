@@ -46,7 +46,7 @@ class Host:
         if application.state:
             state.copy_folder(application.state_folder, folder / "state")
         python = application.python if not application.command else sys.executable
-        settings = {key: getattr(application, key) for key in ("folder", "wsgi", "asgi", "loads", "warm")}
+        settings = {key: getattr(application, key) for key in ("folder", "wsgi", "asgi", "loads", "warm", "network")}
         shown = _OWN_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
         environment = {**os.environ, "PYTHONHASHSEED": "0", **_filled(application.environment, {"state": shown, "env": "0"})}
         environment.pop("PYTHONPATH", None)
@@ -60,7 +60,7 @@ class Host:
         except OSError as error:
             raise ApplicationError(f"the interpreter {python!r} of {application.name} cannot be run: {error}") from error
         try:
-            self._read("it could not be loaded")
+            self.is_apart: bool = self._read("it could not be loaded")["apart"]
         except ApplicationError:
             self.close()
             raise
@@ -131,9 +131,12 @@ class Copy:
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         variables = application.environment if application.command or application.loads == "each time" else {}
         run_command(application, application.load, values)
+        if self._port and host.is_apart:
+            self._port, self._socket = 0, str(folder / "socket")
         self._pid: int = host.ask(
             serve=str(folder),
-            address=self._port or self._socket,
+            address=self._socket,
+            port=int(values["port"]) if self._socket else 0,
             command=[part.format(**values) for part in shlex.split(application.command)],
             environment=_filled(variables, values),
             log=str(self._log),

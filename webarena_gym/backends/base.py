@@ -138,8 +138,10 @@ def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> O
     """Return how the current episode ended, for evaluators to look at; see `Outcome` for the arguments."""
     browser, is_embedded = backend.browser, backend.is_embedded
 
+    has_scripts = not isinstance(browser, InProcessBrowser)
+
     def view() -> View:
-        run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
+        run = browser.run_script if has_scripts else no_scripts
         return View(browser.page(), run, not browser.has_failed)
 
     final = view()
@@ -162,7 +164,7 @@ def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> O
         except ActionError as error:
             raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
         try:
-            yield view() if is_embedded else view()._replace(later=later)
+            yield view()._replace(later=later) if has_scripts and not is_embedded else view()
         finally:
             browser.close_tab()
             browser.switch_tab(final.page.active_tab)

@@ -127,7 +127,7 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     except ActionError as error:
         return f"at {env.page.url}: {error}"
     assert step is not None
-    return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or step.info['verdicts']}"
+    return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or step.info.get('verdicts')}"
 
 
 def do_all(env: WebArenaLite, task: Task) -> str:
