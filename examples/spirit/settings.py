@@ -5,7 +5,7 @@ import os
 from .base import *  # noqa: F403
 
 _STATE = os.environ["FORUM_STATE"]
-SECRET_KEY = "forum"  # noqa: S105 - of an example
+SECRET_KEY = "forum"
 DEBUG = True  # it serves its own static files
 ALLOWED_HOSTS = ["*"]
 DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": f"{_STATE}/forum.sqlite3"}}
