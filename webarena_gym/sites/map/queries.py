@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import first, value
+from webarena_gym.sites.kit.database import first, one, value
 from webarena_gym.sites.map.geometry import (
     NUMBERS,
     Point,
@@ -143,31 +143,41 @@ def search(db: sqlite3.Connection, text: str) -> tuple[str, Sequence[Found]]:
     """
     text = " ".join(text[:LONGEST].split())
     found = find(db, text)
-    if any(one.is_exact for one in found):
+    if any(each.is_exact for each in found):
         return text, found
     category, area = category_of(text), _AREA.fullmatch(text)
+    of_kind = "SELECT * FROM places WHERE category = ?"
     if category:
-        rows = fetch(db, "SELECT * FROM places WHERE category = ? ORDER BY name", category)
-        return PLURALS[category], [of_place(row) for row in rows]
+        return PLURALS[category], [of_place(row) for row in fetch(db, f"{of_kind} ORDER BY name", category)]
     centres = find(db, area[3]) if area else []
     if area is None or not centres:
         return text, [*found, *_alike(db, text, found)]
-    is_inside = area[2].lower() in ("in", "within") and centres[0].table in ("town", "state")
-    return _around(db, area[1], centres[0], is_inside=is_inside)
+    wanted, centre = area[1], centres[0]  # a kind of places, a chain or words, around something
+    is_inside = area[2].lower() in ("in", "within") and centre.table in ("town", "state")
+    if category := category_of(wanted):
+        rows = fetch(db, of_kind, category)
+    else:
+        where, patterns = _all_words("name || ' ' || alias || ' ' || category || ' ' || brand", wanted)
+        rows = fetch(db, f"SELECT * FROM places WHERE {where}", *patterns)
+    places = [
+        of_place(row) for row in rows if row["label"] != centre.label and (not is_inside or centre.label == row[centre.table])
+    ]
+    title = f"{PLURALS[category] if category else wanted} {'in' if is_inside else 'near'} {centre.label}"
+    return title, by_distance(roads(db), places, centre)
 
 
 def _alike(db: sqlite3.Connection, text: str, found: Iterable[Found]) -> Iterator[Found]:
     """Yield the towns and then the places that nearly fit a text and were not found, by relevance; none where there is no index."""
     if not ranking.has_index(db):
         return
-    known = {one.url for one in found}
+    known = {each.url for each in found}
     for table, weights in (("town", (4, 1)), ("place", (4, 4, 2, 1))):
         keys = list(ranking.ranked(db, f"{table}_text", text, weights))[:MOST_ALIKE]
         rows = fetch(db, f"SELECT * FROM {table}s WHERE {table}_id IN (SELECT value FROM json_each(?))", json.dumps(keys))
         for row in sorted(rows, key=lambda row: keys.index(row[f"{table}_id"])):
-            one = of_town(db, row, _OTHER) if table == "town" else of_place(row, _OTHER)
-            if one.url not in known:
-                yield one
+            near = of_town(db, row, _OTHER) if table == "town" else of_place(row, _OTHER)
+            if near.url not in known:
+                yield near
 
 
 def near(db: sqlite3.Connection, category: str, centre: Found) -> list[Found]:
@@ -179,27 +189,12 @@ def near(db: sqlite3.Connection, category: str, centre: Found) -> list[Found]:
 def by_distance(roads: Roads, found: Iterable[Found], centre: Found) -> list[Found]:
     """Return what was found, sorted by its straight distance from something, from door to door as routes are."""
     middle = _door(roads, centre)
-    measured = [one._replace(metres=metres_between(_door(roads, one), middle)) for one in found]
+    measured = [each._replace(metres=metres_between(_door(roads, each), middle)) for each in found]
     return sorted(measured, key=lambda one: (one.metres, one.label))
 
 
 def _door(roads: Roads, one: Found) -> Point:
     return one.point if one.spot is None or one.table == "point" else roads.point(one.spot)
-
-
-def _around(db: sqlite3.Connection, wanted: str, centre: Found, *, is_inside: bool) -> tuple[str, Sequence[Found]]:
-    """Return the places that have the wanted kind, chain or words, by their distance from something."""
-    category = category_of(wanted)
-    if category:
-        rows = fetch(db, "SELECT * FROM places WHERE category = ?", category)
-    else:
-        where, patterns = _all_words("name || ' ' || alias || ' ' || category || ' ' || brand", wanted)
-        rows = fetch(db, f"SELECT * FROM places WHERE {where}", *patterns)
-    if is_inside:
-        rows = [row for row in rows if centre.label == row[centre.table]]
-    title = f"{PLURALS[category] if category else wanted} {'in' if is_inside else 'near'} {centre.label}"
-    found = [of_place(row) for row in rows if row["label"] != centre.label]
-    return title, by_distance(roads(db), found, centre)
 
 
 def find(db: sqlite3.Connection, text: str) -> list[Found]:
@@ -210,8 +205,7 @@ def find(db: sqlite3.Connection, text: str) -> list[Found]:
         return [at_point(roads(db), Point(*point))]
     if not re.search(r"\w", text):
         return []
-    found = [*_states(db, text), *_towns(db, text), *_places(db, text), *_streets(db, text), *_addresses(db, text)]
-    return sorted(found, key=lambda one: (one.rank, _ORDER.index(one.table), one.label))
+    return sorted(_matches(db, text), key=lambda one: (one.rank, _ORDER.index(one.table), one.label))
 
 
 def at_point(roads: Roads, point: Point) -> Found:
@@ -238,10 +232,8 @@ def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> Fou
 def of_street(db: sqlite3.Connection, row: sqlite3.Row, number: int, rank: int = _EXACT, *, is_whole: bool = False) -> Found:
     """Return a house number of a street as something found, or the whole street, which is found in its middle."""
     metres = metres_of(number, row["length"])
-    edge = db.execute(
-        "SELECT edge_id, start, length FROM edge WHERE street_id = ? AND start <= ? ORDER BY start DESC",
-        (row["street_id"], metres),
-    ).fetchone()
+    query = "SELECT edge_id, start, length FROM edge WHERE street_id = ? AND start <= ? ORDER BY start DESC"
+    edge = one(db, query, (row["street_id"], metres))
     spot = Spot(edge["edge_id"], min(metres - edge["start"], edge["length"]))
     point = Point(*(round(degrees, 5) for degrees in roads(db).point(spot)))
     if is_whole:
@@ -281,44 +273,31 @@ def _rank(name: str, text: str) -> int:
     return _NAMED if all(word in name for word in text.replace(",", " ").split()) else _OTHER
 
 
-def _states(db: sqlite3.Connection, text: str) -> Iterable[Found]:
-    where, words = _all_words("name", text)
-    for row in db.execute(f"SELECT * FROM state WHERE {where}", words).fetchall():
-        point = Point(row["latitude"], row["longitude"])
-        rank = _rank(row["name"], text)
+def _matches(db: sqlite3.Connection, text: str) -> Iterator[Found]:
+    """Yield what is called like a text, and the addresses that one such as '12 Oak Street, Townville' means in any town."""
+    named, words = _all_words("name", text)
+    for row in db.execute(f"SELECT * FROM state WHERE {named}", words).fetchall():
+        point, rank = Point(row["latitude"], row["longitude"]), _rank(row["name"], text)
         yield Found("state", row["name"], "state", country(db), f"/state/{row['state_id']}", point, None, rank)
-
-
-def _towns(db: sqlite3.Connection, text: str) -> Iterable[Found]:
-    where, words = _all_words("name || ' ' || address || ' ' || kind", text)
+    where = _all_words("name || ' ' || address || ' ' || kind", text)[0]
     for row in fetch(db, f"SELECT * FROM towns WHERE {where}", *words):
-        if _rank(row["name"], text) != _OTHER:  # a state's name finds the state, not all of its towns
-            yield of_town(db, row, _rank(row["name"], text))
-
-
-def _places(db: sqlite3.Connection, text: str) -> Iterable[Found]:
-    where, words = _all_words("name || ' ' || alias || ' ' || category || ' ' || address", text)
+        rank = _rank(row["name"], text)
+        if rank != _OTHER:  # a state's name finds the state, not all of its towns
+            yield of_town(db, row, rank)
+    where = _all_words("name || ' ' || alias || ' ' || category || ' ' || address", text)[0]
     rows = fetch(db, f"SELECT * FROM places WHERE {where}", *words)
     meant = [row for row in rows if row["label"] != row["name"] and row["label"].lower() == text.lower()]
     for row in meant or rows:
         yield of_place(row, min(_rank(name, text) for name in (row["name"], row["alias"]) if name))
-
-
-def _streets(db: sqlite3.Connection, text: str) -> Iterable[Found]:
-    where, words = _all_words("name || ' ' || address", text)
-    for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
+    addressed = "name || ' ' || address"
+    for row in fetch(db, f"SELECT * FROM streets WHERE {_all_words(addressed, text)[0]}", *words):
         rank = _rank(row["name"], text)
         if rank != _OTHER or row["name"].lower() in text.lower():
             yield of_street(db, row, NUMBERS // 2, min(rank, _NAMED), is_whole=True)
-
-
-def _addresses(db: sqlite3.Connection, text: str) -> Iterable[Found]:
-    """Yield the addresses that a text such as '12 Oak Street, Townville' means; there may be such a street in many towns."""
     number, typed = read_address(text) or (0, "")
-    if not 1 <= number <= NUMBERS:
-        return
-    street = re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed, flags=re.IGNORECASE)
-    where, words = _all_words("name || ' ' || address", street)
-    for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
-        if typed.lower().startswith(row["name"].lower()):
-            yield of_street(db, row, number)
+    if 1 <= number <= NUMBERS:
+        street = re.sub(r",\s*(?:apt|unit|suite|#)\.?\s*\w+", "", typed, flags=re.IGNORECASE)
+        where, words = _all_words(addressed, street)
+        for row in fetch(db, f"SELECT * FROM streets WHERE {where}", *words):
+            if typed.lower().startswith(row["name"].lower()):
+                yield of_street(db, row, number)

@@ -6,7 +6,7 @@ equal routes in any process. The best ways from a crossing take a millisecond to
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -20,7 +20,7 @@ Rows = Callable[[str], Iterable[Any]]
 
 _TREES = 48  # kept for each world, of some 200 KB
 
-Graph = Mapping[int, list[tuple[int, int]]]
+Graph = defaultdict[int, list[tuple[int, int]]]
 """The crossings that can be reached from each crossing, and at what cost."""
 
 _CAR_KMH = {"motorway": 110, "road": 80, "main": 45, "street": 30}
@@ -36,11 +36,8 @@ class Mode(NamedTuple):
     barred: str
 
 
-CAR, BICYCLE, FOOT = (
-    Mode("car", "Car", 0, "path"),
-    Mode("bicycle", "Bicycle", 15, "motorway"),
-    Mode("foot", "Foot", 5, "motorway"),
-)
+CAR, BICYCLE = Mode("car", "Car", 0, "path"), Mode("bicycle", "Bicycle", 15, "motorway")
+FOOT = Mode("foot", "Foot", 5, "motorway")
 MODES = {mode.key: mode for mode in (CAR, BICYCLE, FOOT)}
 
 
@@ -95,7 +92,14 @@ class Roads:
         self._between = {
             pair: edge for edge in self.edges.values() for pair in ((edge.node_a, edge.node_b), (edge.node_b, edge.node_a))
         }
-        self._graphs = {mode.key: self._graph(mode) for mode in MODES.values()}
+        self._graphs: dict[str, Graph] = {}  # of what a mode may use
+        for mode in MODES.values():
+            graph = self._graphs[mode.key] = defaultdict(list)
+            for edge in self.edges.values():
+                if edge.kind != mode.barred:
+                    cost = _cost(mode, edge, edge.length)
+                    graph[edge.node_a].append((edge.node_b, cost))
+                    graph[edge.node_b].append((edge.node_a, cost))
         self._ways = lru_cache(maxsize=_TREES)(lambda mode, node: _cheapest(self._graphs[mode], node))
 
     def point(self, spot: Spot) -> Point:
@@ -151,16 +155,6 @@ class Roads:
             legs.append(Leg(edge, 0, edge.length) if a == edge.node_a else Leg(edge, edge.length, 0))
         legs.append(Leg(finish, 0 if last == finish.node_a else finish.length, end.metres))
         return _measured(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
-
-    def _graph(self, mode: Mode) -> Graph:
-        """Return what a mode may use as a graph of crossings."""
-        graph: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        for edge in self.edges.values():
-            if edge.kind != mode.barred:
-                cost = _cost(mode, edge, edge.length)
-                graph[edge.node_a].append((edge.node_b, cost))
-                graph[edge.node_b].append((edge.node_a, cost))
-        return graph
 
     def _exits(self, mode: Mode, spot: Spot) -> dict[int, int]:
         """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from werkzeug.exceptions import Forbidden, NotFound
 
@@ -52,29 +52,25 @@ def home(request: Request) -> str:
     window, layer = window_of(request.args), layer_of(request.args)
     request.shows({} if window == WHOLE else arguments(window))
     request.arranges({"layer": layer})
-    return request.render(
-        "home.html",
-        window=window,
-        layer=layer,
-        layers=list(LOOKS),
-        picture=picture(window, layer=layer),
-        moves=_moves(window, layer),
-        here=arguments(window),
-        towns=queries.fetch(request.db, "SELECT * FROM towns ORDER BY population DESC LIMIT 10"),
-        states=request.db.execute("SELECT * FROM state ORDER BY name").fetchall(),
-    )
-
-
-def _moves(window: Window, layer: str) -> dict[str, str]:
-    """Return the windows next to this one, by what the links to them say."""
     (latitude, longitude), zoom = window.centre, window.zoom
     high, wide = (degrees * pixels / 2 for degrees, pixels in zip(window.degrees, (HEIGHT, WIDTH), strict=True))
     moves = {"Zoom in": Window(window.centre, zoom + 1), "Zoom out": Window(window.centre, zoom - 1)}
     steps = {"Move north": (high, 0.0), "Move south": (-high, 0.0), "Move west": (0.0, -wide), "Move east": (0.0, wide)}
     for label, (north, east) in steps.items():
         moves[label] = Window(Point(max(-90, min(90, latitude + north)), max(-180, min(180, longitude + east))), zoom)
-    more = {} if layer == "standard" else {"layer": layer}
-    return {label: url("/", **arguments(move), **more) for label, move in moves.items() if LEAST_ZOOM <= move.zoom <= MOST_ZOOM}
+    kept = {} if layer == "standard" else {"layer": layer}
+    shown = {label: move for label, move in moves.items() if LEAST_ZOOM <= move.zoom <= MOST_ZOOM}
+    return request.render(
+        "home.html",
+        window=window,
+        layer=layer,
+        layers=list(LOOKS),
+        picture=picture(window, layer=layer),
+        moves={label: url("/", **arguments(move), **kept) for label, move in shown.items()},
+        here=arguments(window),
+        towns=queries.fetch(request.db, "SELECT * FROM towns ORDER BY population DESC LIMIT 10"),
+        states=request.db.execute("SELECT * FROM state ORDER BY name").fetchall(),
+    )
 
 
 @site.get("/export/map.svg")
@@ -94,57 +90,35 @@ def export(request: Request) -> Response:
             window = window if point_of(request.args) else window_around(route, window.width, window.height)
     at = read_coordinates(argument(request, "marker"))
     marker = Point(*at) if at else window.centre if argument(request, "marker") else None
-    rows = {"town": _towns(request, window), "place": _places(request, window)}
-    names = [(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, found in rows.items() for row in found]
+    names = [(row["name"], Point(row["latitude"], row["longitude"]), kind) for kind, row in _named(request, window)]
     svg = draw(roads, window, names, route=route, marker=marker, layer=layer_of(request.args))
     return Response(svg, content_type="image/svg+xml")
 
 
-def _towns(request: Request, window: Window) -> list[sqlite3.Row]:
-    """Return the towns that are named at that zoom, the largest first."""
+def _named(request: Request, window: Window) -> list[tuple[str, sqlite3.Row]]:
+    """Return what is named at that zoom: towns, the largest first, then landmarks from afar, and every place from near."""
     least = 10**9 if window.zoom > 14 else {6: 100_000, 7: 20_000}.get(window.zoom, 0)
-    return queries.fetch(request.db, "SELECT * FROM towns WHERE population >= ? ORDER BY population DESC", least)
-
-
-def _places(request: Request, window: Window) -> list[sqlite3.Row]:
-    """Return the places that are named at that zoom: landmarks from afar, everything from near."""
-    if window.zoom < 12:
-        return []
+    towns = queries.fetch(request.db, "SELECT * FROM towns WHERE population >= ? ORDER BY population DESC", least)
     opened = "EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Opened')"
-    query = f"""
-        SELECT * FROM places p WHERE latitude BETWEEN ? AND ? AND longitude BETWEEN ? AND ?
-        AND {"TRUE" if window.zoom >= 16 else opened} ORDER BY place_id LIMIT 30
-    """
+    query = f"""SELECT * FROM places p WHERE latitude BETWEEN ? AND ? AND longitude BETWEEN ? AND ?
+        AND {"TRUE" if window.zoom >= 16 else opened} ORDER BY place_id LIMIT 30"""
     (latitude, longitude), (high, wide) = window.centre, window.degrees
     north, east = high * window.height / 2, wide * window.width / 2
-    return queries.fetch(request.db, query, latitude - north, latitude + north, longitude - east, longitude + east)
+    sides = (latitude - north, latitude + north, longitude - east, longitude + east)
+    places = queries.fetch(request.db, query, *sides) if window.zoom >= 12 else []
+    return [*(("town", row) for row in towns), *(("place", row) for row in places)]
 
 
-@site.get("/layers")
-def layers(request: Request) -> str:
-    """Show what the map can look like."""
-    return request.render("layers.html", layers=list(LOOKS))
-
-
-@site.get("/help")
-def help_page(request: Request) -> str:
-    """Say how to search and to get directions, and which kinds of places there are."""
-    return request.render("help.html", categories=CATEGORIES)
+site.get("/layers")(lambda request: request.render("layers.html", layers=list(LOOKS)))
+site.get("/help")(lambda request: request.render("help.html", categories=CATEGORIES))
 
 
 @site.get("/about")
 def about(request: Request) -> str:
     """Say what this map is, in numbers."""
-    counts = {
-        "towns": "SELECT count(*) FROM town",
-        "streets": "SELECT count(*) FROM street WHERE kind != 'path'",
-        "places": "SELECT count(*) FROM place",
-        "notes": "SELECT count(*) FROM map_note",
-    }
-    return request.render("about.html", counts={name: value(request.db, query) for name, query in counts.items()})
-
-
-LISTED_PER_PAGE = 20  # streets of a town, places of a street
+    tables = {"towns": "town", "streets": "street WHERE kind != 'path'", "places": "place", "notes": "map_note"}
+    counts = {name: value(request.db, f"SELECT count(*) FROM {table}") for name, table in tables.items()}
+    return request.render("about.html", counts=counts)
 
 
 @site.get("/state/<int:state_id>")
@@ -170,7 +144,7 @@ def town(request: Request, town_id: int) -> str:
     row = one(request.db, f"{PLACES} SELECT * FROM towns WHERE town_id = ?", (town_id,))
     streets = queries.fetch(request.db, "SELECT * FROM streets WHERE town_id = ? ORDER BY name", town_id)
     query = "SELECT category, count(*) AS found FROM places WHERE town_id = ? GROUP BY category ORDER BY category"
-    pager = Pager.of(request, len(streets), LISTED_PER_PAGE)
+    pager = Pager.of(request, len(streets), 20)
     return request.render(
         "town.html",
         town=row,
@@ -188,7 +162,7 @@ def street(request: Request, street_id: int) -> str:
     row = one(request.db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (street_id,))
     places = queries.fetch(request.db, "SELECT * FROM places WHERE street_id = ? ORDER BY number", street_id)
     middle = queries.of_street(request.db, row, NUMBERS // 2).point
-    pager, picture = Pager.of(request, len(places), LISTED_PER_PAGE), marked(middle, 14)
+    pager, picture = Pager.of(request, len(places), 20), marked(middle, 14)
     return request.render("street.html", street=row, middle=middle, picture=picture, places=pager.cut(places), pager=pager)
 
 
@@ -220,7 +194,6 @@ def place_page(request: Request, place_id: int) -> str:
     )
 
 
-FOUND_PER_PAGE = 10
 AT_A_POINT = 5  # places that are named around a point
 
 
@@ -235,7 +208,7 @@ def results(request: Request) -> str | Response:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
     title, found = queries.search(request.db, text)
     request.shows({"query": folded(title)})
-    pager = Pager.of(request, len(found), FOUND_PER_PAGE)
+    pager = Pager.of(request, len(found), 10)
     return request.render("search.html", text=text, title=title, found=pager.cut(found), pager=pager)
 
 
@@ -249,17 +222,11 @@ def nearby(request: Request) -> str:
     request.shows({"place": place["place_id"], "category": category})
     centre = queries.of_place(place)
     found = queries.near(request.db, category, centre)
-    pager = Pager.of(request, len(found), FOUND_PER_PAGE)
+    pager = Pager.of(request, len(found), 10)
     roads, shown, has_walks = queries.roads(request.db), pager.cut(found), shows_aggregates(request.db)
     walks = [roads.route(FOOT, centre.spot, one.spot) if has_walks and centre.spot and one.spot else None for one in shown]
-    return request.render(
-        "nearby.html",
-        place=place,
-        title=f"{PLURALS[category]} near {place['name']}",
-        found=list(zip(shown, walks, strict=True)),
-        has_walks=has_walks,
-        pager=pager,
-    )
+    listed = {"found": [*zip(shown, walks, strict=True)], "has_walks": has_walks, "pager": pager}
+    return request.render("nearby.html", place=place, title=f"{PLURALS[category]} near {place['name']}", **listed)
 
 
 @site.get("/query")
@@ -275,17 +242,7 @@ def query(request: Request) -> str | Response:
     return request.render("query.html", point=point, address=address, places=places, picture=marked(point, 16))
 
 
-MOST_CHOICES = 10
 LABELS = {"from": "From", "to": "To"}
-
-
-class End(NamedTuple):
-    """One end of a route as it was typed: the place it is, or those to choose from, or what is wrong with it."""
-
-    label: str
-    place: Found | None = None
-    choices: Sequence[tuple[Found, str]] = ()  # with the address of the page that has chosen it
-    complaint: str = ""
 
 
 @site.get("/directions")
@@ -296,19 +253,19 @@ def directions_page(request: Request) -> str | Response:
     if "reverse" in request.args:
         return redirect(url("/directions", **{"from": values["to"], "to": values["from"], "mode": values["mode"]}))
     ends = [_end(request, name, values) for name in LABELS] if values["from"] or values["to"] else []
-    start, goal = (ends[0].place, ends[1].place) if ends else (None, None)
-    understood = {name: folded(end.place.label if end.place else values[name]) for name, end in zip(LABELS, ends, strict=False)}
-    request.shows({**understood, "mode": values["mode"] if ends else None})
+    places: list[Found | None] = [end["place"] for end in ends]
+    texts = [place.label if place else text for place, text in zip(places, values.values(), strict=False)]
+    request.shows({**dict(zip(LABELS, map(folded, texts), strict=False)), "mode": values["mode"] if ends else None})
+    start, goal = places or (None, None)
+    page = {"values": values, "modes": MODES, "ends": ends}
     if start is None or goal is None or start.spot is None or goal.spot is None:
-        return request.render("directions.html", values=values, modes=MODES, ends=ends, route=None)
+        return request.render("directions.html", **page, route=None)
     roads = queries.roads(request.db)
     route = roads.route(MODES[values["mode"]], start.spot, goal.spot)
     steps = directions(roads, route)
     return request.render(
         "directions.html",
-        values=values,
-        modes=MODES,
-        ends=ends,
+        **page,
         route=route,
         steps=steps[:MOST],
         left_out=len(steps) - MOST,
@@ -316,24 +273,25 @@ def directions_page(request: Request) -> str | Response:
     )
 
 
-def _end(request: Request, name: str, values: dict[str, str]) -> End:
-    """Return what one end of the route is."""
+def _end(request: Request, name: str, values: dict[str, str]) -> dict[str, Any]:
+    """Return one end of a route: its label, and the place it is, or `choices` with the pages that choose them, or what is wrong."""
     label, text = LABELS[name], values[name]
-    if not text:
-        return End(label, complaint=f"{label}: please enter a place, an address or coordinates.")
-    found = queries.find(request.db, text)
+    found = queries.find(request.db, text) if text else []
     exact = [one for one in found if one.is_exact] or found
-    if not found:
-        return End(label, complaint=f"{label}: nothing is called {text}. Check the spelling, or search for it.")
-    if len(exact) > 1:
-        choices = [(one, url("/directions", **(values | {name: one.label}))) for one in exact[:MOST_CHOICES]]
-        return End(label, choices=choices)
-    if exact[0].spot is None:
-        return End(label, complaint=f"{label}: {exact[0].label} is a whole state. Please enter a town or a place in it.")
-    return End(label, exact[0])
+    end: dict[str, Any] = {"label": label, "place": None, "choices": (), "complaint": ""}
+    if not text:
+        end["complaint"] = f"{label}: please enter a place, an address or coordinates."
+    elif not found:
+        end["complaint"] = f"{label}: nothing is called {text}. Check the spelling, or search for it."
+    elif len(exact) > 1:
+        end["choices"] = [(one, url("/directions", **(values | {name: one.label}))) for one in exact[:10]]
+    elif exact[0].spot is None:
+        end["complaint"] = f"{label}: {exact[0].label} is a whole state. Please enter a town or a place in it."
+    else:
+        end["place"] = exact[0]
+    return end
 
 
-NOTES_PER_PAGE = 15
 STATUSES = ("open", "resolved", "all")
 WHERE = "Where is it?"
 NOTE_FIELDS = {"where": Field(WHERE, limit=200), "text": Field("Note", limit=1000)}
@@ -346,14 +304,12 @@ def notes(request: Request) -> str:
     status = argument(request, "status")
     status = status if status in STATUSES else "open"
     request.shows({"status": None if status == "open" else status})
-    rows = request.db.execute(
-        """
+    query = """
         SELECT n.*, u.name AS author, (SELECT count(*) FROM note_comment c WHERE c.note_id = n.note_id) AS comments
         FROM map_note n JOIN user u USING (user_id) WHERE ? IN (n.status, 'all') ORDER BY n.created_at DESC, note_id DESC
-        """,
-        (status,),
-    ).fetchall()
-    pager = Pager.of(request, len(rows), NOTES_PER_PAGE)
+    """
+    rows = request.db.execute(query, (status,)).fetchall()
+    pager = Pager.of(request, len(rows), 15)
     return request.render("notes.html", notes=pager.cut(rows), pager=pager, status=status, statuses=STATUSES)
 
 
@@ -380,18 +336,22 @@ def new_note(request: Request, user: sqlite3.Row) -> str | Response:
 
 
 @site.get("/note/<int:note_id>")
-def note_page(request: Request, note_id: int) -> str:
-    """Show a note with all comments. Raises NotFound."""
-    return _note_page(request, _note(request, note_id), "", [])
+def note_page(request: Request, note_id: int, text: str = "", errors: Sequence[str] = ()) -> str:
+    """Show a note with all comments; `text` is one that was refused because of `errors`. Raises NotFound."""
+    note = _note(request, note_id)
+    query = "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id"
+    comments, point = request.db.execute(query, (note_id,)).fetchall(), Point(note["latitude"], note["longitude"])
+    shown = {"address": queries.nearest_address(request.db, point), "picture": marked(point)}
+    return request.render("note.html", note=note, comments=comments, **shown, text=text, errors=errors)
 
 
 @site.post("/note/<int:note_id>/comment", members_only)
 def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response:
     """Say something about a note. Raises NotFound."""
-    note = _note(request, note_id)
+    _note(request, note_id)
     values, errors = checked(request, COMMENT_FIELDS)
     if errors:
-        return _note_page(request, note, values["text"], errors)
+        return note_page(request, note_id, values["text"], errors)
     insert(request.db, "note_comment", note_id=note_id, user_id=user["user_id"], text=values["text"], created_at=request.stamp)
     return request.redirect(f"/note/{note_id}", "You commented on the note.")
 
@@ -419,21 +379,6 @@ def _note(request: Request, note_id: int) -> sqlite3.Row:
     return one(request.db, query, (note_id,))
 
 
-def _note_page(request: Request, note: sqlite3.Row, text: str, errors: list[str]) -> str:
-    query = "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id"
-    point = Point(note["latitude"], note["longitude"])
-    return request.render(
-        "note.html",
-        note=note,
-        comments=request.db.execute(query, (note["note_id"],)).fetchall(),
-        address=queries.nearest_address(request.db, point),
-        picture=marked(point),
-        text=text,
-        errors=errors,
-    )
-
-
-SUGGESTIONS_PER_PAGE = 15
 PARTS = ("Name", "Category", "Address", "Phone", "Website", "Opening hours")
 SUGGESTION_FIELDS = {
     "field": Field("What is wrong?"),
@@ -461,7 +406,7 @@ def suggestions(request: Request, user: sqlite3.Row) -> str:
     """Show my own suggestions, the newest first."""
     query = "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC"
     mine = request.db.execute(query, (user["user_id"],)).fetchall()
-    pager = Pager.of(request, len(mine), SUGGESTIONS_PER_PAGE)
+    pager = Pager.of(request, len(mine), 15)
     return request.render("suggestions.html", suggestions=pager.cut(mine), pager=pager)
 
 
@@ -534,7 +479,6 @@ def signup(request: Request) -> str | Response:
     return welcome(request, user_id, "/saved")
 
 
-SAVED_PER_PAGE = 20
 SAVED_NOTE = {"note": Field("Note", required=False, limit=300)}
 
 
@@ -543,7 +487,7 @@ def saved_places(request: Request, user: sqlite3.Row) -> str:
     """Show my saved places by name."""
     query = "SELECT places.*, note, saved_at FROM saved_place JOIN places USING (place_id) WHERE user_id = ? ORDER BY name"
     places = queries.fetch(request.db, query, user["user_id"])
-    pager = Pager.of(request, len(places), SAVED_PER_PAGE)
+    pager = Pager.of(request, len(places), 20)
     return request.render("saved.html", places=pager.cut(places), pager=pager)
 
 

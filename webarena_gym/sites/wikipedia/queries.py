@@ -5,6 +5,7 @@ import sqlite3
 
 from webarena_gym.sites.country.texts import like
 from webarena_gym.sites.kit import ranking
+from webarena_gym.sites.kit.database import first
 
 Row = sqlite3.Row
 _MOST_WORDS = 10
@@ -14,14 +15,9 @@ _WEIGHTS = (10, 1)  # of the columns of article_text
 def find(db: sqlite3.Connection, title: str) -> Row | None:
     """Return the page with that title or that other name; upper and lower case count only where titles differ by them."""
     for comparison in ("", " COLLATE NOCASE"):
-        row: Row | None = db.execute(
-            f"""
-            SELECT p.* FROM page p WHERE p.title = ?1{comparison}
-            UNION ALL SELECT p.* FROM page p JOIN alias a USING (article_id) WHERE a.title = ?1{comparison} LIMIT 1
-            """,
-            (title,),
-        ).fetchone()
-        if row is not None:
+        query = f"""SELECT p.* FROM page p WHERE p.title = ?1{comparison}
+            UNION ALL SELECT p.* FROM page p JOIN alias a USING (article_id) WHERE a.title = ?1{comparison} LIMIT 1"""
+        if row := first(db, query, (title,)):
             return row
     return None
 
@@ -29,7 +25,7 @@ def find(db: sqlite3.Connection, title: str) -> Row | None:
 def exists(db: sqlite3.Connection, title: str) -> bool:
     """Say whether a link to that title leads somewhere."""
     query = "SELECT 1 FROM article WHERE title = ?1 UNION ALL SELECT 1 FROM alias WHERE title = ?1"
-    return db.execute(query, (title,)).fetchone() is not None
+    return first(db, query, (title,)) is not None
 
 
 def facts(db: sqlite3.Connection, article_id: int) -> list[Row]:
@@ -67,20 +63,15 @@ def aliases(db: sqlite3.Connection, article_id: int) -> list[str]:
 
 def history(db: sqlite3.Connection, article_id: int) -> list[Row]:
     """Return the revisions of an article, the newest first, with their authors and the growth in characters."""
-    return db.execute(
-        """
-        SELECT r.*, u.username, length(r.text) AS size,
-            length(r.text) - lag(length(r.text), 1, 0) OVER (ORDER BY r.revision_id) AS growth
-        FROM revision r JOIN user u USING (user_id) WHERE article_id = ? ORDER BY r.revision_id DESC
-        """,
-        (article_id,),
-    ).fetchall()
+    growth = "length(r.text) - lag(length(r.text), 1, 0) OVER (ORDER BY r.revision_id) AS growth"
+    query = f"""SELECT r.*, u.username, length(r.text) AS size, {growth}
+        FROM revision r JOIN user u USING (user_id) WHERE article_id = ? ORDER BY r.revision_id DESC"""
+    return db.execute(query, (article_id,)).fetchall()
 
 
 def is_watched(db: sqlite3.Connection, user_id: int, article_id: int) -> bool:
     """Say whether an article is on a user's watchlist."""
-    query = "SELECT 1 FROM watch WHERE user_id = ? AND article_id = ?"
-    return db.execute(query, (user_id, article_id)).fetchone() is not None
+    return first(db, "SELECT 1 FROM watch WHERE user_id = ? AND article_id = ?", (user_id, article_id)) is not None
 
 
 def search(db: sqlite3.Connection, phrase: str) -> list[Row]:

@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
-from webarena_gym.sites.kit.database import insert, one, update
+from webarena_gym.sites.kit.database import first, insert, one, update, value
 from webarena_gym.sites.kit.forms import (
     PASSWORD,
     SHORTEST_PASSWORD,
@@ -26,7 +26,6 @@ from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.markup import Section
 from webarena_gym.sites.wikipedia.site import article, current_user, members_only, site, title
 
-LINKS_PER_PAGE = 50
 _SHELVES = ("Towns", "Universities", "Museums", "National parks", "Scientists", "Writers", "Film directors", "Films", "Novels",
             "Albums", "Companies", "Teams", "Prizes", "Disasters", "Festivals")  # fmt: skip
 
@@ -34,19 +33,16 @@ _SHELVES = ("Towns", "Universities", "Museums", "National parks", "Scientists", 
 @site.get("/")
 def main_page(request: Request) -> str:
     """Show the main page."""
-    featured = request.db.execute("SELECT * FROM page WHERE is_featured ORDER BY article_id").fetchone()
-    (total,) = request.db.execute("SELECT count(*) FROM article").fetchone()
+    featured = first(request.db, "SELECT * FROM page WHERE is_featured ORDER BY article_id")
     lists = "SELECT title FROM article WHERE kind = 'list' AND title NOT LIKE 'List of films directed by%' ORDER BY title"
-    newest = """
-        SELECT a.title, r.created_at FROM revision r JOIN article a USING (article_id)
-        ORDER BY r.created_at DESC, r.revision_id DESC LIMIT 5
-    """
+    newest = """SELECT a.title, r.created_at FROM revision r JOIN article a USING (article_id)
+        ORDER BY r.created_at DESC, r.revision_id DESC LIMIT 5"""
     sizes = {row["name"]: row["size"] for row in queries.all_categories(request.db)}
     return request.render(
         "main_page.html",
         featured=featured,
         lead=_written(request, markup.sections(featured["text"])[0].body) if featured else "",
-        total=total,
+        total=value(request.db, "SELECT count(*) FROM article"),
         lists=[row["title"] for row in request.db.execute(lists)],
         newest=request.db.execute(newest).fetchall(),
         shelves=[(shelf, sizes[shelf]) for shelf in _SHELVES if shelf in sizes],
@@ -72,11 +68,8 @@ def show(request: Request, address: str) -> str | Response:
         revision = one(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
     request.shows({"oldid": None if wanted is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
-    user, exists, facts = (
-        current_user(request),
-        partial(queries.exists, request.db),
-        queries.facts(request.db, page["article_id"]),
-    )
+    user, exists = current_user(request), partial(queries.exists, request.db)
+    facts = queries.facts(request.db, page["article_id"])
     return request.render(
         "article.html",
         page=page,
@@ -98,14 +91,13 @@ def links(request: Request, address: str) -> str:
     """Show what links to an article."""
     page = article(request, address)
     rows = queries.linking(request.db, page["title"])
-    return request.render("links.html", page=page, rows=rows, pager=Pager.of(request, len(rows), LINKS_PER_PAGE, "page"))
+    return request.render("links.html", page=page, rows=rows, pager=Pager.of(request, len(rows), 50, "page"))
 
 
 @site.get("/info/<address>")
 def info(request: Request, address: str) -> str:
     """Show what is known of an article as a page."""
     page = article(request, address)
-    (watchers,) = request.db.execute("SELECT count(*) FROM watch WHERE article_id = ?", (page["article_id"],)).fetchone()
     return request.render(
         "info.html",
         page=page,
@@ -113,7 +105,7 @@ def info(request: Request, address: str) -> str:
         incoming=len(queries.linking(request.db, page["title"])),
         outgoing=len(markup.links(page["text"])),
         aliases=queries.aliases(request.db, page["article_id"]),
-        watchers=watchers,
+        watchers=value(request.db, "SELECT count(*) FROM watch WHERE article_id = ?", (page["article_id"],)),
     )
 
 
@@ -129,9 +121,8 @@ def category(request: Request, address: str) -> str:
     if not rows:
         raise NotFound(f"There is no category with the name {name[:200]}.")
     request.shows(address=name.replace(" ", "_"))
-    return request.render(
-        "category.html", category=name, rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page")
-    )
+    pager = Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page")
+    return request.render("category.html", category=name, rows=rows, pager=pager)
 
 
 @site.get("/categories")
@@ -167,29 +158,28 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
         raise NotFound(f"The article {page['title']} has no section {place}.")
     request.shows({"section": place or None})
     heading, before = parts[place]
-    text, summary, error = before, "", ""
+    text, summary, errors = before, "", []
     if request.method == "POST":
         text, summary = clean(request.form.get("text", "")), line(request.form.get("summary"))
         if not text:
-            error = "A section must not be empty."
+            errors = ["A section must not be empty."]
         elif len(text) > LONGEST:
-            error = f"The text is too long: {len(text)} characters, {LONGEST} at most."
+            errors = [f"The text is too long: {len(text)} characters, {LONGEST} at most."]
         elif text == before:
-            error = "Nothing was changed."
+            errors = ["Nothing was changed."]
         else:
             parts[place] = Section(heading, text)
-            _save(request, page["article_id"], user["user_id"], markup.whole(parts), summary)
+            whole, db, ids = markup.whole(parts), request.db, {"article_id": page["article_id"], "user_id": user["user_id"]}
+            insert(db, "revision", **ids, text=whole, summary=summary, created_at=request.stamp)
+            targets = [
+                *markup.links(whole),
+                *(fact["target"] for fact in queries.facts(db, page["article_id"]) if fact["target"]),
+            ]
+            db.execute("DELETE FROM link WHERE article_id = ?", (page["article_id"],))
+            db.executemany("INSERT OR IGNORE INTO link VALUES (?, ?)", [(page["article_id"], target) for target in targets])
             return request.redirect(markup.path(page["title"]), "Your edit was saved.")
-    values = {"text": text, "summary": summary, "errors": [error] if error else []}
+    values = {"text": text, "summary": summary, "errors": errors}
     return request.render("edit.html", page=page, place=place, heading=heading, **values)
-
-
-def _save(request: Request, article_id: int, user_id: int, text: str, summary: str) -> None:
-    """Write a new revision and the links of its text."""
-    insert(request.db, "revision", article_id=article_id, user_id=user_id, text=text, summary=summary, created_at=request.stamp)
-    targets = [*markup.links(text), *(fact["target"] for fact in queries.facts(request.db, article_id) if fact["target"])]
-    request.db.execute("DELETE FROM link WHERE article_id = ?", (article_id,))
-    request.db.executemany("INSERT OR IGNORE INTO link VALUES (?, ?)", [(article_id, target) for target in targets])
 
 
 @site.get("/history/<address>")
@@ -205,14 +195,12 @@ def contributions(request: Request, username: str) -> str:
     """Show what a user has written."""
     missing = f"There is no user with the name {username[:100]}."
     author = one(request.db, "SELECT * FROM user WHERE username = ?", (username,), missing=missing)
-    rows = request.db.execute(
-        "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, revision_id DESC",
-        (author["user_id"],),
-    ).fetchall()
+    query = """SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ?
+        ORDER BY r.created_at DESC, revision_id DESC"""
+    rows = request.db.execute(query, (author["user_id"],)).fetchall()
     return request.render("user.html", author=author, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))
 
 
-RESULTS_PER_PAGE = 20
 _AROUND = 90  # characters shown before and after what was found
 
 
@@ -225,7 +213,7 @@ def search(request: Request) -> str | Response:
         return redirect(markup.path(exact["title"]))
     request.shows({"search": folded(phrase)})
     rows = queries.search(request.db, phrase)
-    pager = Pager.of(request, len(rows), RESULTS_PER_PAGE, "page")
+    pager = Pager.of(request, len(rows), 20, "page")
     snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.cut(rows)}
     return request.render("search.html", phrase=phrase, rows=rows, pager=pager, snippets=snippets)
 
@@ -273,7 +261,7 @@ def login(request: Request) -> str | Response:
     """Sign a user in, and lead to the page that was asked for."""
     username, password = line(request.form.get("username")), clean(request.form.get("password"))
     query = "SELECT * FROM user WHERE (username = ?1 OR (email = ?1 AND email != '')) AND password = ?2 ORDER BY user_id"
-    user = request.db.execute(query, (username, password)).fetchone()
+    user = first(request.db, query, (username, password))
     if user is None:
         return LOGIN.show(request, {"username": username}, ["The name or the password is not correct. Please try again."])
     return welcome(request, user["user_id"])
@@ -297,7 +285,7 @@ def create(request: Request) -> str | Response:
     errors = []
     if not _USERNAME.fullmatch(username):
         errors.append("A username has 2 to 40 letters, digits, dots, hyphens or underscores.")
-    elif request.db.execute("SELECT 1 FROM user WHERE username = ?", (username,)).fetchone():
+    elif first(request.db, "SELECT 1 FROM user WHERE username = ?", (username,)):
         errors.append("There is already a user with this name.")
     if email and not is_email(email):
         errors.append("Please enter a valid email address, for example name@domain.com.")
@@ -314,38 +302,27 @@ def create(request: Request) -> str | Response:
 @site.form("/preferences", members_only)
 def preferences(request: Request, user: sqlite3.Row) -> str | Response:
     """Change the real name, the email address, and what the user gets mail about."""
-    if request.method != "POST":
-        return request.render("preferences.html", values=user, errors=[])
-    values = {
-        "username": user["username"],
-        "real_name": line(request.form.get("real_name"), 100),
-        "email": line(request.form.get("email")),
-        "wants_mail": int(request.form.get("wants_mail") == "1"),
-    }
-    if values["email"] and not is_email(str(values["email"])):
-        errors = ["Please enter a valid email address, for example name@domain.com."]
-        return request.render("preferences.html", values=values, errors=errors)
-    update(
-        request.db, "user", "user_id", user["user_id"], **{name: values[name] for name in ("real_name", "email", "wants_mail")}
-    )
-    return request.redirect("/preferences", "Your preferences were saved.")
-
-
-WATCHED_PER_PAGE = 50
+    values, errors = dict(user), list[str]()
+    if request.method == "POST":
+        changed = {"real_name": line(request.form.get("real_name"), 100), "email": line(request.form.get("email"))}
+        row = {**changed, "wants_mail": int(request.form.get("wants_mail") == "1")}
+        if not changed["email"] or is_email(changed["email"]):
+            update(request.db, "user", "user_id", user["user_id"], **row)
+            return request.redirect("/preferences", "Your preferences were saved.")
+        values, errors = values | row, ["Please enter a valid email address, for example name@domain.com."]
+    return request.render("preferences.html", values=values, errors=errors)
 
 
 @site.get("/watchlist", members_only)
 def watchlist(request: Request, user: sqlite3.Row) -> str:
     """Show the watched articles by title, with their last changes."""
-    rows = request.db.execute(
-        """
+    query = """
         SELECT p.title, p.changed_at, r.summary, u.username FROM watch w JOIN page p USING (article_id)
             JOIN revision r USING (revision_id) JOIN user u ON u.user_id = r.user_id
         WHERE w.user_id = ? ORDER BY p.title
-        """,
-        (user["user_id"],),
-    ).fetchall()
-    return request.render("watchlist.html", rows=rows, pager=Pager.of(request, len(rows), WATCHED_PER_PAGE, "page"))
+    """
+    rows = request.db.execute(query, (user["user_id"],)).fetchall()
+    return request.render("watchlist.html", rows=rows, pager=Pager.of(request, len(rows), 50, "page"))
 
 
 @site.post("/<any(watch, unwatch):change>/<address>", members_only)
