@@ -10,9 +10,20 @@ from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import ago, findable, joined, listed, now, of_site, rows_become
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post, open_rules, open_user, word
-from webarena_gym.templates.reddit.mine import OWN, SUBSCRIPTIONS, votes_are
-from webarena_gym.templates.reddit.posting import submit
+from webarena_gym.templates.reddit import (
+    ME,
+    OWN,
+    PER_PAGE,
+    POSTS,
+    SUBSCRIPTIONS,
+    open_forum,
+    open_post,
+    open_rules,
+    open_user,
+    submit,
+    votes_are,
+    word,
+)
 from webarena_gym.templates.ways import turn_pages
 
 TEXTS = read_texts("hard/reddit")

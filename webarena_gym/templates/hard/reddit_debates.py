@@ -12,8 +12,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import counted, findable, needs_facts, opening
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post
-from webarena_gym.templates.reddit.mine import votes_are
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post, votes_are
 from webarena_gym.templates.ways import nth, turn_pages
 
 TEXTS = read_texts("hard/reddit")

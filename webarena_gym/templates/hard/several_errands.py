@@ -35,11 +35,9 @@ from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_or
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
 from webarena_gym.templates.map import open_place, places
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.reddit import open_post, word
-from webarena_gym.templates.reddit.posting import submit
+from webarena_gym.templates.reddit import open_post, submit, word
 from webarena_gym.templates.several import holds, is_clear, tabs, turn_to
-from webarena_gym.templates.shopping import GOODS, ME, open_product
-from webarena_gym.templates.shopping.orders import cart_holds
+from webarena_gym.templates.shopping import GOODS, ME, cart_holds, open_product
 from webarena_gym.templates.shopping_admin import ORDERS
 from webarena_gym.templates.wikipedia import FACTS, open_article
 

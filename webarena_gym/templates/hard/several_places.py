@@ -34,12 +34,9 @@ from webarena_gym.templates.hard.shopping_goods import put
 from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
 from webarena_gym.templates.map.facts import ME, saved, saved_are
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.reddit import open_post, word
-from webarena_gym.templates.reddit.mine import votes_are
-from webarena_gym.templates.reddit.posting import submit
+from webarena_gym.templates.reddit import open_post, submit, votes_are, word
 from webarena_gym.templates.several import tabs, turn_to
-from webarena_gym.templates.shopping import GOODS
-from webarena_gym.templates.shopping.orders import cart_holds
+from webarena_gym.templates.shopping import GOODS, cart_holds
 from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
 from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
 

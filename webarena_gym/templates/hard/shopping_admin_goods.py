@@ -20,9 +20,9 @@ from webarena_gym.templates.shopping_admin import (
     open_customer,
     open_menu,
     open_product,
+    rule_form,
     typed,
 )
-from webarena_gym.templates.shopping_admin.marketing import rule_form
 from webarena_gym.templates.ways import nth, turn_pages
 
 TEXTS = read_texts("hard/shopping_admin")

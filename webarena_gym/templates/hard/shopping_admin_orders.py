@@ -21,15 +21,16 @@ from webarena_gym.templates.shopping_admin import (
     PRODUCTS,
     REVIEWS,
     RULES,
+    an_address,
+    enter_address,
     filtered,
     open_customer,
     open_menu,
     others_stay,
+    rule_form,
     typed,
 )
 from webarena_gym.templates.shopping_admin import open_order as search_order
-from webarena_gym.templates.shopping_admin.marketing import rule_form
-from webarena_gym.templates.shopping_admin.orders import an_address, enter_address
 from webarena_gym.templates.ways import nth, turn_pages
 
 TEXTS = read_texts("hard/shopping_admin")

@@ -11,8 +11,10 @@ from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.shopping import (
     GOODS,
     ME,
+    ONE_PAGE,
     PER_PAGE,
     WISHES,
+    cart_holds,
     open_account,
     open_category,
     open_product,
@@ -20,8 +22,6 @@ from webarena_gym.templates.shopping import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping import PER_PAGE as PAGE_OF_REVIEWS
-from webarena_gym.templates.shopping.goods import ONE_PAGE
-from webarena_gym.templates.shopping.orders import cart_holds
 from webarena_gym.templates.ways import on_page, turn_pages
 
 TEXTS = read_texts("hard/shopping")

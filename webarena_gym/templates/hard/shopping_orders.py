@@ -18,7 +18,11 @@ from webarena_gym.templates.shopping import (
     GOODS,
     ME,
     MINE,
+    ONE_PAGE,
     PER_PAGE,
+    buy,
+    cart_holds,
+    months,
     open_account,
     open_category,
     open_order,
@@ -26,8 +30,6 @@ from webarena_gym.templates.shopping import (
     open_reviews,
     sort_by_price,
 )
-from webarena_gym.templates.shopping.goods import ONE_PAGE
-from webarena_gym.templates.shopping.orders import buy, cart_holds, months
 from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 TEXTS = read_texts("hard/shopping")

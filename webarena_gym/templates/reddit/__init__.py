@@ -1,12 +1,18 @@
 """The forum: the posts that its templates draw from, and the ways through it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
+from webarena_gym.sites.reddit.queries import PERIODS as PERIODS
+from webarena_gym.sites.reddit.queries import SORTS as SORTS
+from webarena_gym.sites.reddit.queries import WITH_PERIOD as WITH_PERIOD
+from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
 
 TEXTS = read_texts("reddit")
 
@@ -92,3 +98,308 @@ def comma_list(items: Sequence[str]) -> str:
     'a, b and c'
     """
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]
+
+
+USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
+ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
+"""A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
+
+
+def add_line(world: t.Sampler) -> t.Draw:
+    """Add to a post of mine."""
+    posts = world.rows(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
+    row, line = world.rng.choice(posts), world.rng.choice(TEXTS["lines"]).format(word=word(world))
+    bodies = {post["submission_id"]: " ".join(post["body"].split()) for post in posts}
+    bodies[row["submission_id"]] = f"{bodies[row['submission_id']]} {line}".strip()
+    return instruction(
+        {"title": row["title"], "line": line},
+        t.state(
+            f"SELECT submission_id, {ONE_LINE} FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id",
+            expected=[list(item) for item in sorted(bodies.items())],
+        ),
+        way=[
+            *open_post(row["title"]),
+            t.click("Edit"),
+            t.type_text("Body", f"{row['body']}\n{line}".strip(), "The old text stays."),
+            t.click("Save"),
+        ],
+        seen="The line is added.",
+    )
+
+
+OWN_POSTS = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
+HIDDEN = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
+OWN_COMMENTS = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
+
+
+SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
+NOT_SUBSCRIBED = (
+    f"SELECT f.* FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = :tag AND forum_id NOT IN ({SUBSCRIPTIONS})"
+)
+OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
+TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
+
+
+def create_forum(world: t.Sampler) -> t.Draw:
+    """Make a forum."""
+    subject = word(world)
+    topics = world.rng.sample(TOPICS, world.rng.randint(3, 5))
+    name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
+    description = world.rng.choice(TEXTS["descriptions"]).format(word=subject)
+    conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
+    return instruction(
+        {"name": name, "title": title, "description": description, "topics": comma_list(topics)},
+        t.state(
+            f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id",
+            *(f"%{topic}%" for topic in topics),
+            world.value("SELECT max(forum_id) FROM forum"),
+            expected=[[name, title, description, 1]],
+        ),
+        way=[
+            t.click("Create forum"),
+            t.type_text("Name", name),
+            t.type_text("Title", title),
+            t.type_text("Description", description),
+            t.type_text("Sidebar", "\n".join(topics)),
+            t.click("Create forum"),
+        ],
+        seen="The forum is there.",
+    )
+
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+CHOICES = {1: "Upvote", -1: "Downvote"}
+UNVOTED = f"""user_id != {ME}
+    AND submission_id NOT IN (SELECT submission_id FROM submission_vote WHERE user_id = {ME})"""
+
+
+def vote_becomes(world: t.Sampler, row: t.Row, choice: int) -> dict[str, Any]:
+    """My vote on one post must be this; 0 is no vote."""
+    return votes_are(world, {row["submission_id"]: choice})
+
+
+def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] = ()) -> dict[str, Any]:
+    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. On comments, `upvoted` must be all that is new.
+
+    What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
+    """
+    on_posts, on_comments = (
+        f"""SELECT {what}_id, choice FROM {what}_vote JOIN {what} USING ({what}_id)
+        WHERE {what}_vote.user_id = {ME} AND state != 'deleted' ORDER BY {what}_id"""
+        for what in ("submission", "comment")
+    )
+    votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
+    return t.all_of(
+        t.state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
+        t.state(on_comments, expected=sorted([list(row) for row in world.rows(on_comments)] + [[each, 1] for each in upvoted])),
+    )
+
+
+def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
+    """Vote on everything that somebody has posted to a forum."""
+    picked = world.pick(
+        POSTS
+        + f"""SELECT user_id, author, forum_id, forum FROM posts WHERE user_id != {ME}
+        GROUP BY user_id, forum_id HAVING count(*) BETWEEN 2 AND 5 ORDER BY user_id, forum_id"""
+    )
+    written = world.rows(
+        """SELECT s.*, v.choice, row_number() OVER (ORDER BY s.created_at DESC, s.submission_id DESC) - 1 AS place
+        FROM submission s LEFT JOIN submission_vote v ON v.submission_id = s.submission_id AND v.user_id = ?
+        WHERE s.user_id = ? AND s.state = 'visible' ORDER BY place""",
+        ME,
+        picked["user_id"],
+    )
+    rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
+    t.skip_if(len(rows) < 2, picked["author"])
+    return instruction(
+        {"author": picked["author"], "forum": picked["forum"]},
+        votes_are(world, {row["submission_id"]: choice for row in rows}),
+        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *_votes(world, rows, CHOICES[choice])],
+        seen=f"These are all {len(rows)}.",
+    )
+
+
+def _votes(world: t.Sampler, rows: list[t.Row], label: str) -> list[Step]:
+    """Return the steps that vote on rows of a list, from its first page on."""
+    steps: list[Step] = []
+    turned = 0
+    for row in rows:
+        turns = turn_pages(world, row["place"], PER_PAGE, "There are more on the next page.")
+        steps += [*turns[turned:], t.click(f"{label} {row['title']}")]
+        turned = len(turns)
+    return steps
+
+
+def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
+    """Return the forums with a tag. Raises NothingToDraw."""
+    names = [
+        row["name"]
+        for row in world.rows("SELECT name FROM forum JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY name", tag)
+    ]
+    t.skip_if(not names, tag)
+    return names
+
+
+def posted(
+    world: t.Sampler, forums: Sequence[str], title: str, body: str = "", *, url: str = "", image_id: int = 0
+) -> dict[str, Any]:
+    """Exactly one new post must be there, in one of the forums, and the episode must end at it."""
+    last = world.value("SELECT max(submission_id) FROM submission")
+    places = [f"__REDDIT__/f/{forum}/{last + 1}/{slug(title)}" for forum in forums]
+    fits = f"f.name IN ({', '.join('?' * len(forums))})"
+    query = f"""
+        SELECT s.title, s.body, coalesce(s.url, ''), coalesce(s.image_id, 0), {fits}
+        FROM submission s JOIN forum f USING (forum_id)
+        WHERE s.submission_id > ? AND s.state = 'visible' ORDER BY s.submission_id
+    """
+    return t.all_of(t.at_url(" |OR| ".join(places)), t.state(query, *forums, last, expected=[[title, body, url, image_id, 1]]))
+
+
+def write_post(forum: str, title: str, body: str = "") -> list[Step]:
+    """Return the steps from anywhere to a new post of text."""
+    texts = [t.type_text("Body", body)] if body else []
+    return [*open_forum(forum), t.click("Submit"), t.type_text("Title", title), *texts, t.click("Create submission")]
+
+
+def submit(forum: str, title: str, body: str = "") -> list[Step]:
+    """Return the steps from anywhere to a new post of text, and the end of the task."""
+    return [*write_post(forum, title, body), t.leave("", f"It is posted to {forum}.")]
+
+
+PRODUCTS = (
+    ("headphones", "noise-cancelling headphones", "audio"),
+    ("running", "running shoes", "fitness"),
+    ("DIY", "a starter toolkit", "diy"),
+    ("consoles", "a used game console", "consoles"),
+    ("gadgets", "a pocket projector", "gadgets"),
+    ("gardening", "a quiet lawn mower", "nature"),
+    ("Music", "a first electric piano", "music"),
+    ("pets", "a travel box for cats", "animals"),
+    ("books", "an e-reader", "reading"),
+)
+"""Forums, a thing to buy about which each knows, and the tag of the forums that do."""
+
+MONTHS = ("March", "May", "July", "September", "November")
+
+
+OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
+
+
+def remark(world: t.Sampler) -> str:
+    """Return something to say."""
+    return str(world.rng.choice(TEXTS["comments"]).format(word=word(world)))
+
+
+def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:
+    """Exactly one new comment must be there, and the episode must end at its thread."""
+    return t.all_of(
+        t.at_url(thread_url(row)),
+        t.state(
+            "SELECT submission_id, parent_id, user_id, body FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY 1",
+            world.value("SELECT max(comment_id) FROM comment"),
+            expected=[[row["submission_id"], parent_id, ME, text]],
+        ),
+    )
+
+
+TEN = 10
+NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"
+
+
+def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
+    """Return the ten best posts of a forum. Raises NothingToDraw when a tie decides who is the tenth."""
+    rows = world.rows(POSTS + "SELECT * FROM posts WHERE forum_id = ? ORDER BY best LIMIT ?", forum_id, TEN + 1)
+    t.skip_if(len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"], "the ten best")
+    return rows[:TEN]
+
+
+def mention(world: t.Sampler) -> t.Draw:
+    """Find the one good post that speaks of something."""
+    forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
+    rows = best_of(world, forum["forum_id"])
+    found = [
+        (row, " ".join(pair))
+        for row in rows
+        for pair in _names(row["body"])
+        if sum(" ".join(pair) in f"{other['title']} {other['body']}" for other in rows) == 1
+    ]
+    t.skip_if(not found, forum["name"])
+    row, name = world.rng.choice(found)
+    return question(
+        {"forum": forum["name"], "name": name},
+        row["author"],
+        way=[*open_best(forum["name"]), *_reading(rows, rows.index(row))],
+        seen=f"{row['author']} mentions {name}.",
+        wrong=[next(other["author"] for other in rows if other["author"] != row["author"])],
+    )
+
+
+def _names(text: str) -> list[tuple[str, ...]]:
+    """Return the names of two words or more that a text has inside of its sentences."""
+    names: list[tuple[str, ...]] = []
+    for sentence in text.replace("\n", " ").split(". "):
+        words = sentence.strip(" .?!").split()
+        run: list[str] = []
+        for each in [*words[1:], ""]:
+            if each[:1].isupper() and each != "I":
+                run.append(each.strip(",;:"))
+            else:
+                names += [tuple(run)] if len(run) > 1 else []
+                run = []
+    return names
+
+
+def _reading(rows: list[t.Row], place: int) -> list[Step]:
+    """Return the steps that open posts of a list that have a text, one after the other, up to one of them."""
+    steps: list[Step] = []
+    for row in rows[: place + 1]:
+        steps += [t.click(row["title"])] if row is rows[place] else [t.click(row["title"]), t.back("Nothing about it here.")]
+    return steps
+
+
+def mention_of_nothing(world: t.Sampler) -> t.Draw:
+    """Look for something that nobody has written about."""
+    forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
+    rows, name = best_of(world, forum["forum_id"]), word(world)
+    t.skip_if(any(name in f"{row['title']} {row['body']}" for row in rows), name)
+    return impossible(
+        {"forum": forum["name"], "name": f"The {name} Chronicles"},
+        says("No submission and no comment has all of these words"),
+        way=[t.search("Search query", f"The {name} Chronicles")],
+        seen="Nobody has written about it at all.",
+        wrong=[rows[0]["author"]],
+    )
+
+
+SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}
+
+
+UNREAD = f"{ME} IN (t.sender_id, t.receiver_id) AND m.sender_id != {ME} AND NOT m.is_read"
+SHOWN = "c.user_id = :user_id AND c.state = 'visible' AND s.state = 'visible'"
+OF_TAG = """SELECT f.name, (SELECT count(*) FROM subscription x WHERE x.forum_id = f.forum_id) AS subscribers
+    FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = :tag ORDER BY subscribers DESC, f.name"""
+SPEAKERS = """SELECT u.username, c.up - c.down AS score FROM comment c JOIN user u USING (user_id)
+    WHERE submission_id = :submission_id AND state = 'visible' ORDER BY score DESC, comment_id"""
+BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"
+
+
+def blocked(world: t.Sampler, user_id: int, *, is_added: bool) -> dict[str, Any]:
+    """Those whom I have blocked must be the same, with or without one."""
+    others = [row[0] for row in world.rows(BLOCKED) if row[0] != user_id]
+    return t.state(BLOCKED, expected=[[each] for each in sorted([*others, user_id] if is_added else others)])
+
+
+def private_message(world: t.Sampler) -> str:
+    """Return something to say to one person."""
+    return str(world.rng.choice(TEXTS["messages"]).format(word=word(world)))
+
+
+def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
+    """Exactly one new message must be there, of mine, in a conversation with that user."""
+    return t.state(
+        """SELECT m.sender_id, m.body, ? IN (t.sender_id, t.receiver_id) FROM message m JOIN message_thread t USING (thread_id)
+        WHERE m.message_id > ? ORDER BY m.message_id""",
+        other_id,
+        world.value("SELECT max(message_id) FROM message"),
+        expected=[[ME, text, 1]],
+    )

@@ -10,11 +10,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import ME as CODER
 from webarena_gym.templates.gitlab import PROJECTS, SEARCH_BOX, entry
-from webarena_gym.templates.reddit import ME, open_forum
-from webarena_gym.templates.reddit.posting import forums_tagged, posted, submit
+from webarena_gym.templates.reddit import ME, forums_tagged, open_forum, posted, submit
 from webarena_gym.templates.several import holds, is_clear, tabs, turn_to
-from webarena_gym.templates.shopping import PER_PAGE, open_reviews
-from webarena_gym.templates.shopping.goods import SAID
+from webarena_gym.templates.shopping import PER_PAGE, SAID, open_reviews
 from webarena_gym.templates.ways import turn_pages
 from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
 

@@ -1,10 +1,21 @@
 """The shop: the goods and my orders, which its templates draw from, and the ways to them."""
 
-from webarena_gym.sites.shopping.queries import FINAL_PRICE
+import json
+from datetime import date
+from typing import Any
+
+from webarena_gym.answers import matches
+from webarena_gym.sites.country.texts import long_date, money
+from webarena_gym.sites.shopping.carts import FLAT as FLAT
+from webarena_gym.sites.shopping.carts import PAYMENT_METHODS as PAYMENT_METHODS
+from webarena_gym.sites.shopping.carts import TABLE as TABLE
+from webarena_gym.sites.shopping.queries import FINAL_PRICE, STATUS_LABELS
+from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import Ground, lacks, number_of, says, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, nth, on_page, question, turn_pages, visit
 
 TEXTS = read_texts("shopping")
 
@@ -93,3 +104,298 @@ def open_reviews(row: t.Row) -> list[Step]:
 def remove_wishes(world: t.Sampler) -> list[Step]:
     """Return the steps that take what is on my wish list now off it; it comes first."""
     return [t.click("Remove", f"{count} to take off.") for count in range(len(world.rows(WISHES)), 0, -1)]
+
+
+YES_NO = ("No", "Yes")
+
+
+def says_yes_or_no(row: t.Row) -> Ground | None:
+    """Return what an attribute that is yes or no follows from."""
+    return says(row["attribute"]) if row["value"] in YES_NO else None
+
+
+def unlike(value: str, others: list[str]) -> list[str]:
+    """Return two texts that do not mean the same as another."""
+    return [other for other in others if not matches(value, other)][:2]
+
+
+def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
+    """Return two products of one category that have different prices."""
+    first = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")
+    others = GOODS + "SELECT * FROM goods WHERE category_id = ? AND cents != ? ORDER BY product_id"
+    return first, world.pick(others, first["category_id"], first["cents"])
+
+
+def kind_of(row: t.Row) -> str:
+    """Return the last word of what a product is, in small letters: towel, sneakers."""
+    return str(row["name"]).partition(",")[0].split()[-1].lower()
+
+
+ONE_PAGE = 12  # products on one page of a list, in the plain layout
+
+
+def draw_extreme(world: t.Sampler) -> dict[str, Any]:
+    """Draw the cheapest or the most expensive product of a category, without ties, with the way to it and the name of the next one."""
+    word, direction = world.rng.choice((("cheapest", "asc"), ("most expensive", "desc")))
+    category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
+    rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}, product_id", category_id)
+    t.skip_if(len(rows) < 2 or rows[0]["cents"] == rows[1]["cents"], f"a single {word} product of category {category_id}")
+    to_list = [*open_category(rows[0]), *sort_by_price(is_descending=direction == "desc")]
+    more = {"extreme": word, "direction": direction, "next_name": rows[1]["name"], "to_list": to_list}
+    return {**dict(rows[0]), **more}
+
+
+FOUND = GOODS.rstrip() + f", found AS (SELECT * FROM goods p WHERE {TEXT} LIKE '%' || :word || '%') "
+"""The goods, and what a search for one word finds."""
+
+
+def brand_prices(world: t.Sampler) -> t.Draw:
+    """Ask for the price range of a brand whose products all fit on one page."""
+    brand = world.pick(
+        GOODS + "SELECT brand FROM goods GROUP BY brand HAVING count(*) BETWEEN 2 AND ? ORDER BY brand", ONE_PAGE
+    )["brand"]
+    rows = world.rows(FOUND + "SELECT * FROM found ORDER BY cents, product_id", {"word": brand})
+    prices = [row["cents"] for row in rows]
+    t.skip_if({row["brand"] for row in rows} != {brand} or len(set(prices)) < 3, f"a price range of {brand}")
+    span = f"{money(prices[0])}, {money(prices[-1])}"
+    return question(
+        {"brand": brand},
+        span,
+        way=[t.search(SEARCH_BOX, brand), *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page.")],
+        seen=f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}.",
+        wrong=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
+        ordered=True,
+        labels=[
+            ["lowest", "cheapest", "minimum", "min", "low", "least"],
+            ["highest", "dearest", "maximum", "max", "high", "expensive"],
+        ],
+    )
+
+
+MANY = 2 * PER_PAGE  # reviews that one can still read through
+
+SAID = (
+    GOODS.rstrip()
+    + """, said AS (
+    SELECT r.product_id, r.nickname, r.title, r.rating AS stars,
+        row_number() OVER (PARTITION BY product_id ORDER BY created_at DESC, review_id DESC) - 1 AS place
+    FROM review r WHERE status = 'Approved'
+) """
+)
+"""The goods, and the reviews that can be read, with their place in the list of a product's reviews."""
+
+
+def reviews_of(world: t.Sampler, row: t.Row) -> list[t.Row]:
+    """Return the reviews of a row of the goods, as they stand on its pages."""
+    return world.rows(SAID + "SELECT * FROM said WHERE product_id = ? ORDER BY place", row["product_id"])
+
+
+def same_on_first_page(world: t.Sampler, row: t.Row) -> int:
+    """Return how many of the first page of reviews give as many stars."""
+    return sum(each["stars"] == row["stars"] for each in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
+
+
+def another_reviewer(world: t.Sampler, row: t.Row) -> str:
+    """Return a reviewer of another name."""
+    names = (review["nickname"] for review in reviews_of(world, row))
+    return next((name for name in names if not matches(row["nickname"], name)), "Nobody")
+
+
+def search_words(row: t.Row) -> str:
+    """Return what a product is, without its brand and in small letters."""
+    return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
+
+
+def price_filter_place(world: t.Sampler) -> t.Draw:
+    """Open a category, filtered by one of the ranges of prices on offer."""
+    row = world.pick(
+        GOODS + "SELECT DISTINCT category_id, category, department, division, url_path FROM goods ORDER BY url_path"
+    )
+    goods = world.rows(GOODS + "SELECT cents FROM goods WHERE category_id = ? ORDER BY cents", row["category_id"])
+    low, high, found = world.rng.choice(price_ranges([product["cents"] for product in goods]))
+    t.skip_if(found == len(goods), "a range that leaves something out")
+    label = range_label(low, high)
+    return visit(
+        {"category": row["category"], "range": label},
+        f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}",
+        way=[*open_category(row), t.click(label)],
+        seen=f"These are the {found} from {label}.",
+    )
+
+
+def show_all(world: t.Sampler, found: int) -> list[Step]:
+    """Return the steps that show so many products on one page, or as many as can be."""
+    sizes = [world.layout.page_size(size) for size in LIMITS]
+    size = next((size for size in sizes if size >= found), sizes[-1])
+    return [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
+
+
+def open_both(world: t.Sampler, row: t.Row, other: t.Row) -> list[Step]:
+    """Return the steps to the list of my orders and over its pages, on which two of them stand."""
+    near, far = sorted((row, other), key=lambda each: on_page(world, each["place"], PER_PAGE)[0])
+    between = on_page(world, far["place"], PER_PAGE)[0] - on_page(world, near["place"], PER_PAGE)[0]
+    thought = f"{near['increment_id']} comes to {money(near['grand_total_cents'])}."
+    return [*open_orders(world, near), *[t.click("Next", thought)] * between]
+
+
+def look_into_orders(place: int) -> list[Step]:
+    """Return the steps that open one order of this page after the other, up to one place."""
+    looks = [step for each in range(place) for step in (t.click(nth("View Order", each)), t.back("It is not in this order."))]
+    return [*looks, t.click(nth("View Order", place))]
+
+
+def missing_order(world: t.Sampler) -> t.Draw:
+    """Ask about an order that is not mine."""
+    query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"
+    number = world.pick(query, ME)["increment_id"]
+    mine = [row["grand_total_cents"] for row in world.rows(MINE + "SELECT grand_total_cents FROM mine ORDER BY place")]
+    return impossible(
+        {"number": number},
+        lacks([money(cents) for cents in mine], [number]),
+        way=[*open_account("My Orders"), *turn_pages(world, len(mine) - 1, PER_PAGE, f"{number} is not on this page.")],
+        seen=f"I have no order {number}.",
+    )
+
+
+RECENT = 5  # orders that the account page shows
+RANKS = ("latest", "second latest", "third latest", "fourth latest", "fifth latest")
+
+
+def latest_in_status(world: t.Sampler) -> t.Row:
+    """Return my newest order in some status."""
+    status = world.pick(MINE + "SELECT DISTINCT status FROM mine ORDER BY status")["status"]
+    return world.rows(MINE + "SELECT * FROM mine WHERE status = ? ORDER BY place LIMIT 1", status)[0]
+
+
+def look_for(world: t.Sampler, row: t.Row, status: str) -> list[Step]:
+    """Return the steps to the page of my orders on which the first of a status stands."""
+    return [*open_account("My Orders"), *turn_pages(world, row["place"], PER_PAGE, f"None on this page is {status}.")]
+
+
+def read_month(world: t.Sampler, rows: list[t.Row]) -> list[Step]:
+    """Return the steps over the pages of my orders on which these orders of one month stand."""
+    first, last = (on_page(world, row["place"], PER_PAGE)[0] for row in (rows[0], rows[-1]))
+    thought = f"There is no order of {month_name(rows[0])} on this page yet."
+    steps = [*open_account("My Orders"), *turn_pages(world, rows[0]["place"], PER_PAGE, thought)]
+    for page in range(first, last):
+        seen = (money(row["grand_total_cents"]) for row in rows if on_page(world, row["place"], PER_PAGE)[0] <= page)
+        steps.append(t.click("Next", f"So far: {', '.join(seen)}."))
+    return steps
+
+
+def months(world: t.Sampler, condition: str) -> list[list[t.Row]]:
+    """Return my orders that meet a condition, the newest first, in one list for each month."""
+    found: dict[str, list[t.Row]] = {}
+    for row in world.rows(MINE + f"SELECT * FROM mine WHERE {condition} ORDER BY place"):
+        found.setdefault(row["created_at"][:7], []).append(row)
+    return list(found.values())
+
+
+def month_name(row: t.Row) -> str:
+    """Return the month of an order as people write it."""
+    return f"{date.fromisoformat(row['created_at'][:10]):%B %Y}"
+
+
+def status_count(world: t.Sampler) -> t.Draw:
+    """Ask how many orders are in a status; there are as many draws as statuses."""
+    status = world.pick(MINE + "SELECT DISTINCT status FROM mine ORDER BY status")["status"]
+    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
+    size = world.layout.page_size(PER_PAGE)
+    found = [sum(row["status"] == status for row in rows[at : at + size]) for at in range(0, len(rows), size)]
+    pages = [t.click("Next", f"{count} {STATUS_LABELS[status]} on this page.") for count in found[:-1]]
+    return question(
+        {"status": STATUS_LABELS[status]},
+        str(sum(found)),
+        way=[*open_account("My Orders"), *pages],
+        seen=f"{' + '.join(map(str, found))} = {sum(found)}.",
+        wrong=[str(sum(found) + 1)],
+        ground=number_of(*(row["increment_id"] for row in rows if row["status"] == status)),
+    )
+
+
+def month_count(world: t.Sampler) -> t.Draw:
+    """Ask how many orders are of a month."""
+    rows = world.rng.choice(months(world, "true"))
+    return question(
+        {"month": month_name(rows[0])},
+        str(len(rows)),
+        way=read_month(world, rows),
+        seen=f"They are {', '.join(row['increment_id'] for row in rows)}.",
+        wrong=[str(len(rows) + 1)],
+        ground=number_of(*(row["increment_id"] for row in rows)),
+    )
+
+
+def month_spending(world: t.Sampler) -> t.Draw:
+    """Ask for a sum over the orders of a month, among which others may be canceled."""
+    rows = world.rng.choice(months(world, "status = 'complete'"))
+    parts = [row["grand_total_cents"] for row in rows]
+    total = money(sum(parts))
+    return question(
+        {"month": month_name(rows[0])},
+        total,
+        way=read_month(world, rows),
+        seen=f"{' + '.join(map(money, parts))} = {total}.",
+        wrong=[money(sum(parts) + 1500)],
+        ground=sum_of(*map(money, parts)),
+    )
+
+
+def date_by_rank(world: t.Sampler) -> t.Draw:
+    """Ask for the date of the first order ever, or of one of the latest; there are six draws in a world."""
+    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
+    place = world.rng.choice([*range(len(RANKS)), len(rows) - 1])
+    day = long_date(rows[place]["created_at"])
+    others = [long_date(row["created_at"]) for row in rows if long_date(row["created_at"]) != day]
+    is_first = place == len(rows) - 1
+    steps = [*open_account("My Orders"), *turn_pages(world, place, PER_PAGE, "The oldest order is on the last page.")]
+    return question(
+        {"rank": "very first" if is_first else RANKS[place]},
+        day,
+        way=steps if is_first else open_account(),
+        seen=f"That is {rows[place]['increment_id']}, of {day}.",
+        wrong=[world.rng.choice(others)],
+    )
+
+
+CART = f"""
+SELECT p.sku, i.options, i.quantity, c.coupon_code
+FROM cart c JOIN cart_item i USING (cart_id) JOIN product p USING (product_id) WHERE c.customer_id = {ME} ORDER BY p.sku, i.options
+"""
+NEW_ORDERS = """
+SELECT o.customer_id, o.status, o.coupon_code, o.shipping_cents, o.payment_method, a.street, i.sku, i.options, i.qty_ordered
+FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping' JOIN order_item i ON i.order_id = o.order_id
+WHERE o.increment_id > ? ORDER BY o.order_id, i.sku
+"""
+
+
+def cart_holds(*lines: tuple[str, dict[str, str], int], coupon: str | None = None) -> dict[str, Any]:
+    """My cart must hold exactly these lines (SKU, options, quantity), with that coupon."""
+    return t.state(CART, expected=sorted([sku, json.dumps(options), quantity, coupon] for sku, options, quantity in lines))
+
+
+def buy(name: str) -> list[Step]:
+    """Return the steps that put a plain product into the cart."""
+    return [*open_product(name), t.click("Add to Cart")]
+
+
+def cart_add_option(world: t.Sampler) -> t.Draw:
+    """Add a product with a choice to the cart."""
+    row = world.pick(
+        GOODS
+        + """SELECT name, sku, product_id FROM goods g JOIN product_option USING (product_id)
+        WHERE is_salable GROUP BY product_id ORDER BY product_id"""
+    )
+    chosen = {}
+    steps = []
+    for option in world.rows("SELECT * FROM product_option WHERE product_id = ? ORDER BY position", row["product_id"]):
+        value = world.pick("SELECT * FROM product_option_value WHERE option_id = ? ORDER BY position", option["option_id"])
+        chosen[option["title"]] = value["label"]
+        extra = f" +{money(value['price_delta_cents'])}" if value["price_delta_cents"] else ""
+        steps.append(t.choose(option["title"], value["label"] + extra))
+    return instruction(
+        {"product": row["name"], "choice": " and ".join(f"{title} {label}" for title, label in chosen.items())},
+        cart_holds((row["sku"], chosen, 1)),
+        way=[*open_product(row["name"]), *steps, t.click("Add to Cart")],
+        seen="It is in the cart.",
+    )

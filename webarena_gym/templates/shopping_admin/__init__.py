@@ -1,13 +1,22 @@
 """The shop's admin: the ways through it, the tables that its templates draw from, and ledgers of what may change."""
 
+import re
 from calendar import monthrange
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
+from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.kit.database import shows_aggregates
+from webarena_gym.sites.shopping_admin.grids import written_cents
+from webarena_gym.sites.shopping_admin.views.customers import APPLY as APPLY
+from webarena_gym.sites.shopping_admin.views.orders import CARRIERS
 from webarena_gym.sites.shopping_admin.views.orders import STATUSES as STATUSES
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
+from webarena_gym.templates.ways import instruction, nth, question
 
 TEXTS = read_texts("shopping_admin")
 
@@ -210,3 +219,281 @@ def stays(world: t.Sampler, query: str, *parameters: Any) -> dict[str, Any]:
 
 def _marks(keys: tuple[Any, ...]) -> str:
     return ", ".join("?" * len(keys))
+
+
+def missing_number(world: t.Sampler, table: str) -> str:
+    """Draw a number that no document of a table has yet."""
+    last = world.value(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}")
+    return f"{last + world.rng.randint(40, 900):09d}"
+
+
+STREETS = (
+    "12 Lakeview Terrace",
+    "77 Orchard Lane",
+    "409 Mill Road",
+    "1501 Harbor Street",
+    "260 Linden Avenue",
+    "8 Quarry Hill",
+)
+CITIES = (
+    ("Denver", "Colorado", "80202"), ("Portland", "Oregon", "97205"), ("Austin", "Texas", "78701"),
+    ("Boston", "Massachusetts", "02110"), ("Madison", "Wisconsin", "53703"), ("Tucson", "Arizona", "85701"),
+)  # fmt: skip
+UNTOUCHED = """status = 'pending' AND NOT EXISTS (
+    SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND qty_invoiced + qty_shipped + qty_canceled > 0)"""
+PAID = """status = 'processing' AND NOT EXISTS (
+    SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND (qty_invoiced < qty_ordered OR qty_shipped > 0))"""
+
+
+def last_comment(world: t.Sampler, row: t.Row, comment: str, *, is_notified: bool) -> dict[str, object]:
+    """The order must have got this comment, and nothing else must have changed."""
+    count = world.value("SELECT count(*) FROM order_comment WHERE order_id = ?", row["order_id"])
+    return t.all_of(
+        becomes(world, ORDERS, row["increment_id"], comments=count + 1),
+        t.state(
+            """SELECT comment, is_customer_notified FROM order_comment WHERE order_id = ?
+               ORDER BY comment_id DESC LIMIT 1""",
+            row["order_id"],
+            expected=[[comment, int(is_notified)]],
+        ),
+    )
+
+
+def total_is(row: t.Row, table: str) -> dict[str, object]:
+    """The one document of the order in a table must be about the order's whole total."""
+    query = f"SELECT grand_total_cents FROM {table} WHERE order_id = ?"
+    return t.state(query, row["order_id"], expected=[[row["grand_total_cents"]]])
+
+
+def an_address(world: t.Sampler) -> dict[str, str]:
+    """Draw an address, by the columns of the tables of addresses."""
+    street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
+    return {"street": street, "city": city, "region": region, "postcode": postcode}
+
+
+def enter_address(address: dict[str, str]) -> list[Step]:
+    """Return the steps that fill in the form of an address and save it."""
+    labels = {"street": "Street Address", "city": "City", "region": "State/Province", "postcode": "ZIP"}
+    return [*(t.type_text(label, address[column]) for column, label in labels.items()), t.click("Save")]
+
+
+def track(world: t.Sampler) -> tuple[str, str]:
+    """Draw a carrier and a tracking number."""
+    return world.rng.choice(CARRIERS[1:]), str(world.rng.randrange(10**11, 10**12))
+
+
+def enter_track(carrier: str, number: str) -> list[Step]:
+    """Return the steps that fill in a tracking number."""
+    return [t.choose("Carrier", carrier), t.type_text("Number", number)]
+
+
+def track_is(row: t.Row, carrier: str, number: str) -> dict[str, object]:
+    """The newest tracking number of the order must be this one."""
+    query = """SELECT carrier, number FROM shipment_track JOIN shipment USING (shipment_id) WHERE order_id = ?
+               ORDER BY track_id DESC LIMIT 1"""
+    return t.state(query, row["order_id"], expected=[[carrier, number]])
+
+
+def notify_nobody(world: t.Sampler) -> t.Draw:
+    """Write to a customer who has no pending order, which cannot be done."""
+    row = world.pick(
+        """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders
+           FROM customer c JOIN sales_order USING (customer_id)
+           GROUP BY customer_id HAVING sum(status = 'pending') = 0 AND orders <= 10 ORDER BY customer_id"""
+    )
+    return t.Draw(
+        slots={"customer": row["name"], "note": world.rng.choice(TEXTS["notes"])},
+        grounds={"N/A": lacks([f"Orders of {row['name']}", f"{row['orders']} records found"], [])},
+        eval=t.all_of(t.not_achievable(), others_stay(world, ORDERS)),
+        solution=[*open_customer(row["name"], "Orders"), t.leave("N/A", f"None of the orders of {row['name']} is pending.")],
+    )
+
+
+INVOICED = """SELECT o.*, max(i.created_at) AS invoiced_at,
+    CAST(julianday(substr(max(i.created_at), 1, 10)) - julianday(substr(o.created_at, 1, 10)) AS INTEGER) AS days
+FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1"""
+"""Orders with one invoice, and the days from one to the other."""
+
+
+RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")
+NEWEST = "SELECT *, row_number() OVER (ORDER BY created_at DESC, order_id DESC) - 1 AS place FROM sales_order"
+LATEST_TOTALS = "SELECT grand_total_cents FROM sales_order"
+
+
+def has_pieces(world: t.Sampler) -> bool:
+    """Tell whether the dashboard shows how many pieces orders have."""
+    return shows_aggregates(world.connection("shopping_admin"))
+
+
+def sum_up(numbers: list[Any], end: int = 10**9) -> int:
+    """Return the sum of the first numbers."""
+    return sum(map(int, numbers[:end]))
+
+
+def amounts(cents: list[int]) -> list[str]:
+    """Return amounts of money as pages write them."""
+    return [money(each) for each in cents]
+
+
+NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas Apron", "Desk Bell", "Puzzle Mat", "Rain Gauge")
+
+
+def a_product(world: t.Sampler, condition: str = "1") -> t.Row:
+    """Draw one of the products that meet a condition."""
+    return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
+
+
+def move_price(world: t.Sampler) -> t.Draw:
+    """Raise or lower a product's regular price by an amount of money or by some percent."""
+    row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
+    old, percent = row["price_cents"], world.rng.choice((10, 20, 25, 50))
+    is_percent = old * percent % 100 == 0 and world.rng.randrange(2) == 1
+    amount = old * percent // 100 if is_percent else world.rng.randint(1, 8) * 100
+    change, sign = world.rng.choice((("Raise", 1), ("Lower", -1)))
+    cents = old + sign * amount
+    return instruction(
+        {"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
+        becomes(world, PRODUCTS, row["sku"], price_cents=cents),
+        way=[
+            *open_product(row["name"]),
+            t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
+            t.click("Save"),
+        ],
+        seen=f"The price is {money(cents)} now.",
+    )
+
+
+REVIEWED = """
+WITH reviewed AS (
+    SELECT p.product_id, p.name, p.sku FROM product p
+    WHERE (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1
+) """
+"""The products that a search for their name finds alone."""
+
+
+def stars(rating: int) -> str:
+    """Return a rating as the form of a review writes it."""
+    return f"{rating} star{'s' * (rating > 1)}"
+
+
+def open_reviews(product: str) -> list[Step]:
+    """Return the steps to all reviews of a product."""
+    return [*open_menu("Marketing", "All Reviews"), t.search(KEYWORD, product)]
+
+
+def latest_review(world: t.Sampler) -> t.Row:
+    """Draw a product with several reviews, and return its newest review."""
+    product = world.pick(
+        REVIEWED
+        + "SELECT product_id FROM reviewed JOIN review USING (product_id) GROUP BY product_id HAVING count(*) > 1 ORDER BY 1"
+    )
+    return world.rows(
+        "SELECT r.*, name FROM review r JOIN product USING (product_id) WHERE product_id = ? ORDER BY r.created_at DESC",
+        product["product_id"],
+    )[0]
+
+
+def reviews_with_word(world: t.Sampler) -> t.Draw:
+    """Ask for a count by a word that is no part of longer ones."""
+    texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
+    found = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
+    whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in TEXTS["words"]}
+    word = world.rng.choice([word for word in TEXTS["words"] if found[word] == whole[word] > 0])
+    count = found[word]
+    return question(
+        {"word": word},
+        count,
+        way=[*open_menu("Marketing", "All Reviews"), *filtered(t.type_text("Review", word))],
+        seen=f"{count} records were found.",
+    )
+
+
+OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
+PENDING = """SELECT r.*, p.name FROM review r JOIN product p USING (product_id) WHERE r.status = 'Pending'
+    AND (SELECT count(*) FROM review s WHERE s.status = 'Pending' AND s.product_id = p.product_id) = 1
+    AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1 ORDER BY review_id"""
+
+
+def open_pending(row: t.Row) -> list[Step]:
+    """Return the steps to the form of the one review of its product that is pending."""
+    return [*open_menu("Marketing", "Pending Reviews"), t.search(KEYWORD, row["name"]), t.click("Edit")]
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a name."""
+    return name.rsplit(maxsplit=1)[-1]
+
+
+def tick(action: str, *keys: int) -> list[Step]:
+    """Return the steps that do something with several rows of the list on this page."""
+    return [*[t.click(f"Select {key}") for key in keys], t.choose("Actions", action), t.click("Submit")]
+
+
+LAST_ORDERS = """SELECT customer_id, firstname || ' ' || lastname AS name, max(o.created_at) AS latest
+FROM customer JOIN sales_order o USING (customer_id) WHERE status != 'canceled' GROUP BY customer_id"""
+
+
+def rule_form(world: t.Sampler, row: t.Row) -> list[Step]:
+    """Return the steps to the form of a cart price rule; the newest stands first in the list."""
+    place = world.value("SELECT count(*) FROM cart_rule WHERE rule_id > ?", row["rule_id"])
+    return [*open_menu("Marketing", "Cart Price Rules"), t.click(nth("Edit", place), f"This is the rule {row['name']}.")]
+
+
+LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
+
+
+def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
+    """Draw one of the customers that meet a condition."""
+    return world.pick(CUSTOMER_NAMES + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
+
+
+PAGE_FORMS = """SELECT *, 'Edit' || iif(place > 1, ' [' || place || ']', '') AS edit
+FROM (SELECT *, row_number() OVER (ORDER BY page_id) AS place FROM cms_page) ORDER BY page_id"""
+"""The shop's own pages, with the labels of their links in the list."""
+
+
+GROUPS = ("General", "Wholesale", "Retailer")
+
+
+SOLD = """SELECT i.name, sum(qty_ordered) AS pieces FROM order_item i JOIN sales_order o USING (order_id)
+    WHERE status != 'canceled'"""
+MOST_USED = "SELECT * FROM search_term ORDER BY uses DESC, query_id DESC"
+
+
+def best(place: int, word: str) -> str:
+    """Return a rank in words: most used, second most used."""
+    return f"{('', 'second', 'third', 'fourth', 'fifth')[place]} {word}".strip()
+
+
+def a_span(world: t.Sampler) -> list[Month]:
+    """Draw two months, the earlier one first."""
+    return sorted((a_month(world), a_month(world)))
+
+
+def later(day: date, days: int) -> date:
+    """Return the day so many days later."""
+    return day + timedelta(days=days)
+
+
+def report_at(path: str, first: date, last: date, period: str) -> str:
+    """Return the place of a report about some days."""
+    query = {"period_type": period.lower(), "from": first.isoformat(), "to": last.isoformat()}
+    return f"__SHOPPING_ADMIN__/reports/{path}/?{urlencode(query)}"
+
+
+def busiest_month(world: t.Sampler) -> t.Draw:
+    """Compare the lines of a report."""
+    one, other = a_span(world)
+    rows = world.rows(
+        """SELECT substr(created_at, 1, 7) AS month, count(*) AS orders FROM sales_order
+           WHERE status != 'canceled' AND substr(created_at, 1, 7) BETWEEN ? AND ?
+           GROUP BY month ORDER BY orders DESC, month""",
+        one.key,
+        other.key,
+    )
+    t.skip_if(len(rows) < 4 or rows[0]["orders"] == rows[1]["orders"], one.name)  # fewer months are no question
+    found, second = (Month(date.fromisoformat(f"{row['month']}-01")) for row in rows[:2])
+    answer = t.answer(fuzzy_match=f"{found.name} |OR| {found.first.month}/{found.first.year} |OR| {found.first:%m/%Y}")
+    seen = f"The most orders are {rows[0]['orders']}, in {found.name}."
+    steps = [*show_report("Orders", one.first, other.last), t.leave(found.name, seen)]
+    return t.Draw({"start": one.name, "end": other.name}, answer, steps, wrong_answers=[second.name])
