@@ -71,8 +71,14 @@ def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], seen: str = "
 
 
 def impossible(
-    slots: dict[str, Any], ground: Ground, *, way: Sequence[Step], seen: str = "", wrong: Sequence[str] = ()
+    slots: dict[str, Any],
+    ground: Ground,
+    *,
+    way: Sequence[Step],
+    seen: str = "",
+    wrong: Sequence[str] = (),
+    start_url: str = "",
 ) -> t.Draw:
     """Return a draw of a task that cannot be done, which the page at the end of `way` shows: `ground` says by what."""
     solution = [*way, t.leave("N/A", seen)]
-    return t.Draw(slots, t.not_achievable(), solution, wrong_answers=wrong, grounds={"N/A": ground})
+    return t.Draw(slots, t.not_achievable(), solution, wrong, start_url, {"N/A": ground})

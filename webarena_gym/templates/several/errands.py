@@ -8,7 +8,6 @@ from webarena_gym.sites.map.geometry import duration, metres_between
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import PROJECTS, open_project
 from webarena_gym.templates.map import (
@@ -29,7 +28,8 @@ from webarena_gym.templates.map.facts import shows_route as shows_route
 from webarena_gym.templates.reddit import POSTS, open_forum, thread_url
 from webarena_gym.templates.several import MAP_AND_ENCYCLOPEDIA, holds, place_named, tabs, turn_to, without_ties
 from webarena_gym.templates.several.posts import make_project, new_readme, project_name
-from webarena_gym.templates.shopping import GOODS, open_product
+from webarena_gym.templates.shopping import GOODS as GOODS
+from webarena_gym.templates.shopping import open_product as open_product
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
 from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia import FACTS, country, open_article, open_list
@@ -263,7 +263,8 @@ def discussed_readme(world: t.Sampler) -> t.Draw:
             *open_forum(posts[0]["forum"], "Most commented", "All time"),
             *look_up(posts[:count]),
             turn_to(0),
-            *make_project(name, [address(row) for row in posts[:count]]),
+            *make_project(name, *(address(row) for row in posts[:count])),
+            t.leave("", f"The project {name} has its README."),
         ],
     )
 
@@ -272,7 +273,7 @@ def newest_urls(world: t.Sampler) -> t.Draw:
     """Write the addresses of the newest posts of a forum into a new folder."""
     posts = posts_of(world, "newest")
     count = world.rng.randint(2, 4)
-    project, folder = _project_and_folder(world)
+    project, folder = project_and_folder(world)
     path = f"{folder}/urls.txt"
     found, parameters = holds("f.content", *marks(world, posts[:count]))
     (before,) = world.rows("SELECT count(*) FROM file WHERE branch_id = ?", project["trunk_id"])[0]
@@ -302,24 +303,7 @@ def newest_urls(world: t.Sampler) -> t.Draw:
     )
 
 
-def urls_of_missing_forum(world: t.Sampler) -> t.Draw:
-    """Ask for the posts of a forum that does not exist: the answer is N/A."""
-    project, folder = _project_and_folder(world)
-    forums = [row["name"] for row in world.rows("SELECT name FROM forum ORDER BY name", site="reddit")]
-    missing = [
-        name for name in ("astronomers", "cars", "chess", "knitting", "motorbikes", "opera", "philately") if name not in forums
-    ]
-    forum = world.rng.choice(missing)
-    return t.Draw(
-        start_url=tabs(*WITH_LINKS),
-        slots={"project": project["name"], "folder": folder, "forum": forum},
-        grounds={"N/A": says("No forum fits these words")},
-        eval=t.not_achievable(),
-        solution=[turn_to(1), *open_forum(forum)[:2], t.leave("N/A", "There is no forum of that name.")],
-    )
-
-
-def _project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
+def project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
     """Draw a project of mine and the name of a folder that it has not."""
     project = world.pick(PROJECTS + "SELECT * FROM mine WHERE trunk_id IS NOT NULL ORDER BY project_id")
     folder = world.rng.choice(FOLDERS)
@@ -332,14 +316,12 @@ def _project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
     return project, folder
 
 
-WITH_MAKERS = ("shopping", "wikipedia")
-
-
 def company(world: t.Sampler, brand: str) -> t.Row:
     """Return the company behind a brand, with its town and the year of its founding. Raises NothingToDraw."""
     return world.pick(
         FACTS
-        + """SELECT a.title AS alias, h.title, h.target AS town, CAST(f.number AS INTEGER) AS founded
+        + """SELECT a.title AS alias, h.title, h.target AS town, CAST(f.number AS INTEGER) AS founded,
+            (SELECT title FROM article o WHERE o.kind = 'town' AND o.title != h.target ORDER BY o.title LIMIT 1) AS another_town
         FROM alias a JOIN facts h USING (article_id) JOIN facts f USING (article_id)
         WHERE a.title = ? AND h.kind = 'company' AND h.label = 'Headquarters' AND f.label = 'Founded'""",
         brand,
@@ -347,45 +329,6 @@ def company(world: t.Sampler, brand: str) -> t.Row:
     )
 
 
-def maker_home(world: t.Sampler) -> t.Draw:
-    """Go from a product to its brand, to the company, to a town."""
-    product = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    maker = company(world, product["brand"])
-    other = world.value(
-        "SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY title", maker["town"], site="wikipedia"
-    )
-    return t.Draw(
-        start_url=tabs(*WITH_MAKERS),
-        slots={"product": product["name"]},
-        eval=t.told(t.answer(fuzzy_match=maker["town"]), about=[maker["title"]]),
-        solution=[
-            *open_product(product["name"]),
-            turn_to(1, f"The brand is {product['brand']}."),
-            *open_article(product["brand"]),
-            t.leave(maker["town"], f"{maker['title']} has its headquarters in {maker['town']}."),
-        ],
-        wrong_answers=[other],  # the company may be named beside the town
-    )
-
-
-def older_maker(world: t.Sampler) -> t.Draw:
-    """Compare the companies that make two products."""
-    goods = world.rows(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    one, other = world.rng.sample(goods, 2)
-    t.skip_if(one["brand"] == other["brand"], "products of two companies")
-    makers = [company(world, product["brand"]) for product in (one, other)]
-    old, young = sorted(makers, key=lambda maker: int(maker["founded"]))
-    return question(
-        {"one": one["name"], "other": other["name"]},
-        old["title"],
-        way=[
-            *open_product(one["name"]),
-            *open_product(other["name"]),
-            turn_to(1, f"The brands are {one['brand']} and {other['brand']}."),
-            *open_article(one["brand"]),
-            *open_article(other["brand"], f"That company is from {makers[0]['founded']}."),
-        ],
-        seen=f"{old['title']} is from {old['founded']}, {young['title']} from {young['founded']}.",
-        wrong=[young["title"]],
-        start_url=tabs(*WITH_MAKERS),
-    )
+def by_age(one: t.Row, two: t.Row) -> list[t.Row]:
+    """Return two companies, the older one first."""
+    return sorted((one, two), key=lambda maker: int(maker["founded"]))
