@@ -20,12 +20,9 @@ def main(arguments: Sequence[str]) -> None:
         application=settings.application,
     )
     played = episodes(
-        tasks,
-        expert_thoughts=settings.expert_thoughts,
-        mistakes=settings.mistakes,
-        seed=settings.seed,
+        tasks, expert_thoughts=settings.expert_thoughts, mistakes=settings.mistakes, seed=settings.seed,
         **settings.env_arguments(),
-    )
+    )  # fmt: skip
     system = system_prompt(settings.system, elements=settings.elements)
     steps = solved = 0
     settings.out.parent.mkdir(parents=True, exist_ok=True)

@@ -8,8 +8,16 @@ After WebAgent-R1 (arXiv 2505.16421, equation 2). For each update:
 4. take clipped policy-gradient updates on the steps, each in the exact context that it was sampled in.
 
 The model, `agents.training.pointing_networks` or `agents.training.language_models`, has `policy()`, which plays, `choices(episode)`, what was
-chosen at each step, and `logprobs(choices)`. The options are `agents.training.settings.GRPOSettings`. The methods of `agents.methods` have
-what `GRPO` has, and are trained by the same `train`.
+chosen at each step, and `logprobs(choices)`. The methods of `agents.methods` have what `GRPO` has, and are trained by the same `train`.
+
+| part | its options, which `agents.training.settings.GRPOSettings` explains |
+|---|---|
+| tasks | `worlds`, `per_template`, `templates`, `seek_mixed`, `groups_remembered` |
+| rollouts | `tasks_per_update`, `group_size`, `dynamic_sampling`, `temperature`, `max_steps`, `step_limits` |
+| credit | `advantages`, `anchor_weight`, `fork_every`, `replayed`, `weighting` |
+| loss | `ratio`, `clip_low`, `clip_high`, `old_logprobs`, `correction`, `kl_weight` |
+| updates | `epochs`, `minibatches`, `learning_rate`, `schedule`, `max_grad_norm`, `average` |
+| the run | `updates`, `minutes`, `cpu_minutes` or `env_steps`, `save_every`, `seed`, `processes`, `threads` |
 """
 
 import time
@@ -82,15 +90,17 @@ def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[flo
     if args.advantages == "forks":
         return [value for item in group for value in fork_advantages([step.continuations for step in item.steps], item.reward)]
     of_trajectory = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]
-    if args.advantages == "trajectory":
-        return of_trajectory
     discount = GIGPO_DISCOUNT if args.advantages == "gigpo" else 1.0
     returns = [item.reward * discount**ahead for item in group for ahead in reversed(range(len(item.steps)))]
     states = [step.prompt_ids for item in group for step in item.steps]
     if args.advantages == "state":  # the default
         return state_advantages(states, returns)
-    of_state = state_advantages(states, returns, leave_one_out=False)
-    return [first + second for first, second in zip(of_trajectory, of_state, strict=True)]  # GiGPO
+    if args.advantages == "trajectory":
+        return of_trajectory
+    if args.advantages == "gigpo":
+        of_state = state_advantages(states, returns, leave_one_out=False)
+        return [first + second for first, second in zip(of_trajectory, of_state, strict=True)]
+    raise ValueError(f"advantages is {args.advantages!r}; expected 'state', 'trajectory', 'gigpo' or 'forks'")
 
 
 # The method: which tasks, which steps.

@@ -16,6 +16,7 @@ from webarena_gym.applications.application import read_application
 from webarena_gym.console import complain
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
+from webarena_gym.options import MAX_STEPS, EnvOptions, option_meanings
 from webarena_gym.sites.layout import Variation
 
 S = TypeVar("S")
@@ -35,22 +36,15 @@ Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
 
 @dataclass(frozen=True, kw_only=True)
 class EnvSettings:
-    """Observations and actions of the env. An agent must be used as it was trained."""
+    """The keywords of the env that training varies, as `EnvOptions` tells them. An agent must be used as it was trained."""
 
-    variation: Variation = "content"
-    """how worlds differ: in what is on the sites, or also in how the sites are built"""
+    variation: Variation = EnvOptions.variation
     elements: Elements = "label"
-    """how actions name elements: by visible label, or by the numbers in the page"""
-    history: History = "compressed"
-    """what becomes of earlier pages: a placeholder each, nothing, or kept whole"""
+    history: History = EnvOptions.history
     thoughts: bool = False
-    """keep the thoughts of earlier replies in the history"""
-    window: int = 12_000
-    """characters of a page shown at once"""
     application: str | None = None
-    """a web application of one's own instead of the embedded sites: its webarena-app.toml, or the folder of that"""
-    max_steps: int = 15
-    """steps after which an episode is cut off"""
+    window: int = EnvOptions.window
+    max_steps: int = MAX_STEPS
 
     def env_arguments(self) -> dict[str, Any]:
         """Return the keywords for `gymnasium.make`."""
@@ -62,6 +56,10 @@ class EnvSettings:
 
 
 ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
+# In the docstring, the meanings become help texts of the options of every command whose settings are derived from these.
+EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
+    f"    {name}: {option_meanings()[name].partition('. ')[0].partition('; ')[0]}\n" for name in ENV_FIELDS
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +74,7 @@ class TaskSettings(EnvSettings):
     """only these templates; by default those of the training split"""
 
     def __post_init__(self) -> None:
-        if self.per_template < 1:
-            raise ValueError(f"per_template is {self.per_template}; expected at least 1")
+        expect_least(self, per_template=1)
         if self.templates:
             task_suite.named(self.templates, read_application(self.application) if self.application else None)
 
@@ -101,16 +98,20 @@ class RunSettings(TaskSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.minutes < 0 or self.updates < 0 or self.save_every < 1:
-            raise ValueError(
-                f"minutes={self.minutes}, updates={self.updates}, save_every={self.save_every}; expected at least 0, 0 and 1"
-            )
+        expect_least(self, minutes=0, updates=0, save_every=1)
 
     def progress(self, update: int, elapsed_s: float) -> float:
         """Return the part of the training that is done after so many updates and seconds; 1 or more at its end."""
         if self.minutes:
             return elapsed_s / (60 * self.minutes)
         return update / self.updates if self.updates else 1.0
+
+
+def expect_least(settings: Any, **least: float) -> None:
+    """Raise ValueError for a setting below the least value of its name."""
+    for name, value in least.items():
+        if getattr(settings, name) < value:
+            raise ValueError(f"{name} is {getattr(settings, name)}; expected at least {value}")
 
 
 def lasting(settings: Any) -> dict[str, Any]:

@@ -35,12 +35,9 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
 DRAWN: dict[str, tuple[Any, ...]] = {
-    "learning_rate": (1e-4, 2.5e-4, 5e-4, 1e-3, 2e-3),
-    "group_size": (4, 8, 16),
-    "temperature": (0.5, 0.75, 1.0),
-    "advantages": ("state", "trajectory", "gigpo"),
-    "seek_mixed": (True, False),
-}
+    "learning_rate": (1e-4, 2.5e-4, 5e-4, 1e-3, 2e-3), "group_size": (4, 8, 16), "temperature": (0.5, 0.75, 1.0),
+    "advantages": ("state", "trajectory", "gigpo"), "seek_mixed": (True, False),
+}  # fmt: skip
 """Hyperparameters of reinforcement, and the values that they are drawn from, beside the number of groups in an update."""
 QUICK: dict[str, Any] = {
     "runs": 3, "seeds": (0,), "cloning_updates": (0, 15, 45), "budgets": (0.12, 0.2), "groups": (1, 2), "limit": 8,
@@ -67,10 +64,6 @@ class AllocationSettings(TrainingSettings):
     """numbers of groups in an update that are drawn from"""
     templates: Templates = ()
     """only tasks of these templates; by default the training split's to train on, those of the other splits to evaluate on"""
-    worlds: tuple[int, ...] = tuple(range(41, 47))
-    """seeds of the worlds to reinforce in"""
-    per_template: int = 3
-    """tasks of each template in each world to reinforce on"""
     validation_world: int = 1104
     """world of the tasks that configurations are chosen on"""
     test_world: int = 1907
@@ -218,15 +211,10 @@ def summary(settings: AllocationSettings, clones: Sequence[Clone], runs: Sequenc
         ]
     last = [(item, point) for item in runs for point in item.points if point.budget == settings.budgets[-1]]
     return {
-        "runs": len(runs),
-        "budgets": list(settings.budgets),
-        **found,
-        "ci95": intervals,
-        "by_switch": by_switch,
+        "runs": len(runs), "budgets": list(settings.budgets), **found, "ci95": intervals, "by_switch": by_switch,
         "options": {name: _by_value(name, values, last, settings.resamples) for name, values in _drawn(settings).items()},
-        "clones": [clone._asdict() for clone in clones],
-        "n": len(held_out(settings)["test"]),
-    }
+        "clones": [clone._asdict() for clone in clones], "n": len(held_out(settings)["test"]),
+    }  # fmt: skip
 
 
 def expected_best(points: Sequence[Point], draws: int, resamples: int) -> Estimate | None:

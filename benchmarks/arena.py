@@ -306,12 +306,9 @@ def main() -> None:
     with contextlib.closing(WebArenaLite(tasks=tasks, max_steps=_STEPS)) as env:
         replies = {each.task_id: [step.reply for step in each.steps] for each in record(env, tasks)}
     found = {
-        "solutions": solutions(tasks, replies, in_chromium=options.chromium),
-        "crowd": crowd(options.episodes),
-        "speed": speed(tasks, replies),
-        **origin("arena"),
-        "cores": options.cores,
-    }
+        "solutions": solutions(tasks, replies, in_chromium=options.chromium), "crowd": crowd(options.episodes),
+        "speed": speed(tasks, replies), **origin("arena"), "cores": options.cores,
+    }  # fmt: skip
     print(json.dumps(found, indent=1))
 
 

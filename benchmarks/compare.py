@@ -11,6 +11,7 @@ row for each agent: success, and the lift over the first row.
 - long_tasks: clones from whole demonstrations of long tasks or from overlapping pieces, then M-GRPO with fixed or growing step limits, after
   KLong (arXiv 2602.17547).
 - searches: one agent by greedy decoding and with searches at equal numbers of env steps.
+- unseen_states: `--agents`, one for each seed, on tasks that begin signed out, before and after filtered behaviour cloning or M-GRPO.
 - workflows: one agent on a stream of tasks, with a memory of workflows and without, after Agent Workflow Memory (arXiv 2409.07429).
 """
 
@@ -34,20 +35,8 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import checkpoints
 from agents.settings import parse_settings
 from agents.training.metrics import read_metrics
-from benchmarks.playing import (
-    MAX_STEPS,
-    Measured,
-    ResultSettings,
-    claim,
-    hand_over,
-    play,
-    print_rows,
-    rewards,
-    rows,
-    side_by_side,
-    some,
-    suite_tasks,
-)
+from benchmarks import playing
+from benchmarks.unseen_states import signed_out, unseen_states
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -55,7 +44,7 @@ from webarena_gym.tasks.suite import PARTS
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings(ResultSettings):
+class CompareSettings(playing.ResultSettings):
     """Compare agents as a recipe says."""
 
     recipe: str
@@ -94,10 +83,12 @@ class Comparison(NamedTuple):
         if "per_test_template" in options:
             found = draw_tasks(options["test_worlds"], options["per_test_template"], templates=options["templates"])
         else:
-            found = suite_tasks(settings.split, settings.test_worlds, None)
+            found = playing.suite_tasks(settings.split, settings.test_worlds, None)
+        if settings.recipe == "unseen_states":
+            found = list(map(signed_out, found))
         if "site" in options:
             found = [task for task in found if task.template.startswith(f"{options['site']}.")]
-        return some(found, settings.limit)
+        return playing.some(found, settings.limit)
 
     def episodes(self, policy: str) -> Path:
         """Return the folder of the episodes of an agent that is played in several ways."""
@@ -120,7 +111,7 @@ def command(module: str, **options: Any) -> str:
     return printed.getvalue()
 
 
-def adaptation(run: Comparison, seed: int) -> Iterator[Measured]:
+def adaptation(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Clone on all sites but one, and fine-tune with demonstrations of it; fewer are the first of more."""
     options, site = run.options, run.options["site"]
     names = [name for part in PARTS.values() for name in part.names("train")]
@@ -130,32 +121,23 @@ def adaptation(run: Comparison, seed: int) -> Iterator[Measured]:
     out = run.folder / f"{site}_{seed}"
     shared = {"model": "pointer", "seed": seed, "threads": 1}
     command(
-        "agents.train_bc",
-        **shared,
-        out=out / "clone",
-        updates=options["cloning_updates"],
-        templates=others(site),
-        worlds=options["worlds"],
-        one_world_each=True,
-    )
+        "agents.train_bc", **shared, out=out / "clone", updates=options["cloning_updates"], templates=others(site),
+        worlds=options["worlds"], one_world_each=True,
+    )  # fmt: skip
     chosen = Random(seed).sample(own, min(max(options["demonstrations"]), len(own)))
     for count in options["demonstrations"]:
         policy = out / (f"tuned_{count}" if count else "clone")
         if count:
             command(
-                "agents.train_bc",
-                **shared,
-                out=policy,
-                begin_with=out / "clone",
-                templates=chosen[:count],
-                worlds=[options["demonstration_world"]],
-                per_template=1,
-                updates=options["updates"],
-                learning_rate=options["learning_rate"],
-                decisions_per_update=16,
-            )
+                "agents.train_bc", **shared, out=policy, begin_with=out / "clone", templates=chosen[:count],
+                worlds=[options["demonstration_world"]], per_template=1, updates=options["updates"],
+                learning_rate=options["learning_rate"], decisions_per_update=16,
+            )  # fmt: skip
         title = f"after {count} demonstrations"
-        yield Measured(title, [rewards(play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=MAX_STEPS))])
+        yield playing.Measured(
+            title,
+            [playing.rewards(playing.play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=playing.MAX_STEPS))],
+        )
 
 
 def others(site: str) -> tuple[str, ...]:
@@ -165,19 +147,19 @@ def others(site: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in needing and not name.startswith(f"{site}."))
 
 
-def agent_q(run: Comparison, seed: int) -> Iterator[Measured]:
+def agent_q(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Improve the agent of a seed, and play each of its checkpoints."""
     out, model = run.folder / f"seed_{seed}", run.settings.agents[seed]
     command("agents.agent_q", model=model, out=out / "run", seed=seed, threads=1, **run.options)
     policies = [model, *(str(item.path) for item in checkpoints(out / "run") if item.update)]
     for number, (policy, spent) in enumerate(zip(policies, [{}, *read_metrics(out / "run")], strict=True)):
-        played = play(policy, run.tasks(), out / f"{number}.jsonl", max_steps=MAX_STEPS)
+        played = playing.play(policy, run.tasks(), out / f"{number}.jsonl", max_steps=playing.MAX_STEPS)
         names = ("env_steps", "pairs", "cpu_minutes")
         title = f"after {number} iterations" if number else "before"
-        yield Measured(title, [rewards(played)], {name: spent.get(name, 0.0) for name in names})
+        yield playing.Measured(title, [playing.rewards(played)], {name: spent.get(name, 0.0) for name in names})
 
 
-def ensembles(run: Comparison, _: int) -> Iterator[Measured]:
+def ensembles(run: Comparison, _: int) -> Iterator[playing.Measured]:
     """Play the agents one by one, and joined with equal weights, with weights by site, and with the best of each site alone."""
     titles = {"uniform": "all, with equal weights", "fitted": "all, with weights by site", "switched": "the best of each site"}
     policies = {f"agent {number}": policy for number, policy in enumerate(run.settings.agents, 1)}
@@ -188,22 +170,22 @@ def ensembles(run: Comparison, _: int) -> Iterator[Measured]:
         policies[title] = str(folder)
     for title, policy in policies.items():
         file = run.folder / "episodes" / f"{policy.strip('/').replace('/', '_')}.jsonl"
-        yield Measured(title, [rewards(play(policy, run.tasks(), file, max_steps=MAX_STEPS))])
+        yield playing.Measured(title, [playing.rewards(playing.play(policy, run.tasks(), file, max_steps=playing.MAX_STEPS))])
 
 
-def interactions(run: Comparison, _: int) -> Iterator[Measured]:
+def interactions(run: Comparison, _: int) -> Iterator[playing.Measured]:
     """Play with each step limit."""
     (policy,) = run.settings.agents
     for limit in run.options["limits"]:
-        played = play(policy, run.tasks(), run.episodes(policy) / f"{limit}.jsonl", max_steps=limit)
+        played = playing.play(policy, run.tasks(), run.episodes(policy) / f"{limit}.jsonl", max_steps=limit)
         spent = {
             "steps": mean(len(item.steps) for item in played),
             "cut_off": mean(item.ending == "truncated" for item in played),
         }
-        yield Measured(f"{limit} interactions", [rewards(played)], spent)
+        yield playing.Measured(f"{limit} interactions", [playing.rewards(played)], spent)
 
 
-def long_tasks(run: Comparison, seed: int) -> Iterator[Measured]:
+def long_tasks(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Clone from whole demonstrations and from pieces of them, and go on by M-GRPO with fixed or growing step limits."""
     options, folder = run.options, run.folder / f"seed_{seed}"
     limits = options["step_limits"]
@@ -229,11 +211,11 @@ def long_tasks(run: Comparison, seed: int) -> Iterator[Measured]:
             own = {"model": clone, "out": policy, "per_template": 1, "worlds": options["rl_worlds"]}
             command("agents.train_grpo", **shared, **own, **asked, **growing)
             spent = {each: read_metrics(policy)[-1][each] for each in ("env_steps", "cpu_minutes")}
-        played = play(str(policy), run.tasks(), folder / "episodes" / f"{policy.name}.jsonl", max_steps=max(limits))
-        yield Measured(title, [rewards(played)], spent)
+        played = playing.play(str(policy), run.tasks(), folder / "episodes" / f"{policy.name}.jsonl", max_steps=max(limits))
+        yield playing.Measured(title, [playing.rewards(played)], spent)
 
 
-def searches(run: Comparison, seed: int) -> Iterator[Measured]:
+def searches(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Search with each method within the same number of env steps."""
     ways: dict[str, dict[str, Any]] = {
         "one episode, greedy": {"method": "greedy"},
@@ -254,10 +236,10 @@ def searches(run: Comparison, seed: int) -> Iterator[Measured]:
         found = json.loads(record.read_text(encoding="utf-8"))
         spent = {name: found[name] for name in ("episodes", "env_steps", "generated_tokens")}
         spent["any_episode"] = found["oracle_any"]["success"]
-        yield Measured(title, [rewards(read_trajectories(file))], spent)
+        yield playing.Measured(title, [playing.rewards(read_trajectories(file))], spent)
 
 
-def workflows(run: Comparison, seed: int) -> Iterator[Measured]:
+def workflows(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Play a stream of tasks with no memory, with workflows of its own successes, and with those of the expert.
 
     The memory is induced from what was solved, as the env says, and given back from the next part of the stream on.
@@ -272,7 +254,7 @@ def workflows(run: Comparison, seed: int) -> Iterator[Measured]:
     def episodes(player: str, part: Sequence[Task], memory: Path | None, draw: int) -> list[Any]:
         temperature = None if options["temperature"] < 0 else options["temperature"]
         own = {"temperature": temperature, "seed": draw, "memory": memory}
-        own |= {"max_steps": MAX_STEPS, "threads": 1, "elements": "id"}
+        own |= {"max_steps": playing.MAX_STEPS, "threads": 1, "elements": "id"}
         evaluated = EvaluationSettings(**{**policy_defaults(policy), **own, "policy": player})
         evaluation = evaluate_policy(evaluated, part, quiet=True)
         if evaluation.failed:
@@ -288,7 +270,7 @@ def workflows(run: Comparison, seed: int) -> Iterator[Measured]:
             part = stream[start : start + options["part"]]
             memory.save(file)
             played = episodes(policy, part, None if way == "none" else file, seed + start)
-            found |= zip([task.task_id for task in part], rewards(played), strict=True)
+            found |= zip([task.task_id for task in part], playing.rewards(played), strict=True)
             if way == "online":
                 memory.add(played)
         values = list(found.values())
@@ -296,13 +278,13 @@ def workflows(run: Comparison, seed: int) -> Iterator[Measured]:
             f"part_{start // options['part'] + 1}": mean(values[start : start + options["part"]])
             for start in range(0, len(values), options["part"])
         }
-        yield Measured(titles[way], [[found[task.task_id] for task in tasks]], parts)
+        yield playing.Measured(titles[way], [[found[task.task_id] for task in tasks]], parts)
 
 
 class Recipe(NamedTuple):
     """A function that plays the agents of one seed, its seeds, and how many agents it takes (None: several)."""
 
-    play: Callable[[Comparison, int], Iterator[Measured]]
+    play: Callable[[Comparison, int], Iterator[playing.Measured]]
     seeds: tuple[int, ...]
     agents: int | None
     mean: str = ""  # title of a first row: the mean of the agents one by one
@@ -311,14 +293,11 @@ class Recipe(NamedTuple):
 with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
     _NUMBERS = tomllib.load(_file)["compare"]
 RECIPES = {
-    "adaptation": Recipe(adaptation, (0, 1, 2), 0),
-    "agent_q": Recipe(agent_q, (), None),
-    "ensembles": Recipe(ensembles, (0,), None, "one of them, mean"),
-    "interactions": Recipe(interactions, (0,), 1),
-    "long_tasks": Recipe(long_tasks, (0, 1, 2), 0),
-    "searches": Recipe(searches, (0,), 1),
-    "workflows": Recipe(workflows, (0,), 1),
-}
+    "adaptation": Recipe(adaptation, (0, 1, 2), 0), "agent_q": Recipe(agent_q, (), None),
+    "ensembles": Recipe(ensembles, (0,), None, "one of them, mean"), "interactions": Recipe(interactions, (0,), 1),
+    "long_tasks": Recipe(long_tasks, (0, 1, 2), 0), "searches": Recipe(searches, (0,), 1),
+    "unseen_states": Recipe(unseen_states, (), None), "workflows": Recipe(workflows, (0,), 1),
+}  # fmt: skip
 
 
 def compare(settings: CompareSettings) -> dict[str, Any]:
@@ -341,19 +320,19 @@ def compare(settings: CompareSettings) -> dict[str, Any]:
     run = Comparison(settings, {**numbers, **changed})
     tasks = run.tasks()
     seeds = settings.seeds or recipe.seeds or tuple(range(count))
-    begun_at = claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
-    found = side_by_side(_play_all, [(run, seed) for seed in seeds], settings.jobs)
+    begun_at = playing.claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
+    found = playing.side_by_side(_play_all, [(run, seed) for seed in seeds], settings.jobs)
     measured = []
     for items in zip(*found, strict=True):
         spent = {name: mean(item.spent[name] for item in items) for name in items[0].spent}
-        measured.append(Measured(items[0].title, [item.rewards[0] for item in items], spent))
+        measured.append(playing.Measured(items[0].title, [item.rewards[0] for item in items], spent))
     if recipe.mean:
-        measured.insert(0, Measured(recipe.mean, [item.rewards[0] for item in measured[:count]]))
+        measured.insert(0, playing.Measured(recipe.mean, [item.rewards[0] for item in measured[:count]]))
     chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": settings.test_worlds}
-    return {"rows": rows(measured, tasks), "recipe": settings.recipe, "begun_at": begun_at, **chosen, **run.options}
+    return {"rows": playing.rows(measured, tasks), "recipe": settings.recipe, "begun_at": begun_at, **chosen, **run.options}
 
 
-def _play_all(run: Comparison, seed: int) -> list[Measured]:
+def _play_all(run: Comparison, seed: int) -> list[playing.Measured]:
     return list(RECIPES[run.settings.recipe].play(run, seed))
 
 
@@ -362,8 +341,8 @@ def main(arguments: Sequence[str]) -> None:
     named = ["--recipe", *arguments] if arguments and not arguments[0].startswith("-") else arguments
     settings = parse_settings(CompareSettings, named, program="benchmarks.compare")
     result = compare(settings)
-    print_rows(result["rows"])
-    hand_over("compare", result, settings)
+    playing.print_rows(result["rows"])
+    playing.hand_over("compare", result, settings)
 
 
 if __name__ == "__main__":

@@ -149,15 +149,11 @@ def figures(rounds: Sequence[Measured]) -> dict[str, Any]:
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
     return {
-        "steps_per_s": middle(rates),
-        "steps_per_s_of_rounds": [round(rate, 2) for rate in rates],
-        "step_ms": middle(steps),
-        "steps": len(steps),
-        "reset_ms": middle(resets),
-        "resets": len(resets),
+        "steps_per_s": middle(rates), "steps_per_s_of_rounds": [round(rate, 2) for rate in rates],
+        "step_ms": middle(steps), "steps": len(steps), "reset_ms": middle(resets), "resets": len(resets),
         "first_observation_s": middle([measured.first_s for measured in rounds]),
         "failures": [failure for measured in rounds for failure in measured.failures],
-    }
+    }  # fmt: skip
 
 
 def ratios(result: dict[str, Any]) -> dict[str, float | None]:

@@ -28,12 +28,9 @@ ENVS = 8
 RESETS = 200
 WORLD = 1000
 SEARCHES = (
-    "search?q=garden",
-    "search?search=cache",
-    "search?query=cafes",
-    "search?search=university",
+    "search?q=garden", "search?search=cache", "search?query=cafes", "search?search=university",
     "catalogsearch/result/?q=lamp",
-)
+)  # fmt: skip
 """Searches of the sites, each of which some site answers."""
 TEXTS = {
     "shopping": "SELECT detail FROM review",

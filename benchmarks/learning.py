@@ -78,10 +78,6 @@ class LearningSettings(TrainingSettings, Recipe):  # type: ignore[misc] - made f
     """updates of behaviour cloning"""
     converged_updates: int = 2400
     """updates of the converged clone, which learns from the same demonstrations"""
-    worlds: tuple[int, ...] = tuple(range(41, 47))
-    """seeds of the worlds to reinforce in"""
-    per_template: int = 3
-    """tasks of each template in each world to reinforce on"""
     templates: Templates = ()
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
     fresh_world: int = 1907
@@ -167,12 +163,9 @@ def _scores(
 
 
 def by_training(
-    settings: LearningSettings,
-    tasks: Sequence[Task],
-    clones: Sequence[Run],
-    pairs: Sequence[tuple[int, int]],
+    settings: LearningSettings, tasks: Sequence[Task], clones: Sequence[Run], pairs: Sequence[tuple[int, int]],
     runs: Sequence[Run],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Return the figures of `_scores` of greedy decoding twice: on templates that are trained on ("seen"), and on the others ("new").
 
     A part without tasks is left out.
@@ -245,9 +238,7 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
         if not episodes.exists():
             training = make_settings("grpo", updates=updates, **options)
             if (made := len(read_metrics(training.out))) > updates:  # models of fewer are not kept
-                raise ValueError(
-                    f"{training.out} has made {made} updates and cannot be measured after {updates}; choose another --out"
-                )
+                raise ValueError(f"{training.out} has made {made} updates, not {updates}; choose another --out")
             reinforce(training)
         spent = next(record["cpu_minutes"] for record in read_metrics(folder / "run") if record["update"] == updates)
         marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": spent})

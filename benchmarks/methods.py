@@ -78,9 +78,7 @@ class MethodsSettings(TrainingSettings):
     templates: tuple[str, ...] = TEMPLATES
     """templates to train and evaluate on; none: train on the training split's, evaluate on the test split and on its templates in the test worlds"""
     worlds: tuple[int, ...] = tuple(range(11, 59))
-    """seeds of the worlds to train in"""
     per_template: int = 1
-    """tasks of each template in each world to train on"""
     test_worlds: tuple[int, ...] = (1701, 1702, 1703)
     """seeds of the worlds to evaluate in, never trained in"""
     per_test_template: int = 4
@@ -111,9 +109,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     timed = [name for name in settings.methods if RECIPES[name].trainer == "sb3"]
     for budget in _BUDGETS:
         if timed and getattr(settings, budget):
-            raise ValueError(
-                f"{budget} is {getattr(settings, budget)}; expected 0 with {timed[0]}, whose trainer counts minutes"
-            )
+            raise ValueError(f"{budget} is {getattr(settings, budget)}; expected 0 with {timed[0]}, which counts minutes")
     if any(RECIPES[name].cloning is None for name in settings.methods):
         for seed in settings.seeds if settings.cloned else settings.seeds[:1]:  # before many runs ask for it
             folder, cloned = _common_clone(settings, seed)
@@ -174,16 +170,11 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         _train(settings, recipe, begin_with, folder / "run", seed, spent)
     tasks, metrics = held_out(settings), read_metrics(folder / "run")
     return {
-        "method": name,
-        "clone": str(cloned),
-        "before": measure(cloned, tasks, episodes, settings.max_steps),
-        "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
-        "seed": seed,
+        "method": name, "clone": str(cloned), "before": measure(cloned, tasks, episodes, settings.max_steps),
+        "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps), "seed": seed,
         "spent": {name: metrics[-1].get(name, 0.0) + spent.get(name, 0.0) for name in SPENT},
-        "steps_remembered": spent.get("steps_remembered", 0),
-        "curves": curves(metrics),
-        "begun_at": begun_at,
-    }
+        "steps_remembered": spent.get("steps_remembered", 0), "curves": curves(metrics), "begun_at": begun_at,
+    }  # fmt: skip
 
 
 def curves(records: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:

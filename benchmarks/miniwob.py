@@ -79,15 +79,10 @@ def episode(env: MiniWobText, task: str) -> dict[str, Any]:
         texts.append(text)
         done = terminated or truncated
     return {
-        "controls": controls,
-        "steps": len(texts) - 1,
-        "reward": reward,
-        "raw_reward": info.get("raw_reward", 0.0),
-        "error": info.get("failure", ""),
-        "reset_s": reset_s,
-        "step_s": (time.perf_counter() - started) / (len(texts) - 1),
+        "controls": controls, "steps": len(texts) - 1, "reward": reward, "raw_reward": info.get("raw_reward", 0.0),
+        "error": info.get("failure", ""), "reset_s": reset_s, "step_s": (time.perf_counter() - started) / (len(texts) - 1),
         "texts": texts,
-    }
+    }  # fmt: skip
 
 
 def random_reply(observation: Observation, rng: Random) -> str:

@@ -103,12 +103,9 @@ def summary(sizes: list[tuple[int, int]]) -> dict[str, float]:
     chars = [size for size, _ in sizes]
     tokens = [size for _, size in sizes]
     row = {
-        "pages": len(sizes),
-        "chars_median": round(median(chars)),
-        "chars_p95": _p95(chars),
-        "chars_max": max(chars),
+        "pages": len(sizes), "chars_median": round(median(chars)), "chars_p95": _p95(chars), "chars_max": max(chars),
         "over_usual_window": round(sum(size > USUAL_WINDOW for size in chars) / len(chars), 3),
-    }
+    }  # fmt: skip
     if not any(tokens):
         return row
     rate = round(sum(chars) / sum(tokens), 2)

@@ -36,6 +36,10 @@ class ResultSettings:
 class TrainingSettings(ResultSettings):
     """Extent of a benchmark that trains."""
 
+    worlds: tuple[int, ...] = tuple(range(41, 47))
+    """seeds of the worlds to reinforce in"""
+    per_template: int = 3
+    """tasks of each template in each world to reinforce on"""
     limit: int | None = None
     """evaluate on so many tasks only"""
     max_steps: int = MAX_STEPS
@@ -79,14 +83,9 @@ def some(tasks: list[Task], limit: int | None) -> list[Task]:
 
 
 def play(
-    policy: str,
-    tasks: Sequence[Task],
-    file: Path,
-    *,
-    temperature: float = 0.0,
-    max_steps: int = MAX_STEPS,
+    policy: str, tasks: Sequence[Task], file: Path, *, temperature: float = 0.0, max_steps: int = MAX_STEPS,
     led: Callable[[Policy], Policy] | None = None,
-) -> list[Trajectory]:
+) -> list[Trajectory]:  # fmt: skip
     """Return an episode of each task; those that were played before are read from the file.
 
     `led` returns what plays in the policy's place, with it inside.
@@ -103,9 +102,7 @@ def play(
         write_trajectories(file, evaluation.trajectories)
     played = list(read_trajectories(file))
     if [item.task_id for item in played] != [task.task_id for task in tasks]:
-        raise ValueError(
-            f"{file} holds episodes of other tasks; expected those of this run: remove it, or choose another --out"
-        )
+        raise ValueError(f"{file} holds episodes of other tasks; remove it, or choose another --out")
     return played
 
 

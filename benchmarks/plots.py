@@ -134,12 +134,9 @@ def _draw_bars(axes: Any, result: dict[str, Any]) -> None:
     )
     for place, value in zip(places, shown.values(), strict=True):
         axes.annotate(
-            f"{value:,.3g}" if value < 1000 else f"{value:,.0f}",
-            (value, place),
-            (5, 0),
-            textcoords="offset points",
+            f"{value:,.3g}" if value < 1000 else f"{value:,.0f}", (value, place), (5, 0), textcoords="offset points",
             va="center",
-        )
+        )  # fmt: skip
     axes.set_yticks(places, list(shown))
     axes.tick_params(axis="y", length=0)
     axes.set_xscale("log")

@@ -122,12 +122,9 @@ def main() -> None:
     add("--updates", type=console.whole(1), default=10, help="of each training (default: 10)")
     add("--processes", type=console.whole(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)")
     add(
-        "--staleness",
-        type=console.whole(),
-        nargs="+",
-        default=[0, 1],
+        "--staleness", type=console.whole(), nargs="+", default=[0, 1],
         help="of rollouts, in updates, with several processes (default: 0 1)",
-    )
+    )  # fmt: skip
     add("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     collect_rarely()

@@ -23,19 +23,8 @@ from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import Templates, parse_settings
 from agents.training.pointer_cloning import choices, train_pointer
 from agents.training.settings import PointerBCSettings
+from benchmarks import playing
 from benchmarks.learning import demonstration_worlds
-from benchmarks.playing import (
-    MAX_STEPS,
-    Measured,
-    ResultSettings,
-    claim,
-    hand_over,
-    play,
-    print_rows,
-    rows,
-    side_by_side,
-    suite_tasks,
-)
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.evaluation.statistics import pooled
@@ -46,7 +35,7 @@ Led = Mapping[str, Sequence[tuple[Shown, tuple[int, ...]]]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecoverySettings(ResultSettings):
+class RecoverySettings(playing.ResultSettings):
     """Clone with and without demonstrations of recovery, and force mistakes on both."""
 
     out: Path = Path("runs/recovery")
@@ -75,19 +64,20 @@ class RecoverySettings(ResultSettings):
 
 def run(settings: RecoverySettings) -> dict[str, Any]:
     """Train and play what is not there yet, and return the rows."""
-    tasks = suite_tasks(settings.split, settings.test_worlds, settings.limit)
+    tasks = playing.suite_tasks(settings.split, settings.test_worlds, settings.limit)
     ways = {"the plain clone": 0.0, "the clone from demonstrations of recovery": settings.mistakes}
     calls = [(settings, seed, mistakes) for mistakes in ways.values() for seed in settings.seeds]
-    found = side_by_side(clone_and_measure, calls, settings.jobs)
+    found = playing.side_by_side(clone_and_measure, calls, settings.jobs)
     count = len(settings.seeds)
     of_way = dict(zip(ways, (found[:count], found[count:]), strict=True))
     forced = [task for task in tasks if task.task_id in found[0]["forced"]]
 
     def compared(name: str, played: Sequence[Task]) -> list[dict[str, Any]]:
         measured = [
-            Measured(title, [[each[name][task.task_id] for task in played] for each in own]) for title, own in of_way.items()
+            playing.Measured(title, [[each[name][task.task_id] for task in played] for each in own])
+            for title, own in of_way.items()
         ]
-        return rows(measured, played)
+        return playing.rows(measured, played)
 
     return {
         "rows": compared("alone", tasks),
@@ -96,7 +86,7 @@ def run(settings: RecoverySettings) -> dict[str, Any]:
         "by_limit": {
             title: {
                 str(limit): pooled([list(each["by_limit"][str(limit)].values()) for each in own])._asdict()
-                for limit in (*settings.limits, MAX_STEPS)
+                for limit in (*settings.limits, playing.MAX_STEPS)
             }
             for title, own in of_way.items()
         },
@@ -108,11 +98,11 @@ def run(settings: RecoverySettings) -> dict[str, Any]:
 def clone_and_measure(settings: RecoverySettings, seed: int, mistakes: float) -> dict[str, Any]:
     """Return the rewards by task id of one clone, alone and after the beginnings."""
     torch.set_num_threads(1)
-    tasks = suite_tasks(settings.split, settings.test_worlds, settings.limit)
+    tasks = playing.suite_tasks(settings.split, settings.test_worlds, settings.limit)
     folder = settings.out / f"seed_{seed}" / ("recovery" if mistakes else "plain")
     worlds = demonstration_worlds(settings.demonstrations, seed)
     options: dict[str, Any] = {"templates": settings.templates, "updates": settings.cloning_updates, "mistakes": mistakes}
-    begun_at = claim(folder, seed=seed, worlds=worlds, **options)
+    begun_at = playing.claim(folder, seed=seed, worlds=worlds, **options)
     options |= {"seed": seed, "worlds": worlds, "one_world_each": settings.demonstrations == 1}
     clone = train_pointer(PointerBCSettings(out=folder / "clone", threads=1, **options))
     led = beginnings(tasks, agent_record(clone))
@@ -120,15 +110,15 @@ def clone_and_measure(settings: RecoverySettings, seed: int, mistakes: float) ->
     played = [task for task in tasks if task.task_id in led]
 
     def rewards_by_task(tasks: Sequence[Task], name: str, **options: Any) -> dict[str, float]:
-        return {item.task_id: item.reward for item in play(str(clone), tasks, episodes / f"{name}.jsonl", **options)}
+        return {item.task_id: item.reward for item in playing.play(str(clone), tasks, episodes / f"{name}.jsonl", **options)}
 
-    limits = (*settings.limits, MAX_STEPS)
+    limits = (*settings.limits, playing.MAX_STEPS)
     by_limit = {str(limit): rewards_by_task(tasks, f"alone_{limit}", max_steps=limit) for limit in limits}
     found: dict[str, Any] = {"by_limit": by_limit}
     for name, less in (("led", 1), ("forced", 0)):
         own = {key: steps[: len(steps) - less] for key, steps in led.items()}
         found[name] = rewards_by_task(played, name, led=partial(LedPolicy, led=own))
-    return found | {"alone": found["by_limit"][str(MAX_STEPS)], "begun_at": begun_at}
+    return found | {"alone": found["by_limit"][str(playing.MAX_STEPS)], "begun_at": begun_at}
 
 
 def beginnings(tasks: Sequence[Task], agent: Mapping[str, Any]) -> Led:
@@ -137,11 +127,11 @@ def beginnings(tasks: Sequence[Task], agent: Mapping[str, Any]) -> Led:
     So are those that a pointing network cannot begin so. Equal tasks have equal beginnings.
     """
     found = {}
-    for env, task in in_env(tasks, quiet=True, **{**agent, "max_steps": 2 * MAX_STEPS}):
+    for env, task in in_env(tasks, quiet=True, **{**agent, "max_steps": 2 * playing.MAX_STEPS}):
         forced = force_mistake(env, task, Random(f"forced/{task.task_id}"))
-        made = choices(forced.goal, forced.steps) if forced else None
+        made = choices(*forced) if forced else None
         if forced and made:
-            found[task.task_id] = list(zip(forced.steps, made, strict=True))
+            found[task.task_id] = list(zip(forced[1], made, strict=True))
     return found
 
 
@@ -168,9 +158,7 @@ class LedPolicy:
             if number < len(given):
                 shown, made = given[number]
                 if info["page"] != shown.page:
-                    raise ValueError(
-                        f"step {number} of {request.env.task.task_id} is on another page than that of its beginning"
-                    )
+                    raise ValueError(f"step {number} of {request.env.task.task_id} is on another page than its beginning")
                 text = dialect.format(shown.action)
                 steps.append(Step(info["page"], text, "", (), made))
                 self._ready.append((slot, Reply(text, (), made)))
@@ -192,11 +180,11 @@ def main(arguments: Sequence[str]) -> None:
     titles = {"rows": "alone", "led": "after the expert's first steps", "forced": "after those and a wrong step"}
     for name, title in titles.items():
         print(f"{title}:")
-        print_rows(result[name])
+        playing.print_rows(result[name])
     for title, scores in result["by_limit"].items():
         told = ", ".join(f"{limit}: {100 * score['success']:.1f} %" for limit, score in scores.items())
         print(f"{title}, by step limit: {told}")
-    hand_over("recovery", result, settings)
+    playing.hand_over("recovery", result, settings)
 
 
 if __name__ == "__main__":

@@ -96,12 +96,9 @@ def main() -> None:
     if options.wait_ms:
         settings |= {"make_env": heavy_tailed, "wait_s": options.wait_ms / 1000}
     envs = WebArenaLiteVector(
-        options.envs,
-        batch_size=options.batch or max(1, options.envs // 4),
-        workers=min(options.workers or len(options.cores), options.envs),
-        autoreset_mode="Disabled",
-        **settings,
-    )
+        options.envs, batch_size=options.batch or max(1, options.envs // 4),
+        workers=min(options.workers or len(options.cores), options.envs), autoreset_mode="Disabled", **settings,
+    )  # fmt: skip
     player, warm = Player(envs, recordings), max(options.envs, options.warm_up * len(envs.worker_pids))
     player.play(until=lambda: player.steps >= warm)
     player.steps, start = 0, time.perf_counter()

@@ -221,23 +221,15 @@ def forms(name: str) -> str:
 
 _LIFTS, _AND_PAPER = ("success", "lift"), ("success", "lift", "the paper, 8B")
 TABLES: dict[str, Callable[[], str]] = {
-    "learning": partial(learning, "learning"),
-    "language_model": partial(learning, "language_model"),
+    "learning": partial(learning, "learning"), "language_model": partial(learning, "language_model"),
     "whole_suite": partial(methods, "whole_suite", columns=_AND_PAPER),
-    "systems": partial(methods, "systems", columns=_LIFTS),
-    "searched": partial(methods, "searched"),
+    "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
     "variants": partial(methods, "variants", columns=("before", *_LIFTS, "the paper, 3B")),
-    "generalisation": generalisation,
-    "demonstrations": demonstrations,
-    "allocation": allocation,
-    "recovery": recovery,
-    "interactions": interactions,
-    "others": others,
-    "page_sizes": page_sizes,
-    "actions": actions,
+    "generalisation": generalisation, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
+    "interactions": interactions, "others": others, "page_sizes": page_sizes, "actions": actions,
     **{name: partial(forms, name) for name in ("webrl", "webarena", "browsergym")},
-}
+}  # fmt: skip
 
 
 def _read(name: str) -> Result:

@@ -70,13 +70,10 @@ def episodes(effort: "Effort") -> dict[str, Any]:
         curve.append(compare(some, width, turns))
     whole = [point for point in curve if point["steps"] == len(samples)][-1]
     return {
-        "episode_steps": len(samples),
-        "episode_tasks": [task.task_id for task in tasks],
-        "episodes": curve,
-        "tree_over_rows": whole["time_ratio"],
-        "token_ratio": whole["token_ratio"],
+        "episode_steps": len(samples), "episode_tasks": [task.task_id for task in tasks], "episodes": curve,
+        "tree_over_rows": whole["time_ratio"], "token_ratio": whole["token_ratio"],
         "max_rel_grad_error": max(point["max_rel_grad_error"] for point in curve),
-    }
+    }  # fmt: skip
 
 
 def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
@@ -118,16 +115,12 @@ def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any
     token_ratio = tokens["rows"] / tokens["tree"]
     time_ratio = median(rows / tree for rows, tree in zip(times["rows"], times["tree"], strict=True))
     return {
-        "width": width,
-        "rounds": rounds,
-        "steps": len(samples),
+        "width": width, "rounds": rounds, "steps": len(samples),
         **{f"{mode}_tokens": count for mode, count in tokens.items()},
-        **{f"{mode}_cpu_s": middle(values) for mode, values in times.items()},
-        "token_ratio": round(token_ratio, 3),
-        "time_ratio": round(time_ratio, 3),
-        "max_rel_grad_error": gradient_error(model, samples[:WIDE_STEPS]),
+        **{f"{mode}_cpu_s": middle(values) for mode, values in times.items()}, "token_ratio": round(token_ratio, 3),
+        "time_ratio": round(time_ratio, 3), "max_rel_grad_error": gradient_error(model, samples[:WIDE_STEPS]),
         "share_of_token_ratio": round(time_ratio / token_ratio, 3),
-    }
+    }  # fmt: skip
 
 
 def gradient_error(model: PreTrainedModel, samples: Sequence[Sample]) -> float:

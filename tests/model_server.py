@@ -50,12 +50,9 @@ class ModelServer:
             self.may_answer.wait(10)
             with self._lock:
                 return {
-                    "/v1/completions": self._complete,
-                    "/v1/chat/completions": self._chat,
-                    "/collective_rpc": self._reload,
-                    "/update_weight_version": self._name_weights,
-                    "/reset_prefix_cache": self._reset,
-                }[path](payload)
+                    "/v1/completions": self._complete, "/v1/chat/completions": self._chat, "/collective_rpc": self._reload,
+                    "/update_weight_version": self._name_weights, "/reset_prefix_cache": self._reset,
+                }[path](payload)  # fmt: skip
         finally:
             with self._lock:
                 self.under_way -= 1

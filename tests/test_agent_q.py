@@ -86,7 +86,7 @@ def replies(pairs):
     return [(pair.chosen.steps[-1].reply, pair.rejected.steps[-1].reply) for pair in pairs]
 
 
-def test_pairs_are_actions_of_one_state_whose_values_are_far_apart():
+def test_pairs_are_actions_of_one_state_whose_values_are_far_apart_and_the_prior_moves_them():
     found = tree_of([[1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [], [0.9, 0.9]])
     own = partial(preferences, found, value=flat, prior_weight=0.0)
     assert replies(own(threshold=0.95, most=9)) == [("action 0", "action 1")]
@@ -95,9 +95,6 @@ def test_pairs_are_actions_of_one_state_whose_values_are_far_apart():
     }  # fmt: skip
     assert replies(own(threshold=0.45, most=1)) == [("action 0", "action 1")]
     assert not own(threshold=1.0, most=9)
-
-
-def test_the_rank_of_the_prior_moves_the_value():
     found = tree_of([[0.5], [0.5]])
     last = partial(preferences, found, threshold=0.4, most=9, value=lambda states: [state.number for state in states])
     assert replies(last(prior_weight=0.5)) == [("action 1", "action 0")]

@@ -104,15 +104,12 @@ def test_what_is_shared_stands_once():
     assert len(tree.columns) < len(tree.targets) == sum(len(sample.response_ids) for sample in samples())
 
 
-def test_trees_stand_where_they_are_cheaper(model):
+def test_trees_stand_where_they_are_cheaper_as_a_token_costs_the_weights_it_meets(model):
     shared = [Sample((1, 2, 3, 4, 5, 6, 7, 8), (9 + number, 30)) for number in range(4)]
     alone = [Sample((50 + number, 2, 3), (4,)) for number in range(4)]
     assert pack(shared, 1000, model=model)[0].tree is not None
     assert pack(alone, 1000, model=model)[0].tree is None
     assert {batch.tree is None for batch in pack(shared, 1000, sharing="rows", model=model)} == {True}
-
-
-def test_a_token_costs_the_weights_it_meets():
     model = Qwen2ForCausalLM(Qwen2Config(**SIZES, tie_word_embeddings=True))
     weights = sum(parameter.numel() for parameter in model.parameters()) - 30 * 16
     assert Costs.of(model) == (weights, 2 * 2 * 16)

@@ -16,23 +16,11 @@ from benchmarks.recording import record, walk_only
 from webarena_gym.env import WebArenaLite
 
 KEYS = [
-    "inprocess_steps_per_s",
-    "chromium_steps_per_s",
-    "floor_steps_per_s",
-    "browsergym_steps_per_s",
-    "browsergym_nowait_steps_per_s",
-    "inprocess_reset_ms",
-    "chromium_reset_ms",
-    "browsergym_reset_ms",
-    "inprocess_mb_per_env",
-    "chromium_mb_per_env",
-    "browsergym_mb_per_env",
-    "async_over_lockstep",
-    "two_core_scaling",
-    "commit",
-    "machine",
-    "versions",
-]
+    "inprocess_steps_per_s", "chromium_steps_per_s", "floor_steps_per_s", "browsergym_steps_per_s",
+    "browsergym_nowait_steps_per_s", "inprocess_reset_ms", "chromium_reset_ms", "browsergym_reset_ms",
+    "inprocess_mb_per_env", "chromium_mb_per_env", "browsergym_mb_per_env", "async_over_lockstep", "two_core_scaling",
+    "commit", "machine", "versions",
+]  # fmt: skip
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
 
 
@@ -91,24 +79,18 @@ def test_envs_in_a_process_of_their_own_tell_how_fast_they_were():
     assert measured.steps_per_s > 0
 
 
-def test_a_contender_that_breaks_down_is_an_error_with_its_last_words(walks):
-    with serving(env_speed.WORLD) as served, pytest.raises(RuntimeError, match="No module named"):
-        play_round(Contender("nobody", ("benchmarks.peers.nobody",)), walks[:1], walks, served)
-
-
-def test_a_step_that_leads_elsewhere_is_a_failure_and_not_a_time(walks):
+def test_a_step_that_leads_elsewhere_is_a_failure_and_no_time_and_who_breaks_down_is_an_error(walks):
     astray = walks[0]._replace(steps=(walks[0].steps[0]._replace(path="/elsewhere"),))
     ours = Contender("inprocess", ("benchmarks.peers.package_adapter", "inprocess"), warm_up=0)
     with serving(env_speed.WORLD) as served:
         measured = play_round(ours, [astray], walks, served)
     assert measured.step_ms == []
     assert "instead of /elsewhere" in measured.failures[0]
-
-
-def test_a_recording_keeps_the_way_and_leaves_out_the_leaving(walks):
     assert all(step.index is not None and not step.reply.startswith("exit") for walk in walks for step in walk.steps)
     assert walks[0].steps[0].loads
     assert walks[0].steps[0].path != walks[0].start
+    with serving(env_speed.WORLD) as served, pytest.raises(RuntimeError, match="No module named"):
+        play_round(Contender("nobody", ("benchmarks.peers.nobody",)), walks[:1], walks, served)
 
 
 def test_a_part_inside_another_interrupts_it(monkeypatch):

@@ -48,7 +48,7 @@ def test_a_full_disk_leaves_the_old_checkpoint_whole(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
-    with pytest.raises(CheckpointError, match=r"No space left.*earlier checkpoints .* are whole"):
+    with pytest.raises(CheckpointError, match=r"No space left.*earlier ones in .* are whole"):
         save(tmp_path, 2)
     assert checkpoints(tmp_path) == [old]
     assert [path.name for path in tmp_path.iterdir()] == [old.path.name]

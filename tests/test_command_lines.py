@@ -35,7 +35,6 @@ from benchmarks.coverage import CoverageSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.recovery import RecoverySettings
-from benchmarks.unseen_states import UnseenStatesSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -66,7 +65,6 @@ KINDS = {
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.recovery": RecoverySettings,
-    "benchmarks.unseen_states": UnseenStatesSettings,
     **{f"agents.train_rl {name}": kind for name, kind in METHODS.items()},
 }
 

@@ -57,11 +57,11 @@ def test_a_stream_has_a_row_and_a_curve_for_each_memory(tmp_path, capsys):
 
 
 def test_agent_q_has_a_row_for_each_iteration_and_jobs_change_nothing(tmp_path, capsys):
-    numbers = ["iterations=1", "tasks_per_iteration=2", "budget=20", "worlds=[14]", 'templates=["shopping.cart_add"]']
-    arguments = ["agent_q", "--agents", CLONE, CLONE, "--limit", 2, "--set", *numbers]
+    numbers = ["iterations=1", "tasks_per_iteration=1", "budget=12", "worlds=[14]", 'templates=["shopping.cart_add"]']
+    arguments = ["agent_q", "--agents", CLONE, CLONE, "--limit", 1, "--set", *numbers]
     rows = measured(capsys, *arguments, "--out", tmp_path / "one")["rows"]
     assert [row["title"] for row in rows] == ["before", "after 1 iterations"]
-    assert 0 == rows[0]["env_steps"] < rows[1]["env_steps"] <= 40
+    assert 0 == rows[0]["env_steps"] < rows[1]["env_steps"] <= 12
     again = measured(capsys, *arguments, "--out", tmp_path / "two", "--jobs", 2)["rows"]
     assert [row | {"cpu_minutes": 0} for row in again] == [row | {"cpu_minutes": 0} for row in rows]
 

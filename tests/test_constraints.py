@@ -206,16 +206,13 @@ def test_a_token_may_cover_the_end_of_a_label_and_what_follows():
         assert is_allowed(automaton, ids, tokenizer.eos_token_id)
 
 
-def test_what_a_tokenizer_cannot_spell_is_left_out():
+def test_what_a_tokenizer_cannot_spell_is_left_out_and_one_whose_tokens_are_no_texts_is_refused():
     """Without bytes, a text with an unknown character leads nowhere; its other words do."""
     tokenizer = sentence_piece(bytes_too=False)
     known, rng = Vocabulary.of(tokenizer), random.Random(0)
     language = ('do("', Choice(((Spans(("Add 語 Cart", "語")),), ("語",))), '")')
     automaton = Constraint(language, known, frozenset({1}))
     assert {tokenizer.decode(walk(automaton, rng, 100)) for _ in range(50)} == {'do("Add")', 'do("Cart")'}
-
-
-def test_tokenizers_whose_tokens_are_no_parts_of_the_text_are_refused():
     words_only = Tokenizer(models.WordPiece({"[UNK]": 0, "do": 1, "##x": 2}, unk_token="[UNK]"))
     words_only.pre_tokenizer, words_only.decoder = pre_tokenizers.Whitespace(), decoders.WordPiece()
     with pytest.raises(ValueError, match="expected the text that they were made of"):
@@ -419,13 +416,17 @@ def test_probabilities_of_the_allowed_tokens_add_up_to_one_and_others_have_none(
         trained.passes(answers(["<a>y</a>"], [tuple(encoder.encode_reply('do(action="Click", element="z")'))]))
 
 
-def test_free_and_constrained_requests_go_together(made):
+def test_free_and_constrained_requests_go_together_and_thoughts_are_refused(made):
     model, _, encoder = made
     pages = [PAGE, None, PAGE + " more", None]
     _, together = constrained_generations(model, encoder, pages)
     for number, page in enumerate(pages):
         _, alone = constrained_generations(model, encoder, [None] * number + [page])
         assert alone[-1].response_ids == together[number].response_ids
+    encoder = made[2]
+    assert create_constraints(encoder, constrained=False, system="think") is None
+    with pytest.raises(ValueError, match="system is 'think'; expected 'none', 'act' or 'env'"):
+        create_constraints(encoder, constrained=True, system="think")
 
 
 def test_greedy_replies_take_the_most_likely_allowed_token(made):
@@ -436,13 +437,6 @@ def test_greedy_replies_take_the_most_likely_allowed_token(made):
     for place, state in enumerate(states):
         logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
         assert ids[place] == state.allowed[logits[state.allowed].argmax()]
-
-
-def test_thoughts_are_refused(made):
-    encoder = made[2]
-    assert create_constraints(encoder, constrained=False, system="think") is None
-    with pytest.raises(ValueError, match="system is 'think'; expected 'none', 'act' or 'env'"):
-        create_constraints(encoder, constrained=True, system="think")
 
 
 # The shipped language model in the real env.

@@ -52,8 +52,6 @@ def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
         curriculum.note([group(TASKS[0], reward)])
         rates.append(curriculum.rates["kind 0"])
     assert rates == pytest.approx([1, 1 / 2, 1 / 3, 2 / 9])
-    with pytest.raises(ValueError, match="there are no tasks"):
-        Curriculum([], 4)
     other = rated({}, memory=3)
     other.load_state_dict(curriculum.state_dict())
     for each in (curriculum, other):
@@ -77,16 +75,13 @@ def keeping(*groups, rates):
     return curriculum
 
 
-def test_the_shortest_success_of_a_group_is_kept_and_the_newest_of_a_task():
+def test_the_shortest_success_of_a_group_and_the_newest_of_a_task_are_kept_of_some_tasks_a_template(monkeypatch):
     groups = won(TASKS[0], 3, 1, 2), won(TASKS[3], 2, reward=0.0), won(TASKS[1], 1)
     curriculum = keeping(*groups, rates={"kind 0": 0.0, "kind 1": 1.0})
     ((first, advantage),) = curriculum.replay(50, Random(0))
     assert (first.task_id, len(first.steps), advantage) == (TASKS[0].task_id, 1, 1.0)
     curriculum.keep([won(TASKS[0], 2)])
     assert [len(item.steps) for item, _ in curriculum.replay(50, Random(0))] == [2]
-
-
-def test_of_each_template_some_tasks_are_kept(monkeypatch):
     monkeypatch.setattr("agents.rollouts.curriculum._KEPT", 2)
     curriculum = keeping(*(won(TASKS[number], 1) for number in (0, 3, 6, 9)), rates={"kind 0": 0.5})
     assert {item.task_id for item, _ in curriculum.replay(99, Random(0))} == {TASKS[6].task_id, TASKS[9].task_id}

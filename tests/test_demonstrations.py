@@ -7,15 +7,7 @@ import gymnasium
 import pytest
 
 from agents import demonstrations as command
-from agents.data.demonstrations import (
-    Demonstration,
-    demonstrate,
-    draw_tasks,
-    read_demonstrations,
-    recorded_agent,
-    thin,
-    to_record,
-)  # fmt: skip
+from agents.data import demonstrations as demos
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
@@ -30,8 +22,8 @@ TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 30
 
 
 def test_the_expert_s_steps_become_samples():
-    tasks = draw_tasks([1001], 1, templates=["shopping.order_total", "gitlab.status_set", "reddit.biography"])
-    shown = demonstrate(tasks, **EnvSettings().env_arguments())
+    tasks = demos.draw_tasks([1001], 1, templates=["shopping.order_total", "gitlab.status_set", "reddit.biography"])
+    shown = demos.demonstrate(tasks, **EnvSettings().env_arguments())
     assert {item.task_id for item in shown} == {task.task_id for task in tasks}
     assert sum(len(task.solution) for task in tasks) <= len(shown)
     assert all(item.messages[0]["role"] == "user" for item in shown)
@@ -88,7 +80,7 @@ def test_what_is_known_is_seldom_taken():
 
 
 def test_without_copying_whole_episodes_are_learned_together_and_share_their_history():
-    shown = demonstrate(draw_tasks([1001], 2, templates=["shopping.order_payment", "shopping.cart_add"]))
+    shown = demos.demonstrate(demos.draw_tasks([1001], 2, templates=["shopping.order_payment", "shopping.cart_add"]))
     episodes = find_episodes(shown)
     firsts = [{item.task_id} for item in shown if len(item.messages) == 1]
     assert [{shown[index].task_id for index in episode} for episode in episodes] == firsts
@@ -119,32 +111,31 @@ def test_steps_with_long_prompts_are_never_trained_on(tmp_path, monkeypatch):
     assert not any("word word" in item.messages[-1]["content"] for items in encoded[1:] for item in items)
 
 
-def test_the_steps_of_an_episode_share_their_messages():
-    shown = demonstrate(draw_tasks([1001], 1, templates=["shopping.checkout"]), expert_thoughts="long", thoughts=True)
+def test_the_steps_of_an_episode_share_their_messages_and_unsolved_tasks_leave_none():
+    shown = demos.demonstrate(
+        demos.draw_tasks([1001], 1, templates=["shopping.checkout"]), expert_thoughts="long", thoughts=True
+    )
     for one, following in itertools.pairwise(shown):
         assert all(mine is theirs for mine, theirs in zip(one.messages[:-1], following.messages, strict=False))
         assert following.messages[-2]["content"] == one.reply
+    tasks = demos.draw_tasks([1001], 1, templates=["shopping.checkout", "shopping.product_price"])
+    shown = demos.demonstrate(tasks, max_steps=4)
+    assert {item.task_id for item in shown} == {tasks[1].task_id}
 
 
 @pytest.mark.parametrize("thoughts", [True, False])
 def test_the_conversation_is_the_env_s_own(thoughts):
-    tasks = draw_tasks([1001], 1, templates=["shopping.order_payment"])
+    tasks = demos.draw_tasks([1001], 1, templates=["shopping.order_payment"])
     seen = []
     env = gymnasium.make(ENV_ID, tasks=tasks, thoughts=thoughts, disable_env_checker=True)
     _, info = env.reset(seed=0, options={"task": tasks[0]})
-    shown = demonstrate(tasks, expert_thoughts="short", thoughts=thoughts)
+    shown = demos.demonstrate(tasks, expert_thoughts="short", thoughts=thoughts)
     for step in shown:
         seen.append(info["messages"][1:])
         info = env.step(step.reply)[4]
     assert [list(step.messages) for step in shown] == seen
     assert info["success"]
     env.close()
-
-
-def test_unsolved_tasks_leave_no_steps():
-    tasks = draw_tasks([1001], 1, templates=["shopping.checkout", "shopping.product_price"])
-    shown = demonstrate(tasks, max_steps=4)
-    assert {item.task_id for item in shown} == {tasks[1].task_id}
 
 
 def write(path, *records):
@@ -162,9 +153,9 @@ def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
     assert first["messages"][0] == {"role": "system", "content": system_prompt("think", elements="id")}
     assert [message.get("weight") for message in last["messages"]] == [None, *[None, 0] * 3, None, 1]
     assert (first["template"], first["world"], last["step"]) == ("shopping.order_payment", 1001, 3)
-    tasks = draw_tasks([1001], 1, templates=["shopping.order_payment", "map.town_population"])
-    assert read_demonstrations(file) == demonstrate(tasks, expert_thoughts="long", elements="id", thoughts=True)
-    assert recorded_agent(file)["elements"] == "id"
+    tasks = demos.draw_tasks([1001], 1, templates=["shopping.order_payment", "map.town_population"])
+    assert demos.read_demonstrations(file) == demos.demonstrate(tasks, expert_thoughts="long", elements="id", thoughts=True)
+    assert demos.recorded_agent(file)["elements"] == "id"
     main(["--demonstrations", str(file), "--out", str(tmp_path / "run"), *TINY, "--max-prompt-tokens", "4000"])
     agent = agent_record(tmp_path / "run")
     assert (agent["elements"], agent["system"], agent["thoughts"]) == ("id", "think", True)
@@ -174,8 +165,8 @@ def test_a_file_written_elsewhere_is_read(tmp_path):
     said = {"system": "Be brief.", "user": "Round 0", "assistant": "exit()"}
     chat = [{"role": role, "content": content} for role, content in said.items()]
     file = write(tmp_path / "theirs.jsonl", {"messages": chat})
-    assert read_demonstrations(file) == [Demonstration("", ({"role": "user", "content": "Round 0"},), "exit()")]
-    assert recorded_agent(file) == {}
+    assert demos.read_demonstrations(file) == [demos.Demonstration("", ({"role": "user", "content": "Round 0"},), "exit()")]
+    assert demos.recorded_agent(file) == {}
 
 
 @pytest.mark.parametrize(
@@ -183,22 +174,22 @@ def test_a_file_written_elsewhere_is_read(tmp_path):
     [
         ({"text": "x"}, "line 2: expected an object with a list of messages"),
         ({"messages": [{"role": "user", "content": "x"}]}, "line 2: expected a user's message and the assistant's reply last"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "line 2: expected messages with a role of"),
-        ({"messages": [{"role": "user", "content": ["x"]}]}, "line 2: expected messages with a role of"),
-        ({"messages": ["x"]}, "line 2: expected messages with a role of"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "line 2: expected a role of"),
+        ({"messages": [{"role": "user", "content": ["x"]}]}, "line 2: expected a role of"),
+        ({"messages": ["x"]}, "line 2: expected a role of"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(tmp_path, record, message):
-    good = to_record(tiny.demonstrations(1)[0])
+    good = demos.to_record(tiny.demonstrations(1)[0])
     with pytest.raises(ValueError, match=message):
-        read_demonstrations(write(tmp_path / "demos.jsonl", good, record))
+        demos.read_demonstrations(write(tmp_path / "demos.jsonl", good, record))
 
 
 @pytest.mark.parametrize(("text", "message"), [("{", "line 1: no JSON"), ("", "holds no demonstrations")])
 def test_lines_that_are_no_json_and_files_without_lines_are_refused(tmp_path, text, message):
     (tmp_path / "bad.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        read_demonstrations(tmp_path / "bad.jsonl")
+        demos.read_demonstrations(tmp_path / "bad.jsonl")
 
 
 PAGE = "Task Instruction: Buy a lamp\n\nRound 0\n\nURL: http://shop.test/\n<a>Lamp</a>\n<a>Chair</a>\n<button>Add to Cart</button>\n$5.00"
@@ -206,8 +197,8 @@ PAGE = "Task Instruction: Buy a lamp\n\nRound 0\n\nURL: http://shop.test/\n<a>La
 
 def test_a_thinned_page_keeps_what_the_reply_names():
     def thinned(reply, keep=0.0):
-        shown = Demonstration("t", ({"role": "user", "content": PAGE},), reply)
-        return thin(shown, keep, Random(0)).messages[-1]["content"].partition("http://shop.test/")[2].split("\n")[1:]
+        shown = demos.Demonstration("t", ({"role": "user", "content": PAGE},), reply)
+        return demos.thin(shown, keep, Random(0)).messages[-1]["content"].partition("http://shop.test/")[2].split("\n")[1:]
 
     assert thinned('do(action="Click", element="Chair")') == ["<a>Chair</a>"]
     assert thinned('do(action="Click", element="Add to Cart [2]")') == ["<button>Add to Cart</button>"]

@@ -68,13 +68,10 @@ def test_a_failure_is_told_and_a_busy_server_is_asked_again():
         assert len(server.posts("/v1/chat/completions")) == 5
 
 
-def test_saying_nothing_is_the_model_s_own_reply():
+def test_saying_nothing_is_a_reply_and_a_conversation_that_does_not_fit_is_too_long():
     with serving_policy() as (server, policy):
         server.faults += [lambda _: {"choices": [{"message": {"content": None}}]}]
         assert reply(policy) == Reply("")
-
-
-def test_a_conversation_that_does_not_fit_is_too_long():
     with serving_policy() as (server, policy):
         assert reply(policy, request(words="Open lamp " * 200)) == Reply("", too_long=True)
         server.faults += [(400, "This model's maximum context length is 9 tokens.")]

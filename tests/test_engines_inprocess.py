@@ -5,16 +5,7 @@ from contextlib import closing
 
 import pytest
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    Gemma2Config,
-    Gemma3TextConfig,
-    LlamaConfig,
-    MambaConfig,
-    MistralConfig,
-    Qwen2Config,
-    Qwen3Config,
-)
+import transformers
 
 from agents.rollouts.engines.decoding import BLOCK, KeyValues, PrefixCache
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
@@ -26,12 +17,12 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 TINY = {**SIZES, "num_key_value_heads": 2}
 WINDOWS = {"sliding_window": 7, "head_dim": 8}
 MODELS = {
-    "Qwen2": Qwen2Config(**TINY),
-    "Qwen2 with windows": Qwen2Config(**TINY, use_sliding_window=True, sliding_window=7, max_window_layers=1),
-    "Qwen3": Qwen3Config(**TINY, head_dim=8),
-    "Llama": LlamaConfig(**TINY),
-    "Mistral": MistralConfig(**TINY, **WINDOWS),
-    "Gemma3": Gemma3TextConfig(**TINY, **WINDOWS, layer_types=["sliding_attention", "full_attention"]),
+    "Qwen2": transformers.Qwen2Config(**TINY),
+    "Qwen2 with windows": transformers.Qwen2Config(**TINY, use_sliding_window=True, sliding_window=7, max_window_layers=1),
+    "Qwen3": transformers.Qwen3Config(**TINY, head_dim=8),
+    "Llama": transformers.LlamaConfig(**TINY),
+    "Mistral": transformers.MistralConfig(**TINY, **WINDOWS),
+    "Gemma3": transformers.Gemma3TextConfig(**TINY, **WINDOWS, layer_types=["sliding_attention", "full_attention"]),
 }
 
 
@@ -41,7 +32,7 @@ def engine(model, **options):
 
 def create(config, attention="sdpa"):
     torch.manual_seed(0)
-    return AutoModelForCausalLM.from_config(config, attn_implementation=attention)
+    return transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
 
 
 def trunk_prompts(count=6, seed=0):
@@ -91,10 +82,10 @@ def test_models_of_many_kinds_say_what_they_say_without_a_cache(name, attention)
 
 def test_models_that_cannot_work_are_refused_with_the_reason():
     with pytest.raises(ValueError, match=r"Mamba.* keeps|Mamba.* types|Mamba.* gives|Mamba.* attention"):
-        engine(create(MambaConfig(vocab_size=300, hidden_size=32, num_hidden_layers=2, state_size=4), None))
+        engine(create(transformers.MambaConfig(vocab_size=300, hidden_size=32, num_hidden_layers=2, state_size=4), None))
     with pytest.raises(ValueError, match=r"Gemma2ForCausalLM .* apart"):
-        engine(create(Gemma2Config(**TINY, **WINDOWS, final_logit_softcapping=0.1), "eager"))
-    with pytest.raises(ValueError, match="'flex_attention', which takes no mask of numbers"):
+        engine(create(transformers.Gemma2Config(**TINY, **WINDOWS, final_logit_softcapping=0.1), "eager"))
+    with pytest.raises(ValueError, match="'flex_attention', without a float mask"):
         engine(create(MODELS["Llama"], "flex_attention"))
 
 

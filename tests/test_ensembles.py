@@ -60,24 +60,21 @@ def vote(weights, *replies, page=SHOP):
     return reply.text
 
 
-def test_the_most_votes_win_weights_decide_by_site_thoughts_do_not_and_ties_go_to_the_first():
+def test_the_most_votes_win_weights_decide_by_site_and_who_failed_has_no_vote_unless_all_failed():
     assert {vote(uniform(3), *order) for order in itertools.permutations(["go", "go", "stop"])} == {"go"}
     weights = Weights((1.0, 1.0, 1.0), {"forum.test": (1.0, 1.0, 5.0)})
     assert vote(weights, "go", "<think>so</think>go", "stop") == "go"
     assert vote(weights, "go", "go", "stop", page=FORUM) == "stop"
     assert vote(uniform(3), "a", "b", "c") == "a"
+    for kinds, wanted in (([Broken, Broken, ScriptedPolicy], "go"), ([Broken, Broken], "")):
+        policy = VotingPolicy([kind(lambda _: "go") for kind in kinds], uniform(len(kinds)))
+        policy.ask([Request(0, None, {"page": SHOP})])
+        assert policy.replies()[0][1].text == wanted
 
 
 class Broken(ScriptedPolicy):
     def replies(self, timeout_s=None):
         return [(slot, Reply("", failure="gone")) for slot, _ in super().replies(timeout_s)]
-
-
-def test_who_failed_has_no_vote_unless_all_failed():
-    for kinds, wanted in (([Broken, Broken, ScriptedPolicy], "go"), ([Broken, Broken], "")):
-        policy = VotingPolicy([kind(lambda _: "go") for kind in kinds], uniform(len(kinds)))
-        policy.ask([Request(0, None, {"page": SHOP})])
-        assert policy.replies()[0][1].text == wanted
 
 
 def episodes(page, *rewards):

@@ -37,7 +37,7 @@ def test_broken_episodes_are_not_counted():
     assert names == ["all", "by", "shopping", "by", "state", "string_match+url_match", "1"]
 
 
-def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_path):
+def test_the_command_line_ends_with_json_the_expert_succeeds_and_episodes_keep_their_settings(capsys, tmp_path):
     saved = tmp_path / "some" / "episodes.jsonl"
     command.main(["--policy", "expert", "--limit", "6", "--seed", "3", "--json", "--save", str(saved)])
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -45,9 +45,6 @@ def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_pat
     assert 0.6 < record["low"] < record["high"] == 1.0
     episodes = read_trajectories(saved)
     assert [episode.env for episode in episodes] == [EnvSettings()] * 6
-
-
-def test_episodes_keep_the_settings_of_their_env(tmp_path):
     settings = EnvSettings(elements="id", window=2_000, max_steps=3, history="full")
     policy = ScriptedPolicy(RandomReplies())
     trajectories = evaluate.evaluate(policy, task_suite.load("test")[:2], settings, quiet=True).trajectories

@@ -56,14 +56,11 @@ def test_state_advantages_by_hand():
     assert grpo.state_advantages(states, returns, leave_one_out=False) == pytest.approx([high, 0, low, 0, low, 0])
 
 
-def test_a_step_is_worth_the_value_that_it_adds():
+def test_a_step_is_worth_the_value_that_it_adds_and_steps_between_forks_share_the_gain():
     # Values 1/4, 1/2, 3/4 of the states before the steps; the episode ends with 1.
     continuations = [[1, 0, 0, 0], [1, 0], [1, 1, 1, 0]]
     assert fork_advantages(continuations, 1) == pytest.approx([0.25, 0.25, 0.25])
     assert fork_advantages(continuations, 0) == pytest.approx([0.25, 0.25, -0.75])
-
-
-def test_steps_between_forks_share_the_gain_and_all_sum_to_what_the_episode_gained():
     assert fork_advantages([(), (0, 0), (), (), (1, 0)], 1) == pytest.approx([0, 0.5, 0.5, 0.5, 0.5])
     assert fork_advantages([], 1) == []
     assert sum(fork_advantages([(1, 0, 0), (0, 1), (1, 1, 0, 1), (0, 0)], 1)) == pytest.approx(1 - 1 / 3)
@@ -182,13 +179,18 @@ def made(own, *groups):
     return own.batch(list(groups), Random(0))[0]
 
 
-def test_successes_are_replayed_with_the_advantage_that_their_template_leaves_to_be_gained():
+def test_successes_are_replayed_with_the_advantage_that_their_template_leaves_unless_it_always_succeeds():
     own = method()
     assert made(own, group(0, TASKS[0], 1, 1, steps=2), group(1, TASKS[1], 0, 0)) == []
     assert advantages(made(own, group(2, TASKS[2], 0, 0, 0))) == [0.5, 0.5]  # once right, once wrong
     later = made(own, group(3, TASKS[4], 0, 0, 0))
     assert advantages(later) == pytest.approx([2 / 3] * 2)
     assert [item.episode.group for item in later] == [0, 0]
+    own, always = method(replayed=0), method()
+    made(own, group(0, TASKS[0], 1, 0))
+    assert made(own, group(1, TASKS[0], 0, 0)) == []
+    for number in range(3):
+        assert made(always, group(number, TASKS[0], 1, 1)) == []
 
 
 def test_replayed_steps_stand_behind_those_of_mixed_groups_and_share_their_weight():
@@ -198,14 +200,6 @@ def test_replayed_steps_stand_behind_those_of_mixed_groups_and_share_their_weigh
     assert advantages(trained) == pytest.approx([2.0, -2.0, 0.5])
     assert [item.weight for item in trained] == pytest.approx([1 / 3] * 3)
     assert [item.episode.task_id for item in trained] == ["kind 1/1", "kind 1/1", "kind 0/0"]
-
-
-def test_nothing_is_replayed_unless_told_nor_what_always_succeeds():
-    own, always = method(replayed=0), method()
-    made(own, group(0, TASKS[0], 1, 0))
-    assert made(own, group(1, TASKS[0], 0, 0)) == []
-    for number in range(3):
-        assert made(always, group(number, TASKS[0], 1, 1)) == []
 
 
 def test_a_method_that_is_resumed_draws_and_replays_the_same():

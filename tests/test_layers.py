@@ -162,7 +162,7 @@ def test_the_package_has_types():
     assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
-CEILINGS = {"webarena_gym": (257, 432), "agents": (96, 208), "benchmarks": (32, 44)}
+CEILINGS = {"webarena_gym": (257, 432), "agents": (96, 207), "benchmarks": (32, 43)}
 """Files and classes, at most. These numbers only ever fall; a ratio to the lines would rise with every line that goes."""
 _QUESTION = re.compile(r"\s*(What|Which|Whether|Who|How|Where|When)\b")
 

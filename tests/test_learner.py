@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from torch import distributed, multiprocessing
 
 from agents import grpo
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, shard_ranks
@@ -117,30 +116,20 @@ def assert_equal_runs(ours, theirs, tolerance=1e-5):
         assert torch.allclose(weights, theirs.weights[name], atol=tolerance, rtol=0), name
 
 
-def train_as_rank(index, count, folder):
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=index, world_size=count)
+def train_in_shards(model, state):
     ranks = shard_ranks()
     runs = {name: train(Learner(ranks=ranks, **case)) for name, case in CASES.items()}
-    model = torch.load(folder / "model.pt", weights_only=False)
     resumed = Learner(model, ranks, **CASES["many passes"])
-    resumed.state.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
-    runs["resumed"] = train(resumed, lessons=[2])
-    if ranks.is_main:
-        torch.save(runs, folder / "runs.pt")
-    distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
-    distributed.destroy_process_group()
+    resumed.state.load_state_dict(state)
+    return runs | {"resumed": train(resumed, lessons=[2])}
 
 
 @pytest.fixture(scope="module")
-def two_ranks(tmp_path_factory):
+def two_ranks():
     """The runs of two processes, and of one that went on in two after its second lesson."""
-    folder = tmp_path_factory.mktemp("ranks")
     alone = Learner(**CASES["many passes"])
     state = train(alone, lessons=[0, 1]).state
-    torch.save(alone.own.network, folder / "model.pt")
-    torch.save(state, folder / "state.pt")
-    multiprocessing.spawn(train_as_rank, (2, folder), nprocs=2)
-    return torch.load(folder / "runs.pt", weights_only=False)
+    return launch(train_in_shards, 2, alone.own.network, state)
 
 
 @pytest.mark.parametrize("case", CASES)

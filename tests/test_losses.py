@@ -36,7 +36,7 @@ def test_clipped_loss_by_hand():
     assert now.grad.tolist() == pytest.approx([0, 0.25 * 1.5, 0, -0.5])
 
 
-def test_kl_by_hand():
+def test_kl_mismatch_and_logprobs_by_hand():
     policy, reference = tensor([0.5]).log(), tensor([0.25]).log()
     expected = 0.5 - math.log(0.5) - 1
     assert losses.k3(policy, reference).item() == pytest.approx(expected)
@@ -45,6 +45,10 @@ def test_kl_by_hand():
     assert told["kl"] == pytest.approx(expected)
     some, others = -torch.rand(2, 1000, generator=torch.Generator().manual_seed(0)) * 5
     assert losses.k3(some, others).min() >= 0
+    gap = losses.mismatch(tensor([0.5, 0.25]).log(), tensor([0.5, 0.5]).log())
+    assert [*gap.values()] == pytest.approx([math.log(2) / 2, math.log(2), (0.5 + math.log(2) - 1) / 2])
+    logits = tensor([[0.0, math.log(3.0)], [math.log(7.0), 0.0]])
+    assert losses.token_logprobs(logits, tensor([1, 1])).exp().tolist() == pytest.approx([0.75, 0.125])
 
 
 def test_the_ratio_of_a_sequence_by_hand():
@@ -77,13 +81,6 @@ def test_importance_weights_scale_the_objective_and_not_the_kl(monkeypatch, corr
     assert now.grad.tolist() == pytest.approx([-weight for weight in weights], abs=1e-5)
 
 
-def test_mismatch_and_logprobs_by_hand():
-    gap = losses.mismatch(tensor([0.5, 0.25]).log(), tensor([0.5, 0.5]).log())
-    assert [*gap.values()] == pytest.approx([math.log(2) / 2, math.log(2), (0.5 + math.log(2) - 1) / 2])
-    logits = tensor([[0.0, math.log(3.0)], [math.log(7.0), 0.0]])
-    assert losses.token_logprobs(logits, tensor([1, 1])).exp().tolist() == pytest.approx([0.75, 0.125])
-
-
 # Equality with TRL. Rows of B completions, padded to T tokens.
 
 LENGTHS = [4, 1, 6, 3]
@@ -106,24 +103,14 @@ def trl_loss(*, loss_type="dapo", level="token", beta=0.0, correction=None):
         ratio = ratio.masked_fill(ratio > 2.0, 0.0)
     trainer = SimpleNamespace(
         _get_per_token_logps_and_entropies=lambda *_, **__: (now, torch.zeros_like(now), None),
-        _metrics=defaultdict(lambda: defaultdict(list)),
-        _entropy_bonus_enabled=False,
+        _metrics=defaultdict(lambda: defaultdict(list)), _entropy_bonus_enabled=False,
         accelerator=SimpleNamespace(num_processes=1, reduce=lambda value, **_: value, gather=lambda value: value),
-        args=SimpleNamespace(use_bias_correction_kl=False, delta=None, steps_per_generation=1),
-        aux_loss_enabled=False,
-        beta=beta,
-        current_gradient_accumulation_steps=1,
-        epsilon_low=0.2,
-        epsilon_high=0.28,
-        importance_sampling_level=level,
-        loss_type=loss_type,
-        max_completion_length=CONSTANT_TOKENS,
-        model=SimpleNamespace(training=True),
-        off_policy_mask_threshold=None,
-        top_entropy_quantile=1.0,
-        use_vllm=correction is not None,
-        vllm_importance_sampling_correction=True,
-    )
+        args=SimpleNamespace(use_bias_correction_kl=False, delta=None, steps_per_generation=1), aux_loss_enabled=False,
+        beta=beta, current_gradient_accumulation_steps=1, epsilon_low=0.2, epsilon_high=0.28,
+        importance_sampling_level=level, loss_type=loss_type, max_completion_length=CONSTANT_TOKENS,
+        model=SimpleNamespace(training=True), off_policy_mask_threshold=None, top_entropy_quantile=1.0,
+        use_vllm=correction is not None, vllm_importance_sampling_correction=True,
+    )  # fmt: skip
     ids = torch.zeros_like(mask, dtype=torch.int64)
     inputs = {
         "prompt_ids": ids, "prompt_mask": ids, "completion_ids": ids, "completion_mask": mask, "advantages": advantages,
@@ -141,18 +128,10 @@ def our_loss(weighting, *, level="token", beta=0.0, correction="none"):
     made = [Trajectory("t", "g", (Step("", "", "", (), (1,) * length),), 0.0, "exited") for length in LENGTHS]
     weights = tensor([item.weight for item in weighted([(made, [1.0] * len(made))], weighting)])
     loss, _ = clipped(
-        now[kept],
-        old[kept],
-        advantages.repeat_interleave(lengths),
-        weights.repeat_interleave(lengths),
-        sampled=sampled[kept],
-        reference=reference[kept] if beta else None,
-        lengths=LENGTHS,
-        clip_high=0.28,
-        kl_weight=beta,
-        ratio=level,
-        correction=correction,
-    )
+        now[kept], old[kept], advantages.repeat_interleave(lengths), weights.repeat_interleave(lengths),
+        sampled=sampled[kept], reference=reference[kept] if beta else None, lengths=LENGTHS, clip_high=0.28,
+        kl_weight=beta, ratio=level, correction=correction,
+    )  # fmt: skip
     loss.backward()
     return loss.item(), now.grad
 

@@ -44,11 +44,12 @@ def make_player(seed=0, num_envs=4):
     return Player(tiny.create_envs(TASKS, num_envs), LanguageModelPolicy(engine, encoder), load, ENV)
 
 
-def make_broken_player():
-    def blunder(_):
-        raise ZeroDivisionError("a blunder")
+def make_scripted_player(choose):
+    return Player(tiny.create_envs(TASKS, 2), ScriptedPolicy(choose))
 
-    return Player(tiny.create_envs(TASKS, 2), ScriptedPolicy(blunder))
+
+def blunder(_):
+    raise ZeroDivisionError("a blunder")
 
 
 def played(players, episodes=EPISODES):
@@ -69,7 +70,7 @@ def alone():
 
 def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
     model, _ = tiny.tiny_model(0)
-    with closing(Players(partial(make_player, 1), 3, num_envs=24, seed=3)) as players:
+    with closing(Players(partial(make_player, 1), 2, num_envs=24, seed=3)) as players:
         assert players.has_room
         assert texts(played(players)) != texts(alone)  # of other parameters
         before = players.replied, players.generated_tokens
@@ -88,11 +89,17 @@ def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
     assert players.cpu_s > 0
 
 
-def test_an_error_is_raised_with_its_traceback():
-    with closing(Players(make_broken_player, 1, num_envs=4)) as players:
+def test_an_error_is_raised_with_its_traceback_and_a_process_that_is_lost_is_told():
+    with closing(Players(partial(make_scripted_player, "{0.slot}".format), 2, num_envs=24)) as players:
+        played(players)
+        for process in players._processes:
+            os.kill(process.pid, signal.SIGKILL)
+        with pytest.raises(PlayerError, match="ended with status -9"):
+            played(players)
+    with closing(Players(partial(make_scripted_player, blunder), 1, num_envs=4)) as players:
         with pytest.raises(ZeroDivisionError, match="a blunder") as raised:
             played(players)
-        assert "def blunder" in str(raised.value.__notes__) or "in blunder" in str(raised.value.__notes__)
+        assert "in blunder" in str(raised.value.__notes__)
 
 
 def make_player_of_long_replies(pipe):
@@ -119,15 +126,6 @@ def test_episodes_are_played_while_nobody_takes_those_that_are_over(tmp_path):
         assert {episode.number for episode, _ in players.play()} == {episode.number for episode in EPISODES}
 
 
-def test_a_process_that_is_lost_is_told():
-    with closing(Players(make_player, 2, num_envs=24)) as players:
-        played(players)
-        for process in players._processes:
-            os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(PlayerError, match="ended with status -9"):
-            played(players)
-
-
 def test_processes_are_as_many_as_there_is_work_for():
     assert process_count(5, 1) == 5
     assert process_count(0, 3) == 1
@@ -137,8 +135,8 @@ def test_processes_are_as_many_as_there_is_work_for():
 
 
 def test_an_evaluation_is_the_same_in_several_processes():
-    tasks = task_suite.load("test")[:8]
-    settings = EvaluationSettings(policy="random", seed=5, max_steps=20)
+    tasks = task_suite.load("test")[:4]
+    settings = EvaluationSettings(policy="random", seed=5, max_steps=6)
     one, other = (evaluate_policy(replace(settings, processes=count), tasks, quiet=True) for count in (1, 2))
     assert one == other
 

@@ -75,15 +75,12 @@ def test_a_model_s_reply_depends_on_its_prompt_and_seed_alone():
     assert all(again[8 - slot].response_ids == reply.response_ids for slot, reply in replies.items())
 
 
-def test_a_prompt_that_is_too_long_is_told_without_waiting_for_the_others():
+def test_a_prompt_that_is_too_long_is_told_at_once_and_replies_tell_the_version_of_the_weights():
     policy = language_model(max_prompt_tokens=20)
     policy.ask([Request(0, None, messages("Round 0")), Request(1, None, messages("Round 0 " * 20))])
     policy.engine.load(policy.engine._model, 4)
     ((slot, reply),) = [(slot, reply) for slot, reply in policy.replies(0.0) if reply.too_long]
     assert (slot, reply.text, reply.policy_version) == (1, "", 4)
-
-
-def test_replies_tell_the_version_of_the_weights_and_closing_closes_the_engine():
     policy = language_model()
     model = policy.engine._model
     assert all_replies(policy, [Request(0, None, messages("Round"))])[0].policy_version == 0

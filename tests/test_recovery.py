@@ -69,12 +69,12 @@ def test_what_the_fork_cannot_mend_does_not_become_part_of_the_episode(monkeypat
 
 def test_a_forced_mistake_is_the_last_step_and_changes_the_page():
     for env, task in in_env(drawn(13), quiet=True, **ENV):
-        forced = force_mistake(env, task, Random(task.task_id))
-        *before, wrong = forced.steps
+        _, steps = force_mistake(env, task, Random(task.task_id))
+        *before, wrong = steps
         assert all(step.is_of_solution for step in before)
         assert not wrong.is_example
         _, info = env.reset(seed=0, options={"task": task})
-        for step in forced.steps:
+        for step in steps:
             assert info["page"] == step.page
             info = env.step(env.dialect.format(step.action))[-1]
         assert info["page"] != wrong.page

@@ -114,12 +114,8 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
 @pytest.mark.parametrize("header", [{"observation": "axtree"}, {"dialect": "browsergym"}, {"scale": "large"}])
 def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, header):
     record = {
-        "task_id": "shopping.cart_add/1000/0",
-        "repeat": 0,
-        "sites": ["shopping"],
-        "checks": ["state"],
-        "ending": "exited",
-    }
+        "task_id": "shopping.cart_add/1000/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"], "ending": "exited",
+    }  # fmt: skip
     lines = [{"format": 1, "suite": {}, "env": header}, record | {"reward": 0.0, "steps": [{"reply": "go_backward()"}]}]
     path = tmp_path / "episodes.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -207,7 +203,7 @@ def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, cap
     assert frame["reward"].isna().sum() == 1
 
 
-def test_what_is_no_run_and_no_episodes_is_told(tmp_path, capsys):
+def test_what_is_no_run_and_no_episodes_and_two_of_one_name_are_told(tmp_path, capsys):
     (tmp_path / "log.eval").write_bytes(b"PK")
     with pytest.raises(ValueError, match="inspect log convert --to json"):
         read_sources([str(tmp_path / "log.eval")])
@@ -227,9 +223,6 @@ def test_what_is_no_run_and_no_episodes_is_told(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([str(tmp_path / "gone")])
     assert "gone is not there; expected" in capsys.readouterr().err
-
-
-def test_two_of_one_name_must_be_named_apart(tmp_path):
     for folder in "ab":
         write_metrics(tmp_path / folder / "run", [{"update": 1}])
     places = [str(tmp_path / folder / "run") for folder in "ab"]
@@ -241,7 +234,7 @@ def test_two_of_one_name_must_be_named_apart(tmp_path):
 # What it says of results and curves.
 
 
-def test_policies_are_compared_with_the_first_on_the_tasks_of_both():
+def test_policies_are_compared_with_the_first_on_the_tasks_of_both_which_say_sites_and_checks(expert):
     first = [trajectory(0.0, task_id=f"t/{number}") for number in range(6)]
     second = [trajectory(1.0, task_id=f"t/{number}") for number in range(5)] + [trajectory(0.0, "failed", task_id="t/5")]
     results = summarise_all({"first": first, "second": second, "alone": [trajectory(task_id="other")]})
@@ -249,9 +242,6 @@ def test_policies_are_compared_with_the_first_on_the_tasks_of_both():
     assert [result.evaluation.total.n for result in results] == [6, 5, 1]
     assert results[1].evaluation.failed == 1
     assert list(results[0].evaluation.by_site) == ["unknown"]
-
-
-def test_sites_and_checks_come_from_the_task(expert):
     evaluation = summarise_all({"expert": expert})[0].evaluation
     assert (evaluation.total.success, list(evaluation.by_site)) == (1.0, ["shopping"])
     assert set(evaluation.by_check) == {"+".join(task_of(episode).eval_types) for episode in expert}
@@ -390,7 +380,7 @@ def test_equal_episodes_give_an_equal_file(tmp_path, expert):
     assert texts[0] == texts[1]
 
 
-def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path, capsys):
+def test_what_does_not_fit_is_left_out_in_turns_pages_before_steps_and_it_is_told(tmp_path, capsys, expert):
     noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
     episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
     write_trajectories(tmp_path / "a.jsonl", episodes)
@@ -408,9 +398,6 @@ def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path, capsys)
     left = 62 - sum(held)
     assert f"a: the last {left} of 60 episodes are here without their steps" in text
     assert f"60 episodes of a ({left} without steps" in capsys.readouterr().out
-
-
-def test_pages_are_left_out_before_steps(expert):
     heads, blocks, whole = pack_episodes({"expert": expert}, room=10**8, pages=True)
     needed = sum(len(name) + len(content) + 60 for name, content in blocks.items()) + len(json.dumps(heads))
     shown = pack_episodes({"expert": expert}, room=needed - 1000, pages=True)[2]["expert"]
@@ -435,12 +422,9 @@ def test_nothing_of_an_episode_is_markup_and_only_the_own_script_may_run(tmp_pat
 
 def test_endings_are_told_apart():
     told = {
-        "solved": [(1.0, "exited"), (1.0, "truncated")],
-        "wrong": [(0.0, "exited")],
-        "out of steps": [(0.0, "truncated")],
-        "prompt too long": [(0.0, "too_long")],
-        "broken, not counted": [(float("nan"), "failed")],
-    }
+        "solved": [(1.0, "exited"), (1.0, "truncated")], "wrong": [(0.0, "exited")], "out of steps": [(0.0, "truncated")],
+        "prompt too long": [(0.0, "too_long")], "broken, not counted": [(float("nan"), "failed")],
+    }  # fmt: skip
     for outcome, endings in told.items():
         heads, *_ = pack_episodes({"one": [trajectory(*ending) for ending in endings]}, room=10**6, pages=False)
         assert {head["outcome"] for head in heads} == {outcome}
@@ -606,17 +590,21 @@ def test_an_episode_is_stepped_through_with_the_keyboard(open_report, expert):
 
 
 @needs.chromium
-def test_the_page_has_the_look_and_the_pictures_of_its_site(open_report):
+def test_the_page_has_the_look_and_the_pictures_of_its_site_and_fits_a_phone_and_the_dark(open_report):
     page = open_report("#episode/expert/1/1")
     picture = shown_page(page).locator("img").first
     picture.wait_for()  # before it, the frame may still be on its way from its empty page
     body = shown_page(page).locator("body")
     assert "serif" not in body.evaluate("element => getComputedStyle(element).fontFamily").replace("sans-serif", "")
     assert picture.evaluate("image => image.naturalWidth") > 0
+    page = open_report("#episode/expert/1/1", viewport={"width": 375, "height": 700}, color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+    red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
+    assert max(red, green, blue) < 60
 
 
 @needs.chromium
-def test_episodes_are_filtered(open_report):
+def test_episodes_are_filtered_as_the_address_says_and_a_search_may_have_nothing_to_look_at(open_report):
     page = open_report()
     page.wait_for_selector("#count:text-is('3 of 3 episodes')")
     page.get_by_role("combobox", name="Outcome").select_option("not solved")
@@ -629,10 +617,6 @@ def test_episodes_are_filtered(open_report):
     page.wait_for_selector("#about:has-text('shopping.cart_add')")
     page.get_by_role("button", name="Show all").click()
     page.wait_for_selector("#count:text-is('3 of 3 episodes')")
-
-
-@needs.chromium
-def test_filters_are_in_the_address(open_report):
     page = open_report("#episodes?outcome=wrong&cause=url")
     page.wait_for_url(re.compile(r"#episode/.*/1/1\?outcome=wrong&cause=url$"))
     assert page.inner_text("#count") == "1 of 3 episodes"
@@ -640,6 +624,15 @@ def test_filters_are_in_the_address(open_report):
     assert page.inner_text("#goal") == f"Buy {HOSTILE}"
     page.keyboard.press("j")
     page.wait_for_url(re.compile(r"/end\?outcome=wrong&cause=url$"))
+    page = open_report()
+    page.get_by_role("combobox", name="Policy").select_option("expert")
+    page.get_by_role("combobox", name="Outcome").select_option("wrong")
+    page.wait_for_selector("#count:text-is('0 of 3 episodes')")
+    page.get_by_role("searchbox", name="Search").fill("a")
+    page.wait_for_url(re.compile("q=a&"))
+    assert page.inner_text("#count") == "0 of 3 episodes"
+    page.get_by_role("combobox", name="Policy").select_option("")
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
 
 
 PARTS = {
@@ -667,19 +660,6 @@ def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
         page.wait_for_selector("#viewer:not([data-found='0'])")
     page.get_by_role("searchbox", name="Search").fill("nothing is like this")
     page.wait_for_selector("#count:text-is('0 of 3 episodes')")
-
-
-@needs.chromium
-def test_a_search_in_what_the_filters_leave_may_have_nothing_to_look_at(open_report):
-    page = open_report()
-    page.get_by_role("combobox", name="Policy").select_option("expert")
-    page.get_by_role("combobox", name="Outcome").select_option("wrong")
-    page.wait_for_selector("#count:text-is('0 of 3 episodes')")
-    page.get_by_role("searchbox", name="Search").fill("a")
-    page.wait_for_url(re.compile("q=a&"))
-    assert page.inner_text("#count") == "0 of 3 episodes"
-    page.get_by_role("combobox", name="Policy").select_option("")
-    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
 
 
 @needs.chromium
@@ -814,14 +794,6 @@ def test_hostile_text_and_hostile_pages_do_nothing(open_report):
     page.wait_for_selector(".verdicts li")
     assert page.evaluate("window.hacked") is None
     assert page.title() == "Title"
-
-
-@needs.chromium
-def test_it_fits_a_phone_and_the_dark(open_report):
-    page = open_report("#episode/expert/1/1", viewport={"width": 375, "height": 700}, color_scheme="dark")
-    assert page.evaluate("document.documentElement.scrollWidth") == 375
-    red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
-    assert max(red, green, blue) < 60
 
 
 @needs.chromium

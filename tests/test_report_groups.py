@@ -31,13 +31,10 @@ def rollouts(seed, size=8, group=0):
             action = drawn.choice("ab")
             steps.append(
                 Step(
-                    f"URL: http://{path}.test/\n<h1>At {path}</h1>",
-                    f"go({action})",
-                    prompt_ids=tuple(path.encode()),
-                    response_ids=(1,),
-                    logprobs=(-0.5,),
+                    f"URL: http://{path}.test/\n<h1>At {path}</h1>", f"go({action})", prompt_ids=tuple(path.encode()),
+                    response_ids=(1,), logprobs=(-0.5,),
                 )
-            )
+            )  # fmt: skip
             path += action
         made.append(Trajectory("t/1", "Goal", tuple(steps), float(drawn.random() < 0.5), "exited", group=group))
     return made

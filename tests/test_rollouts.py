@@ -58,10 +58,11 @@ def test_trajectories_come_in_the_order_of_the_episodes():
 
 
 def test_whoever_is_answered_first_goes_on_and_no_more_are_under_way_than_there_are_envs():
-    policy, order = OneByOne(), []
+    policy = OneByOne()
     with collector(policy, tasks := tiny.tasks(4)) as playing:
-        playing.collect(one_each(tasks), on_finish=lambda item: order.append(item.group))
-    assert (order, policy.most) == ([3, 2, 1, 0], 4)
+        playing.begin(one_each(tasks))
+        assert [item.group for _, item in playing.play()] == [3, 2, 1, 0]
+    assert policy.most == 4
     policy = OneByOne()
     assert len(collect(policy, one_each(tiny.tasks(20)), num_envs=3)) == 20
     assert policy.most == 3
@@ -126,16 +127,13 @@ def test_bugs_are_not_swallowed():
         Collector(envs, OneByOne()).collect(one_each(tasks))
 
 
-def test_a_group_starts_before_the_same_page():
+def test_a_group_starts_before_the_same_page_and_the_oldest_version_that_replied_is_told():
     episodes = groups(tiny.tasks(3), 4)
     assert [episode.group for episode in episodes] == [0] * 4 + [1] * 4 + [2] * 4
     assert [episode.number for episode in episodes] == list(range(12))
     for group in tiny.grouped(collect(OneByOne(), episodes)):
         assert len(group) == 4
         assert len({item.steps[0].page for item in group}) == 1
-
-
-def test_the_oldest_version_that_replied_is_that_of_the_trajectory():
     versions = iter([7, 5])
     policy = OneByOne(lambda _: Reply("wait", policy_version=next(versions)))
     assert collect(policy, one_each(tiny.tasks(1)))[0].policy_version == 5

@@ -22,18 +22,10 @@ def test_a_row_holds_a_step_and_its_credit(tmp_path):
     write_samples(path, rows())
     first, second, other = pq.read_table(path).to_pylist()
     assert first == {
-        "prompt_ids": [1, 2],
-        "response_ids": [3, 4],
-        "logprobs": pytest.approx([-0.3, -0.4]),
-        "advantage": 1.0,
-        "token_weight": 1 / 8,
-        "group_id": 7,
-        "trajectory_id": "7/0",
-        "step": 0,
-        "is_last_step": False,
-        "reward": 1.0,
+        "prompt_ids": [1, 2], "response_ids": [3, 4], "logprobs": pytest.approx([-0.3, -0.4]), "advantage": 1.0,
+        "token_weight": 1 / 8, "group_id": 7, "trajectory_id": "7/0", "step": 0, "is_last_step": False, "reward": 1.0,
         "policy_version": 2,
-    }
+    }  # fmt: skip
     assert (second["step"], second["is_last_step"], second["trajectory_id"]) == (1, True, "7/0")
     assert [other[name] for name in ("advantage", "reward", "trajectory_id", "policy_version")] == [-1.0, 0.0, "7/1", 3]
     write_samples(path, [])

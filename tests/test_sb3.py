@@ -20,26 +20,8 @@ from agents.settings import ENV_ID
 from agents.training.metrics import read_metrics
 from tests import tiny
 from tests.pages import page
+from webarena_gym import candidates as module
 from webarena_gym.actions import Action, Kind
-from webarena_gym.candidates import (
-    FORMS,
-    HASHED,
-    PAGE,
-    PRESENCE,
-    RELEVANCE,
-    ROW,
-    Candidate,
-    CandidateActions,
-    Featurizer,
-    describe,
-    describe_page,
-    find_candidates,
-    find_strings,
-    hash_words,
-    overlap,
-    relevance,
-    words,
-)
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 
@@ -77,13 +59,13 @@ def lose(*_):
 
 
 def make(tasks, candidates=48, **options):
-    return CandidateActions(
+    return module.CandidateActions(
         gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **{"elements": "label", **options}), candidates
     )
 
 
 def shop(size=48, goal=GOAL, **options):
-    return find_candidates(observe(page(SHOP), elements="label", **options), goal, size)
+    return module.find_candidates(observe(page(SHOP), elements="label", **options), goal, size)
 
 
 def of_form(form, candidates):
@@ -105,7 +87,7 @@ def of_form(form, candidates):
     ],
 )
 def test_quotations_addresses_names_and_numbers_can_be_typed(goal, strings):
-    assert find_strings(goal) == strings
+    assert module.find_strings(goal) == strings
 
 
 def test_every_control_that_is_not_disabled_can_be_used_and_what_is_so_already_is_told():
@@ -119,7 +101,7 @@ def test_every_control_that_is_not_disabled_can_be_used_and_what_is_so_already_i
     }  # fmt: skip
     assert used.items() >= wanted.items()
     assert "Closed" not in {candidate.label for candidate in found}
-    assert {candidate.form for candidate in found} == set(FORMS)
+    assert {candidate.form for candidate in found} == set(module.FORMS)
 
 
 def test_answers_are_texts_of_lines_in_the_window_that_share_a_word_with_the_goal():
@@ -132,37 +114,31 @@ def test_answers_are_texts_of_lines_in_the_window_that_share_a_word_with_the_goa
     assert "View [2]" in {candidate.action.element for candidate in found}  # controls are those of the whole page
 
 
-def test_candidates_are_sorted_by_what_they_have_to_do_with_the_goal():
-    found, wanted = shop(), words(GOAL)
-    scores = [relevance(candidate, wanted) for candidate in found[2:]]
+def test_candidates_are_sorted_by_what_they_have_to_do_with_the_goal_and_equal_ones_by_the_page():
+    found, wanted = shop(), module.words(GOAL)
+    scores = [module.relevance(candidate, wanted) for candidate in found[2:]]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > scores[-1] == 0.0
     assert shop(7) == found[:7]
     assert shop() == found
-
-
-def test_equal_candidates_stand_in_the_order_of_the_page_and_their_lines_tell_equal_labels_apart():
     links = [item.action.element for item in shop(goal="Wait") if item.form == "link"]
     assert links == ["Shop", "Red bags", "View", "View [2]"]
     first, second = (item for item in shop() if item.label == "View")
     assert (first.action.element, second.action.element) == ("View", "View [2]")
-    assert relevance(first, words(GOAL)) > relevance(second, words(GOAL)) == 0.0
-
-
-def test_an_answer_counts_by_its_line_alone():
-    wanted = words("red bag")
+    assert module.relevance(first, module.words(GOAL)) > module.relevance(second, module.words(GOAL)) == 0.0
+    wanted = module.words("red bag")
     action = Action(Kind.EXIT, argument="red bag")
-    assert relevance(Candidate("answer", action), wanted) == 0.0
-    assert relevance(Candidate("answer", action, line="red bag"), wanted) == 0.5
-    assert relevance(Candidate("link", Action(Kind.CLICK, "Red bag"), "Red bag"), wanted) == 1.0
+    assert module.relevance(module.Candidate("answer", action), wanted) == 0.0
+    assert module.relevance(module.Candidate("answer", action, line="red bag"), wanted) == 0.5
+    assert module.relevance(module.Candidate("link", Action(Kind.CLICK, "Red bag"), "Red bag"), wanted) == 1.0
 
 
 def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():
-    found = find_candidates(observe(page("<p></p>"), elements="label"), "", 5)
+    found = module.find_candidates(observe(page("<p></p>"), elements="label"), "", 5)
     assert [candidate.form for candidate in found] == ["leave", "back"]
     with pytest.raises(ValueError, match="elements are named 0 to 9; expected an env with elements='label'"):
-        find_candidates(observe(page(SHOP)), GOAL, 48)
-    assert (overlap("", ""), overlap("the tents", "Tent, mug")) == ((0.0, 0.0), (1.0, 0.5))
+        module.find_candidates(observe(page(SHOP)), GOAL, 48)
+    assert (module.overlap("", ""), module.overlap("the tents", "Tent, mug")) == ((0.0, 0.0), (1.0, 0.5))
 
 
 # Rows.
@@ -170,54 +146,57 @@ def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():
 
 def test_a_row_says_what_a_candidate_is():
     found = shop(60)
-    rows = describe(found, GOAL, "u", [], 60)
-    assert (rows.shape, rows.dtype, rows.min(), rows.max()) == ((60, ROW), numpy.float32, 0.0, 1.0)
-    assert rows[:, PRESENCE].tolist() == [1.0] * len(found) + [0.0] * (60 - len(found))
+    rows = module.describe(found, GOAL, "u", [], 60)
+    assert (rows.shape, rows.dtype, rows.min(), rows.max()) == ((60, module.ROW), numpy.float32, 0.0, 1.0)
+    assert rows[:, module.PRESENCE].tolist() == [1.0] * len(found) + [0.0] * (60 - len(found))
     assert not rows[len(found) :].any()
-    assert [FORMS[place] for place in rows[: len(found), 2 : 2 + len(FORMS)].argmax(1)] == [item.form for item in found]
-    assert rows[: len(found), RELEVANCE] == pytest.approx([relevance(item, words(GOAL)) for item in found])
+    assert [module.FORMS[place] for place in rows[: len(found), 2 : 2 + len(module.FORMS)].argmax(1)] == [
+        item.form for item in found
+    ]
+    assert rows[: len(found), module.RELEVANCE] == pytest.approx([module.relevance(item, module.words(GOAL)) for item in found])
     view = next(place for place, item in enumerate(found) if item.action.element == "View [2]")
-    assert rows[view, -HASHED - 1] == 0.5  # two have that label
-    assert (rows[view, -HASHED:] == hash_words("View")).all()
-    small, large = (describe([item], GOAL, "u", [], 1)[0] for item in of_form("option", found))
-    assert (small[-HASHED:] != large[-HASHED:]).any()
+    assert rows[view, -module.HASHED - 1] == 0.5  # two have that label
+    assert (rows[view, -module.HASHED :] == module.hash_words("View")).all()
+    small, large = (module.describe([item], GOAL, "u", [], 1)[0] for item in of_form("option", found))
+    assert (small[-module.HASHED :] != large[-module.HASHED :]).any()
 
 
 def test_a_row_says_whether_its_action_was_taken():
     found = shop()
     taken = [("here", found[4].action), ("there", found[3].action), ("here", found[5].action)]
-    marks = describe(found, GOAL, "here", taken, len(found))[:, -HASHED - 4 : -HASHED - 1]
+    marks = module.describe(found, GOAL, "here", taken, len(found))[:, -module.HASHED - 4 : -module.HASHED - 1]
     assert marks[3].tolist() == [1, 0, 0]  # elsewhere
     assert marks[4].tolist() == [1, 1, 0]  # here
     assert marks[5].tolist() == [1, 1, 1]  # just now
     assert not marks[6].any()
 
 
-def test_the_row_of_a_page_says_where_the_agent_is():
+def test_the_row_of_a_page_says_where_the_agent_is_and_its_hashed_words_do_not_change():
     here = page(SHOP, url="http://shop.test/bags/red?page=2")
-    row = describe_page(here, "Open the red bags", 3, True)
-    assert row.shape == (PAGE - ROW,)
-    assert (row[:HASHED] == hash_words("Open the red bags")).all()
-    assert (row[HASHED : 2 * HASHED] == hash_words("Bags bags red page 2")).all()
+    row = module.describe_page(here, "Open the red bags", 3, True)
+    assert row.shape == (module.PAGE - module.ROW,)
+    assert (row[: module.HASHED] == module.hash_words("Open the red bags")).all()
+    assert (row[module.HASHED : 2 * module.HASHED] == module.hash_words("Bags bags red page 2")).all()
     assert row[-4:] == pytest.approx([2 / 4, 2 / 3, 3 / 15, 1.0])
-    assert describe_page(here, "", 99, False)[-2:].tolist() == [1.0, 0.0]
-
-
-def test_hashed_words_do_not_change():
-    assert hash_words("red tent").nonzero()[0].tolist() == hash_words("Tents, red!").nonzero()[0].tolist() == [15, 16]
+    assert module.describe_page(here, "", 99, False)[-2:].tolist() == [1.0, 0.0]
+    assert (
+        module.hash_words("red tent").nonzero()[0].tolist()
+        == module.hash_words("Tents, red!").nonzero()[0].tolist()
+        == [15, 16]
+    )
     with pytest.raises(ValueError, match="read-only"):
-        hash_words("red tent")[0] = 1.0
+        module.hash_words("red tent")[0] = 1.0
 
 
 def test_a_reader_remembers_what_was_taken():
-    reader, seen = Featurizer(48), observe(page(SHOP), elements="label")
+    reader, seen = module.Featurizer(48), observe(page(SHOP), elements="label")
     first = reader.read(page(SHOP), seen, START)
-    assert not first["page"][-ROW:].any()
+    assert not first["page"][-module.ROW :].any()
     assert reader.mask().sum() == len(reader.candidates)
     assert reader.take(3) == reader.candidates[3].action
     second = reader.read(page(SHOP), seen, START)
-    assert (second["page"][-ROW:] == first["candidates"][3]).all()
-    assert second["candidates"][3, -HASHED - 2] == 1.0
+    assert (second["page"][-module.ROW :] == first["candidates"][3]).all()
+    assert second["candidates"][3, -module.HASHED - 2] == 1.0
     assert reader.take(47) == Action(Kind.WAIT)
 
 
@@ -230,7 +209,7 @@ def play(env, seed, steps=40):
     for _ in range(steps):
         masks = env.action_masks()
         assert observation in env.observation_space
-        assert masks.sum() == observation["candidates"][:, PRESENCE].sum()
+        assert masks.sum() == observation["candidates"][:, module.PRESENCE].sum()
         played.append((observation, masks, info["task_id"]))
         observation, _, over, lost, info = env.step(numpy.int64(rng.randrange(BACK, masks.sum())))
         assert not lost
@@ -263,7 +242,7 @@ def test_running_out_of_steps_ends_an_episode_for_good_and_an_empty_place_is_to_
         before = env.unwrapped.page.url
         observation, *_, info = env.step(numpy.int64(199))
         assert (env.unwrapped.page.url, info["action_error"]) == (before, "")
-        assert not observation["page"][-ROW:].any()
+        assert not observation["page"][-module.ROW :].any()
         assert env.step(numpy.int64(BACK))[1:4] == (0.0, True, False)
 
 
@@ -343,17 +322,21 @@ def test_an_untrained_policy_has_no_favourite_unless_it_has_a_prior(tasks, tmp_p
             tensors, _ = policy.obs_to_tensor(observation)
             chances = policy.get_distribution(tensors, action_masks=present).distribution.probs[0].detach().numpy()
             assert chances[present].sum() == pytest.approx(1.0)
-            relevant = observation["candidates"][present, RELEVANCE]
+            relevant = observation["candidates"][present, module.RELEVANCE]
             weights = numpy.exp(prior * relevant)
             assert chances[present] == pytest.approx(weights / weights.sum(), rel=1e-3)
 
 
 @needs_sb3
-def test_equal_seeds_train_equal_policies(tasks, tmp_path):
+def test_equal_seeds_train_equal_policies_and_a_run_goes_on_only_as_it_was_begun(tasks, tmp_path, untrained):
     keys = ("success", "steps", "loss", "entropy_loss", "env_steps")
     runs = [read_metrics(train(tasks, tmp_path / name, updates=2, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     first, again, other = ([[record[key] for key in keys] for record in records] for records in runs)
     assert first == again != other
+    with pytest.raises(ValueError, match=r"was begun with candidates=12, not 13"):
+        train(tasks, untrained, candidates=13)
+    with pytest.raises(ValueError, match=r"was begun with algorithm='maskable_ppo', not 'ppo'"):
+        train(tasks, untrained, algorithm="ppo")
 
 
 @needs_sb3
@@ -374,14 +357,6 @@ def test_a_run_that_was_killed_goes_on_from_its_newest_save(tasks, tmp_path, mon
 
 
 @needs_sb3
-def test_a_run_goes_on_only_as_it_was_begun(untrained, tasks):
-    with pytest.raises(ValueError, match=r"was begun with candidates=12, not 13"):
-        train(tasks, untrained, candidates=13)
-    with pytest.raises(ValueError, match=r"was begun with algorithm='maskable_ppo', not 'ppo'"):
-        train(tasks, untrained, algorithm="ppo")
-
-
-@needs_sb3
 def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
     play = WebArenaLite.step
     monkeypatch.setattr(WebArenaLite, "step", lambda env, reply: (play if reply.startswith("exit") else lose)(env, reply))
@@ -393,7 +368,7 @@ def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
 
 
 @needs_sb3
-def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
+def test_a_run_is_evaluated_as_it_was_trained_and_sampling_follows_the_seed_of_the_request(untrained, capsys, env):
     assert policy_defaults(str(untrained))["max_steps"] == 2
     arguments = ["--policy", str(untrained), "--limit", "3", "--num-envs", "2", "--json"]
     command.main([*arguments, "--temperature", "1"])
@@ -403,10 +378,6 @@ def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
         command.main([*arguments, "--elements", "id"])
     with pytest.raises(ValueError, match="is in another process"):
         command.main([*arguments, "--workers", "1"])
-
-
-@needs_sb3
-def test_sampling_follows_the_seed_of_the_request(untrained, env):
     from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
     _, info = env.reset(seed=1)

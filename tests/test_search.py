@@ -10,16 +10,7 @@ from agents import search as command
 from agents.data.demonstrations import draw_tasks
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Step
-from agents.evaluation.search import (
-    best_of_n,
-    by_value,
-    confidence,
-    critic_value,
-    load_critic,
-    majority,
-    monte_carlo,
-    tree_search,
-)  # fmt: skip
+from agents.evaluation import search as searching
 from agents.models.checkpoints import CheckpointError, save_checkpoint
 from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
 from agents.rollouts.branching import State, search
@@ -117,9 +108,9 @@ def hunt(task, *, choose=wander, method=None, budget=40, seed=0, env=None, value
 def make(name, task, budget=40, value=None):
     value = value or prefix_value(task.target)
     if name in ("tree", "mcts"):
-        search = tree_search if name == "tree" else partial(monte_carlo, outcome=value)
+        search = searching.tree_search if name == "tree" else partial(searching.monte_carlo, outcome=value)
         return partial(search, value=value, branching=4, budget=budget, reserve=MAX_STEPS)
-    return partial(best_of_n, choose=by_value(value), budget=budget, n=1 if name == "greedy" else None)
+    return partial(searching.best_of_n, choose=searching.by_value(value), budget=budget, n=1 if name == "greedy" else None)
 
 
 def run_by_hand(tree, grow):
@@ -154,7 +145,7 @@ def test_a_tree_finds_what_the_first_replies_miss(task):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("value", [None, confidence])
+@pytest.mark.parametrize("value", [None, searching.confidence])
 def test_rewards_turned_upside_down_change_no_choice(name, value):
     for task in TASKS:
         found, other = (
@@ -196,7 +187,7 @@ def test_no_step_is_taken_beyond_the_budget_and_all_are_counted(name, budget):
 @pytest.mark.parametrize("name", METHODS)
 def test_equal_seeds_find_the_same_on_any_number_of_envs(name):
     def many(num_envs, seed):
-        method = make(name, TASKS[0], 13, confidence)
+        method = make(name, TASKS[0], 13, searching.confidence)
         found = search([Maze() for _ in range(num_envs)], ScriptedPolicy(wander), TASKS, method, seed=seed)
         return [item._replace(states=tuple(state.steps for state in item.states)) for item in found]
 
@@ -214,7 +205,7 @@ def test_the_judges_best_of_all_episodes_is_told_apart_and_not_chosen():
     found = hunt(task, method=make("best_of_n", task, 800, blind), budget=800)
     assert (found.trajectory.reward, found.oracle.reward, found.episodes) == (0.0, 1.0, 200)
     assert path_of(found.oracle) == task.target
-    found = hunt(TASKS[0], method=partial(best_of_n, choose=majority, budget=40, n=3))
+    found = hunt(TASKS[0], method=partial(searching.best_of_n, choose=searching.majority, budget=40, n=3))
     assert (found.episodes, found.env_steps) == (3, 3 * MAX_STEPS)
 
 
@@ -223,7 +214,7 @@ def test_what_is_kept_of_the_budget_lets_an_episode_end():
         return [-float(len(state.steps)) for state in states]
 
     def reach(reserve):
-        method = partial(tree_search, value=broad, branching=4, budget=12, reserve=reserve)
+        method = partial(searching.tree_search, value=broad, branching=4, budget=12, reserve=reserve)
         return hunt(TASKS[0], method=method).trajectory
 
     assert reach(0).ending == "truncated"
@@ -242,7 +233,7 @@ def test_the_best_state_is_expanded_wherever_it_is(values, budget, order, best):
     def value(states):
         return [values.get(state.number, 0.0) for state in states]
 
-    tree = tree_search(State(0, None, (), "", ()), value=value, branching=2, budget=budget, reserve=0)
+    tree = searching.tree_search(State(0, None, (), "", ()), value=value, branching=2, budget=budget, reserve=0)
     chosen, expanded = run_by_hand(tree, lambda steps: "exited" if len(steps) == 3 else None)
     assert (expanded, chosen.number) == (order, best)
 
@@ -250,7 +241,7 @@ def test_the_best_state_is_expanded_wherever_it_is(values, budget, order, best):
 def test_replies_of_one_action_are_followed_once():
     thinking = ScriptedPolicy(lambda request: f"<think>{request.seed}</think><answer>{first(request)}</answer>")
     env = Maze()
-    method = partial(tree_search, value=confidence, branching=5, budget=60, reserve=MAX_STEPS)
+    method = partial(searching.tree_search, value=searching.confidence, branching=5, budget=60, reserve=MAX_STEPS)
     (found,) = search([env], thinking, [TASKS[0]], method)
     assert env.taken == found.env_steps == MAX_STEPS
 
@@ -278,20 +269,20 @@ def test_a_reply_that_cannot_be_had_ends_an_episode_without_a_step(name, reply, 
 
 @pytest.mark.parametrize(("arguments", "told"), [({"budget": 0}, "budget is 0"), ({"branching": 0}, "branching is 0")])
 def test_a_search_that_may_do_nothing_is_refused(arguments, told):
-    options = {"value": confidence, "branching": 2, "budget": 9, "reserve": 4} | arguments
-    with pytest.raises(ValueError, match=f"{told}; expected at least 1"):
-        hunt(TASKS[0], method=partial(tree_search, **options))
+    options = {"value": searching.confidence, "branching": 2, "budget": 9, "reserve": 4} | arguments
+    with pytest.raises(ValueError, match=f"{told}; expected a positive integer"):
+        hunt(TASKS[0], method=partial(searching.tree_search, **options))
 
 
 def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far_and_of_equal_ends_the_first_is_chosen():
     steps = (Step("", "", logprobs=(-1.0, -2.0)), Step("", "", logprobs=(-3.0,)), Step("", ""))
     states = [State(0, None, (), "", steps[:count]) for count in range(4)]
-    assert confidence(states) == [0.0, -1.5, -2.0, -2.0]
+    assert searching.confidence(states) == [0.0, -1.5, -2.0, -2.0]
     ends = [end(1, logprobs=(-3.0,)), end(2, logprobs=(-1.0,)), end(3, logprobs=(-1.0,))]
-    assert by_value(confidence)(ends).number == 2
+    assert searching.by_value(searching.confidence)(ends).number == 2
 
 
-@pytest.mark.parametrize("choose", [majority, by_value(confidence)])
+@pytest.mark.parametrize("choose", [searching.majority, searching.by_value(searching.confidence)])
 def test_who_has_left_goes_before_who_was_cut_off(choose):
     endings = ["failed", None, "too_long", "truncated", "exited"]
     ends = [end(number, ending=ending) for number, ending in enumerate(endings)]
@@ -310,7 +301,7 @@ def test_who_has_left_goes_before_who_was_cut_off(choose):
     ],
 )
 def test_the_commonest_answer_is_chosen_and_without_answers_the_commonest_page(ends, chosen):
-    assert majority(ends).number == chosen
+    assert searching.majority(ends).number == chosen
 
 
 def lengths(sign):
@@ -323,8 +314,8 @@ def test_a_critic_reads_the_page_that_an_end_was_left_from_and_a_judge_the_reply
     left = State(2, page, [{}] * 9, "", (Step("", "bye"),), "exited")
     lost = State(3, page, [{}] * 3, "", (), "too_long")
     encoder = SimpleNamespace(encode_all=lambda chats: [tuple(range(len(chat))) for chat in chats], encode_reply=tuple)
-    assert critic_value(lengths(1), encoder)([page, left, lost]) == [3, 3, 3]
-    assert critic_value(lengths(1), encoder, lengths(-1))([page, left, lost]) == [3, -6, 3]
+    assert searching.critic_value(lengths(1), encoder)([page, left, lost]) == [3, 3, 3]
+    assert searching.critic_value(lengths(1), encoder, lengths(-1))([page, left, lost]) == [3, -6, 3]
 
 
 def trainer_of(**method):
@@ -343,7 +334,7 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
     save_checkpoint(tmp_path, 1, model, tokenizer, trainer, {}, {"system": "none", "elements": "label"})
     page = State(0, None, [{"role": "user", "content": "Open lamp"}], "", ())
     left = State(1, page, [], "", (Step("", leave("lamp")),), "exited")
-    value = load_critic(tmp_path)([page, left])
+    value = searching.load_critic(tmp_path)([page, left])
     encoder = PromptEncoder(tokenizer)
     (prompt,) = encoder.encode_all([page.messages])
     of_page = critics.get("critic", critics.get("step_critic")).values([prompt])
@@ -355,10 +346,10 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
 
 def test_a_run_without_a_critic_is_refused(tmp_path):
     with pytest.raises(CheckpointError, match="holds no checkpoint; expected a run of train_rl"):
-        load_critic(tmp_path)
+        searching.load_critic(tmp_path)
     save_checkpoint(tmp_path, 1, *tiny.tiny_model(), trainer_of(replay={}), {}, {})
     with pytest.raises(CheckpointError, match="holds no critic; expected a run of train_rl by awr, digirl or webrl"):
-        load_critic(tmp_path)
+        searching.load_critic(tmp_path)
 
 
 def test_a_language_model_is_searched_and_its_tokens_are_counted():
@@ -368,7 +359,7 @@ def test_a_language_model_is_searched_and_its_tokens_are_counted():
     model, tokenizer = tiny.tiny_model()
     encoder = PromptEncoder(tokenizer)
     policy = LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=4), encoder)
-    method = partial(tree_search, value=confidence, branching=3, budget=6, reserve=2)
+    method = partial(searching.tree_search, value=searching.confidence, branching=3, budget=6, reserve=2)
     tasks = tiny.tasks(3)
     found = search([tiny.TinyShop(), tiny.TinyShop()], policy, tasks, method)
     assert sum(item.generated_tokens for item in found) == policy.generated_tokens > 0
@@ -395,8 +386,8 @@ def test_a_tree_on_the_real_env_goes_back_and_finds_what_one_episode_misses():
             return [sum(step.reply in solution for step in state.steps) / max(len(state.steps), 1) for state in states]
 
         budget = 8 * len(solution)
-        tree = partial(tree_search, value=progress, branching=4, budget=budget, reserve=len(solution))
-        plain = partial(best_of_n, choose=by_value(confidence), budget=budget, n=1)
+        tree = partial(searching.tree_search, value=progress, branching=4, budget=budget, reserve=len(solution))
+        plain = partial(searching.best_of_n, choose=searching.by_value(searching.confidence), budget=budget, n=1)
         (found,), (single,) = (search([env], ScriptedPolicy(stray), [task], method, seed=1) for method in (tree, plain))
     assert (found.trajectory.reward, single.trajectory.reward) == (1.0, 0.0)
     assert [step.reply for step in found.trajectory.steps] == solution
@@ -438,7 +429,7 @@ def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spe
         (["--value", "majority"], "value is 'majority', which knows whole episodes alone"),
         (["--value", "critic"], "there is no critic; expected --critic RUN"),
         (["--workers", "2"], "workers is 2; expected 0"),
-        (["--budget", "0"], "budget is 0; expected at least 1"),
+        (["--budget", "0"], "budget is 0; expected a positive integer"),
         (["--policy", "expert"], "policy 'expert' remembers its episode, and a tree leaves episodes"),
     ],
 )

@@ -53,15 +53,12 @@ def test_the_auto_classes_load_what_was_saved(tmp_path, tokenizer):
     assert torch.equal(again(prompt).logits, model(prompt).logits)
 
 
-def test_the_first_heads_look_back():
+def test_the_first_heads_look_back_and_practice_teaches_to_copy():
     model, _ = tiny_model()
     model.set_attn_implementation("eager")
     attentions = model(torch.arange(10, 60)[None], output_attentions=True).attentions[0][0]
     assert attentions[0].diagonal(-1).mean() > 0.8
     assert attentions[1].diagonal(-2).mean() > 0.8
-
-
-def test_practice_teaches_to_copy():
     torch.manual_seed(0)
     tokenizer = tiny_model()[1]
     model = small.create_model(tokenizer, width=64, layers=2, heads=4)

@@ -70,14 +70,11 @@ def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(se
     assert align(lost, expected)[1][-1] < 1
 
 
-def test_pages_that_the_expert_never_saw_earn_the_format_alone():
+def test_pages_that_the_expert_never_saw_earn_the_format_alone_and_going_back_nothing():
     expected = [Shown("start", TYPE), Shown("end", EXIT)]
     episode = trajectory(("other", Action(Kind.CLICK, "1")), ("other", "nothing"), ("end", EXIT))
     assert structured_rewards(episode, expected, settings_of()) == pytest.approx([0.1, -1.0, 1.0])
     assert align(episode, expected)[1] == [0.0, 0.0, 0.5, 1.0]  # the page of the second step was reached without the first
-
-
-def test_going_back_is_no_progress_and_no_loss():
     expected = [Shown("a", Action(Kind.CLICK, "1")), Shown("b", Action(Kind.CLICK, "2")), Shown("c", EXIT)]
     episode = trajectory(("a", Action(Kind.CLICK, "1")), ("b", Action(Kind.GO_BACKWARD)), ("a", Action(Kind.CLICK, "1")))
     judged, progress = align(episode, expected)
@@ -122,7 +119,7 @@ ROLLOUTS = [
 ]
 
 
-def test_equal_outcomes_are_told_apart_by_their_steps(method):
+def test_equal_outcomes_are_told_apart_by_their_steps_and_outcome_and_structure_are_weighed(method):
     own, task = method(outcome_weight=0.0)
     trained, metrics = own.batch([Group(0, task, ROLLOUTS[1:])], Random(0))
     # The one that began as the expert, and the other.
@@ -132,9 +129,6 @@ def test_equal_outcomes_are_told_apart_by_their_steps(method):
     assert metrics["format_of_failures"] == pytest.approx(0.3 / (1.0 + 0.4 + 0.1))
     assert metrics["structured_of_successes"] == 0
     assert metrics["progress"] == pytest.approx(0.25)
-
-
-def test_outcome_and_structure_are_weighed(method):
     group = Group(0, method()[1], ROLLOUTS)
     outcome, both = (
         [item.advantage for item in method(outcome_weight=weight)[0].batch([group], Random(0))[0]] for weight in (0.0, 0.5)

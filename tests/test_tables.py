@@ -22,15 +22,12 @@ def test_every_row_has_a_cell_for_every_head(name):
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
 
 
-def test_what_stands_around_a_table_stays_and_one_of_no_name_is_refused(monkeypatch):
+def test_what_stands_around_a_table_stays_and_results_name_their_command_and_commit(monkeypatch):
     with pytest.raises(KeyError, match="magic"):
         tables.written("<!-- begin magic -->\n<!-- end magic -->")
     monkeypatch.setitem(tables.TABLES, "learning", lambda: "| new |\n")
     document = "before\n<!-- begin learning -->\n| old |\n<!-- end learning -->\nafter"
     assert tables.written(document) == document.replace("old", "new")
-
-
-def test_results_name_their_command_and_commit():
     for path in tables.RESULTS.glob("*.json"):
         text = path.read_text(encoding="utf-8")
         assert re.search(r'"command": *"python -m benchmarks', text), path
@@ -53,15 +50,12 @@ def kept(tmp_path, monkeypatch):
     return lambda name, **more: (tmp_path / f"{name}.json").write_text(json.dumps(result(**more)), encoding="utf-8")
 
 
-def test_further_questions_are_rows(kept, monkeypatch):
+def test_further_questions_are_rows_and_methods_begin_with_the_clone_that_they_share(kept, monkeypatch):
     monkeypatch.setattr(tables, "OTHERS", {"the question": ["a", 1]})
     kept("a", begun_at=["abc", "def"])
     *_, row, _, note = tables.others().splitlines()
     assert row == "| the question | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
     assert note == "`benchmarks.x`, commit abc (runs begun at def), 4 cores."
-
-
-def test_methods_begin_with_the_clone_that_they_share(kept):
     kept("a")
     head, _, clone, row, _, note = tables.methods("a").splitlines()
     assert head == "| | success | lift | CPU minutes |"

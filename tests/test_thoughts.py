@@ -73,16 +73,13 @@ def test_sums_and_differences_are_right():
     assert len(computed) >= 6
 
 
-def test_thoughts_change_no_action():
+def test_thoughts_change_no_action_and_follow_from_their_seed():
     short, long = ([answer_part(step.reply) for step in steps(style)] for style in ("short", "long"))
     assert [step.reply for step in steps("none")] == short == long
     assert all(DIALECTS["webrl"].parse(step.reply) for step in steps("long"))
     # A short thought is one line, and a long one begins with the goal.
     assert all("\n" not in thought_of(step) for step in steps("short"))
     assert all(thought_of(step).partition("\n")[0].endswith(goal_of(step).split("\n")[-1]) for step in steps("long"))
-
-
-def test_equal_seeds_give_equal_thoughts_and_other_seeds_other_words():
     assert steps("long") == steps.__wrapped__("long")
     changed = [one.reply != other.reply for one, other in zip(steps("long"), steps("long", seed=1), strict=True)]
     assert sum(changed) > len(changed) / 2
@@ -142,16 +139,13 @@ def test_what_the_pages_do_not_bear_out_is_not_claimed(answer, goal):
     assert answer == "$1,000.25" or work_out(answer, goal, [ORDERS]) == ""
 
 
-def test_a_reading_has_rows_facts_and_a_title():
+def test_a_reading_has_rows_facts_and_a_title_and_amounts_are_read_and_written():
     tax = "<tr><th>Tax</th><td>$1.00</td></tr>"
     reading = page("<h1>Order <a>7</a></h1>", *ORDERS.lines[1:3], tax, "SKU: A-1", "Phone", "555")
     assert reading.title == "Order 7"
     assert reading.rows == [Row(("Order #", "Date", "Total", "Status"), ("000000007", "12/9/22", "$10.50", "Complete"))]
     assert reading.facts == (Fact("Tax", "$1.00"), Fact("SKU", "A-1"), Fact("Phone", "555"))
     assert nearest_lines(reading.texts, words("the phone"), 1) == ["Phone"]
-
-
-def test_amounts_are_read_and_written_and_a_date_that_there_is_not_is_none():
     assert {read_date(text) for text in ("31/12/2022", "Feb 30, 2022", "13/1/22")} == {None}
     for text in ("$0.05", "$10.50", "$1,120.94"):
         assert MONEY.write(MONEY.read(text)) == text

@@ -1,18 +1,10 @@
 import numpy
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import create_block_mask
-from transformers import (
-    AutoModelForCausalLM,
-    Gemma3TextConfig,
-    LlamaConfig,
-    MambaConfig,
-    MistralConfig,
-    Qwen2Config,
-    Qwen3Config,
-)
 
 from agents.models.trees import IMPLEMENTATION, block_mask, blocks_of, cut, grow, pairs, tree_inputs, why_not
 from tests.tiny import language_model
@@ -24,16 +16,16 @@ SIZES = {
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0,
 }  # fmt: skip
 ABLE = {
-    "qwen2": Qwen2Config(**SIZES),
-    "qwen3": Qwen3Config(**SIZES),
-    "llama": LlamaConfig(**SIZES),
-    "gemma3 of full attention": Gemma3TextConfig(**SIZES, layer_types=["full_attention"] * 2),
+    "qwen2": transformers.Qwen2Config(**SIZES),
+    "qwen3": transformers.Qwen3Config(**SIZES),
+    "llama": transformers.LlamaConfig(**SIZES),
+    "gemma3 of full attention": transformers.Gemma3TextConfig(**SIZES, layer_types=["full_attention"] * 2),
 }
 sequences = st.lists(st.lists(st.integers(1, 2), min_size=1, max_size=12), min_size=1, max_size=8)
 
 
 def create(config, implementation="sdpa"):
-    return AutoModelForCausalLM.from_config(config, attn_implementation=implementation)
+    return transformers.AutoModelForCausalLM.from_config(config, attn_implementation=implementation)
 
 
 def tree_of(lists):
@@ -141,10 +133,10 @@ def test_gradients_are_the_same_with_checkpointing():
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        ((Gemma3TextConfig(**SIZES, sliding_window=8),), "sliding_attention"),
-        ((MistralConfig(**SIZES, sliding_window=8),), "sliding"),
-        ((MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1), None), "cannot be replaced"),
-        ((Qwen2Config(**SIZES), "eager"), "'eager'"),
+        ((transformers.Gemma3TextConfig(**SIZES, sliding_window=8),), "sliding_attention"),
+        ((transformers.MistralConfig(**SIZES, sliding_window=8),), "sliding"),
+        ((transformers.MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1), None), "cannot be replaced"),
+        ((transformers.Qwen2Config(**SIZES), "eager"), "'eager'"),
     ],
     ids=["gemma", "mistral", "mamba", "eager"],
 )
@@ -161,7 +153,7 @@ def test_models_that_do_not_support_trees_say_why(made, reason):
 def test_flex_attention_computes_the_same(implementation):
     torch.manual_seed(0)
     config = SIZES | {"head_dim": 16}
-    model, other = (create(Qwen2Config(**config), each).eval() for each in (implementation, "sdpa"))
+    model, other = (create(transformers.Qwen2Config(**config), each).eval() for each in (implementation, "sdpa"))
     other.load_state_dict(model.state_dict())
     lists = random_tree(2)
     tree = tree_of(lists)

@@ -53,16 +53,18 @@ def test_what_is_kept_is_an_episode_of_the_env(width):
         assert {(step.importance, step.gain) for item in found for step in item.steps} == {(1.0, 0)}
 
 
-def test_a_wider_search_with_a_low_temperature_finds_more():
+def test_a_wider_search_finds_more_equal_ones_the_same_and_equal_replies_are_tried_once():
     found = [collect(Counted(clicks), 60, width=width, temperature=0.05)[0] for width in (1, 6)]
     few, many = (sum(item.reward for item in own) for own in found)
     assert many > few + 12
-
-
-def test_equal_searches_keep_the_same_on_any_number_of_envs():
     one, other = (collect(Counted(clicks), num_envs=count, width=3)[0] for count in (1, 4))
     assert one == other
     assert one != collect(Counted(clicks), seed=1, width=3)[0]
+    always = Counted(lambda request: tiny.reply_to(tiny.target_of(request)))
+    found, collector, _ = collect(always, width=5)
+    assert [item.reward for item in found] == [1.0] * 12
+    assert collector.replied == 12
+    assert {step.importance for item in found for step in item.steps} == {1.0}
 
 
 def test_gains_are_values_above_the_mean_of_what_was_tried():
@@ -73,14 +75,6 @@ def test_gains_are_values_above_the_mean_of_what_was_tried():
         assert abs(step.gain) < 1
         if step is item.steps[-1] and item.ending == "exited":  # other ends are worth 0, open states a quarter
             assert (step.gain > 0) == (item.reward == 1)
-
-
-def test_equal_replies_are_tried_once():
-    always = Counted(lambda request: tiny.reply_to(tiny.target_of(request)))
-    found, collector, _ = collect(always, width=5)
-    assert [item.reward for item in found] == [1.0] * 12
-    assert collector.replied == 12
-    assert {step.importance for item in found for step in item.steps} == {1.0}
 
 
 def test_states_of_high_value_are_kept():

@@ -105,12 +105,9 @@ def test_each_step_is_a_row_with_the_very_tokens_of_one_server(tokenizer, encode
     assert len(requests) == len(TASKS)
 
 
-def test_a_failure_of_the_policy_is_a_reward_of_0_and_without_log_probabilities_there_are_none(tokenizer, encoder):
+def test_a_failure_of_the_policy_is_a_reward_of_0_and_a_page_too_long_to_be_read_ends_the_episode(tokenizer, encoder, known):
     (output,) = run(loop(Server(encoder, {}), tokenizer), logprobs=False)
     assert (output.reward_score, output.response_logprobs) == (0.0, None)
-
-
-def test_a_page_too_long_to_be_read_ends_the_episode(tokenizer, encoder, known):
     first, *_, longest = sorted(map(len, (prompt for prompt in known)))
     assert run(loop(Server(encoder, known), tokenizer, prompt_length=first - 1)) == []
     server = Server(encoder, known)

@@ -6,20 +6,8 @@ import numpy
 import pytest
 
 from agents import workflows as command
+from agents.data import workflows
 from agents.data.trajectories import Step, Trajectory, write_trajectories
-from agents.data.workflows import (
-    NAME,
-    WorkflowMemory,
-    WorkflowStep,
-    deed_of,
-    induce,
-    label_of,
-    load_workflows,
-    names_of,
-    next_deed,
-    same,
-    without_names,
-)
 from agents.evaluation.evaluate import create_policy, evaluate, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
 from agents.rollouts.chat import ChatPolicy
@@ -43,28 +31,33 @@ def episode(name="Blue Mug", reward=1.0, element="1", **changes):
     return Trajectory("t/1", f"Add the {name} to my wish list.", steps, reward, "exited", **changes)
 
 
-def test_a_workflow_has_no_names_and_no_step_that_failed():
-    done = (WorkflowStep("Click", NAME), WorkflowStep("Click", "Add to Wish List"), WorkflowStep("Exit"))
-    assert induce(episode()).deeds == done
-    assert induce(episode()) == induce(episode("Red Tent", element="2"))
-    assert induce(episode()).goal == f"Add the {NAME} to my wish list."
-    assert str(induce(episode())).splitlines()[1:] == [f'1. Click "{NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
-    assert induce(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
-
-
-def test_only_successes_are_remembered_and_each_once(tmp_path):
-    memory = WorkflowMemory()
+def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(tmp_path):
+    done = (
+        workflows.WorkflowStep("Click", workflows.NAME),
+        workflows.WorkflowStep("Click", "Add to Wish List"),
+        workflows.WorkflowStep("Exit"),
+    )
+    assert workflows.induce(episode()).deeds == done
+    assert workflows.induce(episode()) == workflows.induce(episode("Red Tent", element="2"))
+    assert workflows.induce(episode()).goal == f"Add the {workflows.NAME} to my wish list."
+    assert str(workflows.induce(episode())).splitlines()[1:] == [
+        f'1. Click "{workflows.NAME}"',
+        '2. Click "Add to Wish List"',
+        "3. Exit",
+    ]
+    assert workflows.induce(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
+    memory = workflows.WorkflowMemory()
     memory.add([episode(), episode("Red Tent", element="2"), episode(reward=0.0, element="3"), episode(element="3")])
     assert [len(each.deeds) for each in memory.workflows] == [3, 3]
     memory.save(tmp_path / "memory.json")
-    assert load_workflows(tmp_path / "memory.json") == memory
+    assert workflows.load_workflows(tmp_path / "memory.json") == memory
     (tmp_path / "memory.json").write_text('{"a": 1}', encoding="utf-8")
     with pytest.raises(ValueError, match="holds no workflows"):
-        load_workflows(tmp_path / "memory.json")
+        workflows.load_workflows(tmp_path / "memory.json")
 
 
 def test_what_is_found_is_of_the_site_and_of_goals_that_are_alike():
-    memory = WorkflowMemory()
+    memory = workflows.WorkflowMemory()
     memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
     assert memory.find("Add the Drokidru Lamp, 12 inch to my wish list.", PAGE)[0].goal.startswith("Add the")
     assert memory.find("Show me my first order.", PAGE, most=3)[0].goal.startswith("Show me")
@@ -77,9 +70,9 @@ def test_names_of_any_goal_of_the_suite_leave_the_words_around_them(seed):
     task = task_suite.load("validation")[seed * 30]
     other = next(each for each in task_suite.load("validation", 1101) if each.template == task.template)
     for each in (task, other):
-        names = names_of(each.intent)
-        plain = without_names(each.intent, names)
-        assert without_names(plain.replace(NAME, ""), names) == plain.replace(NAME, "")
+        names = workflows.names_of(each.intent)
+        plain = workflows.without_names(each.intent, names)
+        assert workflows.without_names(plain.replace(workflows.NAME, ""), names) == plain.replace(workflows.NAME, "")
         assert len(plain.split()) > 2
 
 
@@ -88,18 +81,18 @@ def test_names_of_any_goal_of_the_suite_leave_the_words_around_them(seed):
     [("1", "Blue Mug"), ("3", "Add to Wish List"), ("Blue Mug", "Blue Mug"), ("Save [2]", "Save"), (None, "")],
 )
 def test_elements_are_known_by_their_labels(element, label):
-    assert label_of(PAGE, element) == label
+    assert workflows.label_of(PAGE, element) == label
 
 
 def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
-    workflow = induce(episode())
-    names = names_of("Add the Red Tent to my wish list.")
-    first = deed_of(Action(Kind.CLICK, "2"), "Red Tent", names)
-    assert next_deed(workflow, []) == workflow.deeds[0]
-    assert next_deed(workflow, [first, WorkflowStep("Go Backward")]) == workflow.deeds[1]
-    assert next_deed(workflow, [workflow.deeds[1]]) == workflow.deeds[0]
-    assert next_deed(workflow, [first, *workflow.deeds[1:]]) is None
-    assert same(first, workflow.deeds[0])
+    workflow = workflows.induce(episode())
+    names = workflows.names_of("Add the Red Tent to my wish list.")
+    first = workflows.deed_of(Action(Kind.CLICK, "2"), "Red Tent", names)
+    assert workflows.next_deed(workflow, []) == workflow.deeds[0]
+    assert workflows.next_deed(workflow, [first, workflows.WorkflowStep("Go Backward")]) == workflow.deeds[1]
+    assert workflows.next_deed(workflow, [workflow.deeds[1]]) == workflow.deeds[0]
+    assert workflows.next_deed(workflow, [first, *workflow.deeds[1:]]) is None
+    assert workflows.same(first, workflow.deeds[0])
 
 
 @pytest.mark.parametrize(
@@ -109,12 +102,12 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
         (("Exit", "", "Yes"), ("Exit", "", "<text>"), True),
         (("Exit", "", "N/A"), ("Exit", "", "<text>"), False),
         (("Select Dropdown Option", "Sort By", "Price"), ("Select Dropdown Option", "Sort By", "Name"), False),
-        (("Search", "Search", NAME), ("Search", "Search", "<text>"), True),
+        (("Search", "Search", workflows.NAME), ("Search", "Search", "<text>"), True),
     ],
 )
 def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):
-    one, other = WorkflowStep(*one), WorkflowStep(*other)
-    assert same(one, other) is same(other, one) is wanted
+    one, other = workflows.WorkflowStep(*one), workflows.WorkflowStep(*other)
+    assert workflows.same(one, other) is workflows.same(other, one) is wanted
 
 
 def reply_of(policy, goal, page, seed=0):
@@ -123,7 +116,7 @@ def reply_of(policy, goal, page, seed=0):
 
 
 def test_a_pointing_policy_prefers_the_next_deed_with_exact_probabilities():
-    memory = WorkflowMemory()
+    memory = workflows.WorkflowMemory()
     memory.add([episode("Red Tent", element="2")])
     goal, action = "Add the Blue Mug to my wish list.", 'do(action="Click", element="1")'
     drawn = {}
@@ -136,7 +129,7 @@ def test_a_pointing_policy_prefers_the_next_deed_with_exact_probabilities():
         if of_action:
             assert drawn[name] == pytest.approx(numpy.exp(of_action.pop()), abs=0.25)
     assert drawn["with"] > drawn["without"] + 0.3
-    memory = WorkflowMemory()  # of which none fits
+    memory = workflows.WorkflowMemory()  # of which none fits
     memory.add([replace(episode(), goal="Show me my latest order.")])
     assert reply_of(make_policy(memory=memory), goal, PAGE) == reply_of(make_policy(), goal, PAGE)
 
@@ -152,11 +145,13 @@ def obedient(payload):
     if turn >= len(lines) or "Exit" in lines[turn]:
         return {"content": 'exit(message="")'}
     name = goal_of(payload).partition(" ")[2].removesuffix(".")
-    return {"content": f'do(action="Click", element="{lines[turn].partition(chr(34))[2].rstrip(chr(34)).replace(NAME, name)}")'}
+    return {
+        "content": f'do(action="Click", element="{lines[turn].partition(chr(34))[2].rstrip(chr(34)).replace(workflows.NAME, name)}")'
+    }
 
 
 def test_a_chat_model_is_given_the_workflows_of_the_site():
-    memory = WorkflowMemory()
+    memory = workflows.WorkflowMemory()
     memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
     with serving_chat(obedient) as (server, address):
         policy = ChatPolicy("good", address, system="Be brief.", memory=memory)
@@ -181,7 +176,7 @@ def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path
     write_trajectories(tmp_path / "played.jsonl", expert.trajectories)
     command.main(["--episodes", str(tmp_path / "played.jsonl"), "--out", str(tmp_path / "memory.json")])
     with serving_chat(obedient) as (_, address):
-        memory = load_workflows(tmp_path / "memory.json")
+        memory = workflows.load_workflows(tmp_path / "memory.json")
         rewards = []
         for remembered in (None, memory):
             policy = ChatPolicy("good", address, memory=remembered)
@@ -191,6 +186,6 @@ def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path
 
 
 def test_a_memory_is_for_chat_models_and_pointing_networks(tmp_path):
-    WorkflowMemory().save(tmp_path / "memory.json")
+    workflows.WorkflowMemory().save(tmp_path / "memory.json")
     with pytest.raises(ValueError, match="expected a chat model or pointing networks"):
         evaluate_policy(EvaluationSettings(policy="expert", memory=tmp_path / "memory.json"), task_suite.load("validation")[:1])

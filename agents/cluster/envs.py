@@ -28,14 +28,9 @@ class RayEnvs:
     """
 
     def __init__(
-        self,
-        make_env: Callable[[], gymnasium.Env[str, str]],
-        num_envs: int,
-        *,
-        workers: int,
-        resources: Mapping[str, float] | None = None,
-        step_timeout_s: float = 300.0,
-    ) -> None:
+        self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int, *, workers: int,
+        resources: Mapping[str, float] | None = None, step_timeout_s: float = 300.0,
+    ) -> None:  # fmt: skip
         if not 1 <= workers <= num_envs:
             raise ValueError(f"workers is {workers}; expected 1 to {num_envs}, the number of envs")
         self.num_envs = num_envs

@@ -53,14 +53,9 @@ class GroupStream:
     """
 
     def __init__(
-        self,
-        collector: Collector | Players,
-        draw: Callable[[int], Task],
-        load: Callable[[int], None],
-        args: Any,
-        *,
+        self, collector: Collector | Players, draw: Callable[[int], Task], load: Callable[[int], None], args: Any, *,
         begun: int = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if args.overlap and not args.staleness:
             raise ValueError("overlap learns from rollouts of the weights before; expected a staleness of 1 or more, not 0")
         self.begun = begun
@@ -195,14 +190,9 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
 
 
 def _play(
-    stack: ExitStack,
-    args: Any,
-    source: str | Path,
-    model: Any,
-    tasks: Sequence[Task] | None,
-    create: Callable[..., Any],
+    stack: ExitStack, args: Any, source: str | Path, model: Any, tasks: Sequence[Task] | None, create: Callable[..., Any],
     begun: int,
-) -> tuple[Any, Any, GroupStream]:
+) -> tuple[Any, Any, GroupStream]:  # fmt: skip
     """Return the method, the stream of its groups and what counts replies: a policy here, or processes of players."""
     if tasks is None:
         tasks = draw_tasks(

@@ -50,9 +50,7 @@ class SplitSettings:
 
     def __post_init__(self) -> None:
         if self.piece_steps and not 0 <= self.shared_steps < self.piece_steps:
-            raise ValueError(
-                f"shared_steps={self.shared_steps}; expected at least 0 and less than piece_steps={self.piece_steps}"
-            )
+            raise ValueError(f"shared_steps={self.shared_steps}; expected 0 to less than piece_steps={self.piece_steps}")
         if self.piece_steps < 0 or self.early_steps < 1:
             raise ValueError(f"piece_steps={self.piece_steps}, early_steps={self.early_steps}; expected at least 0 and 1")
 
@@ -146,14 +144,9 @@ def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
 
 
 def episodes(
-    tasks: Sequence[Task],
-    *,
-    expert_thoughts: Thoughts = "none",
-    mistakes: float = 0.0,
-    split: SplitSettings | None = None,
-    seed: int = 0,
-    **env_arguments: Any,
-) -> Iterator[list[Demonstration]]:
+    tasks: Sequence[Task], *, expert_thoughts: Thoughts = "none", mistakes: float = 0.0,
+    split: SplitSettings | None = None, seed: int = 0, **env_arguments: Any,
+) -> Iterator[list[Demonstration]]:  # fmt: skip
     """Yield the steps of the expert on each task; an empty list if it did not earn the reward.
 
     `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording. With `mistakes`, a
@@ -263,6 +256,7 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     The last message is the reply to train on. System prompts are left out, since training adds the one that the model will be used
     with. Raises ValueError with the number of a wrong line.
     """
+    # Chats and no episodes, as these are what tools for fine-tuning read, and what other tools write.
     found: list[Demonstration] = []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -318,13 +312,11 @@ def _from_record(record: Any, where: str, before: Demonstration | None) -> Demon
     for message in chat:
         role, content = (message.get("role"), message.get("content")) if isinstance(message, dict) else ("", "")
         if role not in _ROLES or not isinstance(content, str):
-            raise ValueError(
-                f"{where}: expected messages with a role of {', '.join(_ROLES)} and a text, got {str(message)[:80]!r}"
-            )
+            raise ValueError(f"{where}: expected a role of {', '.join(_ROLES)} and a text, got {str(message)[:80]!r}")
         if role != "system":
             messages.append({"role": role, "content": content})
     if len(messages) < 2 or messages[-1]["role"] != "assistant":
         raise ValueError(
-            f"{where}: expected a user's message and the assistant's reply last, got {[item['role'] for item in messages]}"
+            f"{where}: expected a user's message and the assistant's reply last, got {[each['role'] for each in messages]}"
         )
     return _following(before, str(record.get("task_id", "")), messages[:-1], messages[-1]["content"])

@@ -64,13 +64,6 @@ def in_env(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) 
             yield env, task
 
 
-class Forced(NamedTuple):
-    """The first steps of an episode, the last of which is wrong, and from where the expert can still earn the reward."""
-
-    goal: str
-    steps: tuple[Shown, ...]
-
-
 def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tuple[str, list[Shown]]:
     """Return the goal and the steps of an episode of the expert that takes and undoes wrong steps.
 
@@ -99,8 +92,8 @@ def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tu
     return goal, steps
 
 
-def force_mistake(env: Any, task: Task, rng: Random) -> Forced | None:
-    """Return some of the expert's first steps and a wrong step that can be undone, or None where none was found in some tries."""
+def force_mistake(env: Any, task: Task, rng: Random) -> tuple[str, list[Shown]] | None:
+    """Return the goal, and some of the expert's first steps with a wrong one that can be undone; None where no try found one."""
     _, info = env.reset(seed=0, options={"task": task})
     expert, moments = Expert(task, env.dialect), list[tuple[Any, Expert, list[Shown]]]()
     steps: list[Shown] = []
@@ -116,7 +109,7 @@ def force_mistake(env: Any, task: Task, rng: Random) -> Forced | None:
         branch = _err(env, info, _peek(env, of_moment), rng, 1)
         # Where the page did not change there is nothing to see, and nothing to recover from.
         if branch and branch[0][-1].is_undoing and _can_finish(env, of_moment):
-            return Forced(info["goal"], (*before, branch[0][0]))
+            return info["goal"], [*before, branch[0][0]]
     return None
 
 

@@ -25,19 +25,12 @@ FILLING = (Kind.TYPE, Kind.SELECT, Kind.SEARCH)
 _CONTROL = re.compile(r"<(a|button|summary)\b[^>]*>(.*?)</\1>")
 _LABELLED = re.compile(r'<(?:input|select|textarea) label="(.*?)"')
 _DONE: Mapping[Kind, str] = {
-    Kind.CLICK: "clicked {element}",
-    Kind.RIGHT_CLICK: "clicked {element} with the right button",
-    Kind.HOVER: "moved over {element}",
-    Kind.DRAG: "dragged {element} to {argument}",
-    Kind.TYPE: "filled in {element}",
-    Kind.SEARCH: "searched for {argument}",
-    Kind.SELECT: "chose {argument} in {element}",
-    Kind.SCROLL_DOWN: "scrolled down",
-    Kind.SCROLL_UP: "scrolled up",
-    Kind.PRESS: "pressed {argument}",
-    Kind.SWITCH_TAB: "changed the tab",
-    Kind.GO_BACKWARD: "went back",
-}
+    Kind.CLICK: "clicked {element}", Kind.RIGHT_CLICK: "clicked {element} with the right button",
+    Kind.HOVER: "moved over {element}", Kind.DRAG: "dragged {element} to {argument}", Kind.TYPE: "filled in {element}",
+    Kind.SEARCH: "searched for {argument}", Kind.SELECT: "chose {argument} in {element}",
+    Kind.SCROLL_DOWN: "scrolled down", Kind.SCROLL_UP: "scrolled up", Kind.PRESS: "pressed {argument}",
+    Kind.SWITCH_TAB: "changed the tab", Kind.GO_BACKWARD: "went back",
+}  # fmt: skip
 
 
 class Moment(NamedTuple):
@@ -317,12 +310,7 @@ def _named(text: str | None) -> str:
 
 
 _RULES: Mapping[Kind, Callable[[Moment], list[Wordings]]] = {
-    Kind.CLICK: _reasons_to_click,
-    Kind.TYPE: _reasons_to_type,
-    Kind.SEARCH: _reasons_to_type,
-    Kind.SELECT: _reasons_to_choose,
-    Kind.GO_BACKWARD: _reasons_to_go_back,
-    Kind.SWITCH_TAB: _reasons_to_change_tab,
-    Kind.SCROLL_DOWN: _reasons_to_scroll,
-    Kind.SCROLL_UP: _reasons_to_scroll,
-}
+    Kind.CLICK: _reasons_to_click, Kind.TYPE: _reasons_to_type, Kind.SEARCH: _reasons_to_type,
+    Kind.SELECT: _reasons_to_choose, Kind.GO_BACKWARD: _reasons_to_go_back, Kind.SWITCH_TAB: _reasons_to_change_tab,
+    Kind.SCROLL_DOWN: _reasons_to_scroll, Kind.SCROLL_UP: _reasons_to_scroll,
+}  # fmt: skip

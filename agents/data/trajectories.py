@@ -143,6 +143,7 @@ def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_evaluate(path: Path) -> list[Trajectory]:
     """Return the episodes of `webarena-gym evaluate`, whose file has neither goals nor the text of pages."""
+    # A file of its own: it begins with the header of its run, is checked strictly, as anybody may submit it, and stays small.
     header, records = read_episodes(path)
     env, found = env_of(header["env"]), []
     for record in records:

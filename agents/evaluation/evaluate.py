@@ -32,15 +32,9 @@ from webarena_gym.tasks import Task
 
 
 def evaluate(
-    policy: Policy,
-    tasks: Sequence[Task],
-    env: EnvSettings,
-    *,
-    seed: int = 0,
-    num_envs: int = 64,
-    workers: int = 0,
+    policy: Policy, tasks: Sequence[Task], env: EnvSettings, *, seed: int = 0, num_envs: int = 64, workers: int = 0,
     quiet: bool = False,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
     with closing(create_envs(tasks, num_envs, workers=workers, **env.env_arguments())) as envs:
         return _play(Collector(envs, policy, seed=seed, env=recorded_env(env)), tasks, seed, quiet=quiet)
@@ -95,9 +89,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     policy, temperature = settings.policy, settings.temperature or 0.0
     is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
     if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED)):
-        raise ValueError(
-            f"constrained is set and policy is {policy!r}; expected a language model in a folder, or a Hugging Face name"
-        )
+        raise ValueError(f"constrained is set and policy is {policy!r}; expected a language model, in a folder or on the Hub")
     if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
         raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")
     if settings.system == "occam":
@@ -146,9 +138,7 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
         if not pointing:
             return VotingPolicy([create_policy(replace(settings, policy=each)) for each in ensemble.members], ensemble.weights)
         if len(pointing) < len(ensemble.members):
-            raise ValueError(
-                f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none; expected one kind"
-            )
+            raise ValueError(f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none")
         members = [load_pointer(member) for member in pointing]
         network, vocabulary = PointerEnsemble(members, ensemble.weights), members[0][1]
     else:

@@ -31,6 +31,7 @@ from agents.settings import ENV_ID
 from agents.training.rollouts import write_groups
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.actions.replies import answer_part
+from webarena_gym.arguments import expect_positive
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluation.statistics import Evaluation, score
 
@@ -154,7 +155,8 @@ def best_of_n(root: State, *, choose: Choice, budget: int, n: int | None = None)
 
     The budget may cut off the last one. With n = 1 this is a single episode. Raises ValueError for a budget below 1.
     """
-    _expect_positive(budget=budget, n=1 if n is None else n)
+    expect_positive("budget", budget)
+    expect_positive("n", 1 if n is None else n)
     ends: list[State] = []
     while budget > 0 and (n is None or len(ends) < n):
         end, spent = yield from _play_on(root, budget)
@@ -172,7 +174,8 @@ def tree_search(root: State, *, value: Value, branching: int, budget: int, reser
     best state without branching, unless an episode has been exited by then. Of equal values the deeper state comes first, then the
     earlier. Raises ValueError for a budget or branching below 1.
     """
-    _expect_positive(budget=budget, branching=branching)
+    expect_positive("budget", budget)
+    expect_positive("branching", branching)
     frontier, ends, values = [root], list[State](), {root.number: 0.0}
     while frontier and budget > 0:
         room = budget if any(end.ending == "exited" for end in ends) else budget - reserve
@@ -209,16 +212,9 @@ class _Node:
 
 
 def monte_carlo(
-    root: State,
-    *,
-    value: Value,
-    outcome: Value,
-    branching: int,
-    budget: int,
-    reserve: int = 0,
-    exploration: float = 1.0,
+    root: State, *, value: Value, outcome: Value, branching: int, budget: int, reserve: int = 0, exploration: float = 1.0,
     prior_weight: float = 0.5,
-) -> Search:
+) -> Search:  # fmt: skip
     """Search by Monte Carlo tree search until the budget is spent, and return the end with the best outcome.
 
     After Agent Q (Putta et al., arXiv 2408.07199, section 4). From the root, the action with the highest
@@ -228,7 +224,8 @@ def monte_carlo(
     states below which all has been tried are left out. The last `reserve` steps, which should be the step limit, are kept for the first episode to end.
     Raises ValueError for a budget or branching below 1.
     """
-    _expect_positive(budget=budget, branching=branching)
+    expect_positive("budget", budget)
+    expect_positive("branching", branching)
     tree, ends, found = _Node(root), list[State](), dict[int, float]()
 
     def note(path: Sequence[_Node], end: State) -> None:
@@ -293,12 +290,6 @@ def _play_on(state: State, budget: int) -> Generator[Expansion, Sequence[State],
         (state,) = yield Expansion(state, 1, 1)
         spent += 1
     return state, spent
-
-
-def _expect_positive(**values: int) -> None:
-    for name, value in values.items():
-        if value < 1:
-            raise ValueError(f"{name} is {value}; expected at least 1")
 
 
 def create_method(settings: SearchSettings) -> Method:

@@ -78,11 +78,10 @@ class EvaluationSettings(EnvSettings):
 class SearchSettings(EvaluationSettings):
     """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
 
-    Methods are compared at an equal --budget, on the same tasks and seed:
-    greedy plays one episode by greedy decoding; best_of_n samples episodes until the budget is spent; tree searches
-    best-first, and goes back by restoring snapshots, as does mcts, a Monte Carlo tree search. The JSON is that of agents.evaluate, with what was spent (env_steps,
-    generated_tokens) and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's
-    own success.
+    Methods are compared at an equal --budget, on the same tasks and seed: greedy plays one episode by greedy decoding;
+    best_of_n samples episodes until the budget is spent; tree searches best-first, and goes back by restoring snapshots, as
+    does mcts, a Monte Carlo tree search. The JSON is that of agents.evaluate, with what was spent (env_steps, generated_tokens)
+    and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's own success.
     """
 
     method: Literal["greedy", "best_of_n", "tree", "mcts"] = "tree"

@@ -38,15 +38,9 @@ class WebAgentLoop:
     """
 
     def __init__(
-        self,
-        trainer_config: Any,
-        server_manager: Any,
-        tokenizer: Any,
-        *,
-        system: Style = "act",
-        env: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
+        self, trainer_config: Any, server_manager: Any, tokenizer: Any, *, system: Style = "act",
+        env: Mapping[str, Any] | None = None, **_: Any,
+    ) -> None:  # fmt: skip
         self._settings = EnvSettings(**(env or {}))
         self._encoder = PromptEncoder(tokenizer, system_prompt(system, elements=self._settings.elements))
         self._server = server_manager
@@ -84,7 +78,7 @@ class WebAgentLoop:
             )
             if said.stop_reason == "aborted" or not said.token_ids:
                 raise ServerError(
-                    f"verl's server gave up on step {len(steps)}: {said.stop_reason!r}, {len(said.token_ids)} tokens"
+                    f"verl's server gave up on step {len(steps)}: {said.stop_reason!r}, {len(said.token_ids)} ids"
                 )
             sampled = time.perf_counter()
             _, reward, terminated, truncated, info = await _on(thread, env.step, self._encoder.decode(said.token_ids))

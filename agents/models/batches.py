@@ -67,13 +67,9 @@ class Costs(NamedTuple):
 
 
 def pack(
-    samples: Sequence[Sample],
-    max_tokens: int,
-    *,
-    pad_id: int = 0,
-    sharing: Sharing = "auto",
+    samples: Sequence[Sample], max_tokens: int, *, pad_id: int = 0, sharing: Sharing = "auto",
     model: "PreTrainedModel | None" = None,
-) -> list[PackedBatch]:
+) -> list[PackedBatch]:  # fmt: skip
     """Pack all samples into batches of at most `max_tokens` tokens, padding included. A longer sample has a batch of its own.
 
     `sharing` "tree" packs trees, "rows" packs rows, and "auto" packs what costs less on the model. A tree of T tokens and A pairs
@@ -181,15 +177,11 @@ def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> 
     predicting = [path[len(samples[index].prompt_ids) - 1 :] for index, path in zip(chunk, tree.paths, strict=True)]
     columns, predictors = numpy.unique(numpy.concatenate(predicting), return_inverse=True)
     return PackedBatch(
-        input_ids=torch.from_numpy(tree.ids)[None],
-        rows=torch.zeros(len(columns), dtype=torch.int64),
-        columns=torch.from_numpy(columns),
-        predictors=torch.from_numpy(predictors),
-        targets=torch.tensor([token for index in chunk for token in samples[index].response_ids]),
-        samples=tuple(chunk),
-        lengths=tuple(len(samples[index].response_ids) for index in chunk),
-        tree=tree,
-    )
+        input_ids=torch.from_numpy(tree.ids)[None], rows=torch.zeros(len(columns), dtype=torch.int64),
+        columns=torch.from_numpy(columns), predictors=torch.from_numpy(predictors),
+        targets=torch.tensor([token for index in chunk for token in samples[index].response_ids]), samples=tuple(chunk),
+        lengths=tuple(len(samples[index].response_ids) for index in chunk), tree=tree,
+    )  # fmt: skip
 
 
 def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: int, pad_id: int) -> list[PackedBatch]:

@@ -68,16 +68,9 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    run: Path,
-    update: int,
-    model: Any,
-    tokenizer: Any,
-    trainer: Any,
-    progress: dict[str, Any],
-    agent: dict[str, Any],
-    *,
+    run: Path, update: int, model: Any, tokenizer: Any, trainer: Any, progress: dict[str, Any], agent: dict[str, Any], *,
     keep: int = 2,
-) -> Checkpoint:
+) -> Checkpoint:  # fmt: skip
     """Write a checkpoint under `run`, then delete all but the newest `keep`.
 
     `model` and `tokenizer` have `save_pretrained`, `trainer` has a `state_dict` of plain values and tensors. `progress` is its position in
@@ -105,9 +98,7 @@ def save_checkpoint(
         _flush(run)
     except (OSError, RuntimeError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise CheckpointError(
-            f"cannot write the checkpoint {final}: {error}; earlier checkpoints in {run} are whole"
-        ) from error
+        raise CheckpointError(f"cannot write the checkpoint {final}: {error}; earlier ones in {run} are whole") from error
     for old in checkpoints(run)[:-keep]:
         shutil.rmtree(old.path, ignore_errors=True)
     return Checkpoint(final, update)
@@ -194,9 +185,7 @@ def find_model(source: str | Path) -> str | Path:
     path = Path(source)
     if not path.is_dir():
         if not _HUB.fullmatch(str(source)) or path.parent.is_dir():  # the Hub is not asked for what it cannot have
-            raise CheckpointError(
-                f"there is no folder {path}; expected a run, a folder of a model, or a Hugging Face name, OWNER/NAME"
-            )
+            raise CheckpointError(f"there is no folder {path}; expected a run, a folder of a model, or OWNER/NAME on the Hub")
         return source
     if any((path / name).is_file() for name in _MODELS):
         return path

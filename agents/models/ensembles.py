@@ -68,9 +68,7 @@ def load_ensemble(folder: Path) -> Ensemble:
         by_situation = {name: tuple(values) for name, values in weights["by_situation"].items()}
         return Ensemble(tuple(record["members"]), Weights(tuple(weights["general"]), by_situation))
     except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        raise CheckpointError(
-            f"{folder / ENSEMBLE} holds no ensemble: {error!r}; write it with python -m agents.ensemble"
-        ) from error
+        raise CheckpointError(f"{folder / ENSEMBLE} holds no ensemble: {error!r}; expected one of agents.ensemble") from error
 
 
 def shared_record(members: Sequence[str]) -> dict[str, Any]:

@@ -231,15 +231,12 @@ def _attend(
     keys, values = key.split(blocks.keys, dim=2), value.split(blocks.keys, dim=2)
     parts = [
         scaled_dot_product_attention(
-            block_query,
-            torch.cat([keys[part] for part in needed], dim=2),
-            torch.cat([values[part] for part in needed], dim=2),
-            attn_mask=mask,
-            dropout_p=options.get("dropout", 0.0),
+            block_query, torch.cat([keys[part] for part in needed], dim=2),
+            torch.cat([values[part] for part in needed], dim=2), attn_mask=mask, dropout_p=options.get("dropout", 0.0),
             scale=options.get("scaling"),
         )
         for block_query, (needed, mask) in zip(query.split(blocks.queries, dim=2), blocks.blocks, strict=True)
-    ]
+    ]  # fmt: skip
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
 
 

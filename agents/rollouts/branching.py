@@ -91,15 +91,9 @@ def fork_groups(
 
 
 def fork(
-    envs: Sequence[gymnasium.Env[str, str]],
-    policy: Policy,
-    episode: EpisodeSpec,
-    trajectory: Trajectory,
-    *,
-    starts: Sequence[int],
-    continuations: int,
-    seed: int = 0,
-) -> Trajectory:
+    envs: Sequence[gymnasium.Env[str, str]], policy: Policy, episode: EpisodeSpec, trajectory: Trajectory, *,
+    starts: Sequence[int], continuations: int, seed: int = 0,
+) -> Trajectory:  # fmt: skip
     """Return the trajectory with the rewards of so many `continuations` at each of the steps `starts`.
 
     `trajectory` is what came of `episode` in an env such as these, which have snapshots. A continuation begins before its step is
@@ -157,9 +151,7 @@ def fork_advantages(continuations: Sequence[Sequence[float]], reward: float) -> 
     """
     forks = [index for index, returns in enumerate(continuations) if returns]
     if continuations and not forks:
-        raise ValueError(
-            "advantages are 'forks' and no step has continuations; expected some of agents.rollouts.branching.fork"
-        )
+        raise ValueError("advantages are 'forks' and no step has continuations; expected some, as of `fork`")
     values, ends = [*(fmean(continuations[index]) for index in forks), reward], [*forks, len(continuations)]
     advantages = [0.0] * len(continuations)
     for place, start in enumerate(forks):
@@ -187,17 +179,10 @@ class SearchingCollector(Collector):
     """
 
     def __init__(
-        self,
-        envs: InProcessEnvs,
-        policy: Any,
-        values: Callable[[Sequence[Reached]], list[float]],
-        *,
-        width: int = 4,
-        choice: Literal["best", "diverse"] = "best",
-        temperature: float = 0.2,
-        seed: int = 0,
+        self, envs: InProcessEnvs, policy: Any, values: Callable[[Sequence[Reached]], list[float]], *, width: int = 4,
+        choice: Literal["best", "diverse"] = "best", temperature: float = 0.2, seed: int = 0,
         env: EnvSettings | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(envs, policy, seed=seed, env=env)
         self.replied = 0
         self._local, self._counted, self._values = envs, policy, values
@@ -292,12 +277,9 @@ class SearchingCollector(Collector):
         return reply.step(str(self._playing[env_id].info["page"]), str(result.info["action_error"]))
 
     def _keep(
-        self,
-        env_id: int,
-        replies: Sequence[Reply],
-        tried: Sequence[tuple[Reply, Result, Any]],
+        self, env_id: int, replies: Sequence[Reply], tried: Sequence[tuple[Reply, Result, Any]],
         scores: Mapping[tuple[int, str], float],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Draw one of the replies by what it led to, and let the episode go on from there."""
         playing = self._playing[env_id]
         seen = self._seen.setdefault(playing.episode.group, Counter())
@@ -376,15 +358,9 @@ class Found(NamedTuple):
 
 
 def search(
-    envs: Sequence[gymnasium.Env[str, str]],
-    policy: Policy,
-    tasks: Sequence[Task],
-    method: Method,
-    *,
-    seed: int = 0,
-    tells_rewards: bool = False,
-    on_finish: Callable[[Found], None] | None = None,
-) -> list[Found]:
+    envs: Sequence[gymnasium.Env[str, str]], policy: Policy, tasks: Sequence[Task], method: Method, *, seed: int = 0,
+    tells_rewards: bool = False, on_finish: Callable[[Found], None] | None = None,
+) -> list[Found]:  # fmt: skip
     """Search each task once, in envs that have snapshots, and return the results in order.
 
     With `tells_rewards`, for training, ends have their rewards.

@@ -57,19 +57,10 @@ class ChatPolicy:
     """
 
     def __init__(
-        self,
-        model: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        system: str | None = None,
-        *,
-        temperature: float | None = None,
-        max_new_tokens: int | None = None,
-        max_requests: int = 8,
-        timeout_s: float = 120.0,
-        deadline_s: float = 600.0,
-        memory: WorkflowMemory | None = None,
-    ) -> None:
+        self, model: str, base_url: str | None = None, api_key: str | None = None, system: str | None = None, *,
+        temperature: float | None = None, max_new_tokens: int | None = None, max_requests: int = 8,
+        timeout_s: float = 120.0, deadline_s: float = 600.0, memory: WorkflowMemory | None = None,
+    ) -> None:  # fmt: skip
         self._model = ChatModel(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, deadline_s=deadline_s)
         self._system = system
         self._memory = memory
@@ -212,12 +203,9 @@ class OccamEpisode:
         step, system = int(self.info["step"]), prompt_texts()["occam"].format(highlight=HIGHLIGHT, answers=ANSWERS)
         history = "\n".join(self._told(number) for number in self.tree.active.steps if number >= step - len(self.turns))
         parts = {
-            "STEP": f"{step + 1} of {max_steps}",
-            "OBJECTIVE": self.info["goal"],
-            "PLANS": str(self.tree),
-            "INTERACTION HISTORY": history or "none under this plan",
-            "CURRENT OBSERVATION": self.page,
-        }
+            "STEP": f"{step + 1} of {max_steps}", "OBJECTIVE": self.info["goal"], "PLANS": str(self.tree),
+            "INTERACTION HISTORY": history or "none under this plan", "CURRENT OBSERVATION": self.page,
+        }  # fmt: skip
         return [
             {"role": "system", "content": system + _LAST * (step + 1 >= max_steps)},
             {"role": "user", "content": "\n\n".join(f"{title}:\n{text}" for title, text in parts.items())},

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
@@ -41,15 +41,11 @@ class EpisodeSpec(NamedTuple):
         return {"task": self.task} | ({"max_steps": self.max_steps} if self.max_steps else {})
 
 
-class Played(NamedTuple):
-    """An episode that is over, and its trajectory."""
-
-    episode: EpisodeSpec
-    trajectory: Trajectory
+Played = tuple[EpisodeSpec, Trajectory]
+"""An episode that is over, and its trajectory."""
 
 
-def _nothing_spent() -> dict[Stage, float]:
-    return {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
+_NOTHING: dict[Stage, float] = {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
 
 
 @dataclass
@@ -60,7 +56,7 @@ class _Playing:
     reply: Reply | None = None  # the one that the env acts on; None during a reset
     steps: list[Step] = field(default_factory=list)
     policy_version: int | None = None  # the oldest version that replied
-    spent_s: dict[Stage, float] = field(default_factory=_nothing_spent)  # since the newest page
+    spent_s: dict[Stage, float] = field(default_factory=_NOTHING.copy)  # since the newest page
 
 
 class Collector:
@@ -74,15 +70,12 @@ class Collector:
     """
 
     def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0, env: EnvSettings | None = None) -> None:
-        self._envs = envs
-        self._policy = policy
-        self._seed = seed
-        self._env = env
+        self._envs, self._policy, self._seed, self._env = envs, policy, seed, env
         self._waiting: deque[EpisodeSpec] = deque()
         self._playing: dict[int, _Playing] = {}  # by env
         self._over: deque[Played] = deque()
         self._stopped = threading.Event()
-        self._spent = _nothing_spent()
+        self._spent = _NOTHING.copy()
         self._noted_s = time.perf_counter()
 
     @property
@@ -113,21 +106,12 @@ class Collector:
                 self._note_time()
                 self._send(replies)
 
-    def collect(
-        self, episodes: Sequence[EpisodeSpec], *, on_finish: Callable[[Trajectory], None] | None = None
-    ) -> list[Trajectory]:
-        """Play these episodes and return their trajectories, in order. `on_finish` is called with each when it is over.
-
-        Raises ValueError for episodes with equal numbers.
-        """
+    def collect(self, episodes: Sequence[EpisodeSpec]) -> list[Trajectory]:
+        """Play these episodes and return their trajectories, in order. Raises ValueError for episodes with equal numbers."""
         if len({episode.number for episode in episodes}) < len(episodes):
             raise ValueError("some episodes have the same number; expected a unique number for each")
         self.begin(episodes)
-        finished: dict[int, Trajectory] = {}
-        for episode, trajectory in self.play():
-            finished[episode.number] = trajectory
-            if on_finish:
-                on_finish(trajectory)
+        finished = {episode.number: trajectory for episode, trajectory in self.play()}
         return [finished[episode.number] for episode in episodes]
 
     def stop(self) -> None:
@@ -145,7 +129,7 @@ class Collector:
     def take_stage_seconds(self) -> dict[Stage, float]:
         """Return the seconds since the last call, by stage, of all envs together."""
         self._note_time()
-        spent_s, self._spent = self._spent, _nothing_spent()
+        spent_s, self._spent = self._spent, _NOTHING.copy()
         return spent_s
 
     def _are_in(self, stage: Stage) -> bool:
@@ -182,7 +166,7 @@ class Collector:
             if (reply := playing.reply) is not None:
                 page, error, spent_s = str(playing.info["page"]), str(result.info["action_error"]), playing.spent_s
                 playing.steps.append(reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"]))
-            playing.info, playing.spent_s = result.info, _nothing_spent()
+            playing.info, playing.spent_s = result.info, _NOTHING.copy()
             if result.terminated or result.truncated:
                 self._finish(env_id, "exited" if result.terminated else "truncated", result.reward)
                 continue
@@ -217,7 +201,7 @@ class Collector:
             task.task_id, task.intent, tuple(playing.steps), reward, ending, playing.episode.group, playing.policy_version or 0,
             verdicts, failure, self._env,
         )  # fmt: skip
-        self._over.append(Played(playing.episode, trajectory))
+        self._over.append((playing.episode, trajectory))
 
 
 def fractions(spent_s: Mapping[Stage, float]) -> dict[Stage, float]:

@@ -187,9 +187,7 @@ class Constraint:
         states = []
         for number, token in enumerate(response_ids):
             if state is None:
-                raise ValueError(
-                    f"a response of {len(response_ids)} tokens has a stop token in place {number - 1}; expected it at the end"
-                )
+                raise ValueError(f"a response of {len(response_ids)} tokens has a stop token in place {number - 1}")
             states.append(state)
             state = state.after(token)
         return states

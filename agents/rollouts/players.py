@@ -28,7 +28,8 @@ from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
-_PRELOADED = ["webarena_gym.env", "agents.evaluate"]
+PRELOADED = ["webarena_gym.env", "agents.grpo", "agents.evaluation.evaluate"]
+"""Modules that the fork server imports once for all processes, as torch takes seconds."""
 _ENDING_S = 5.0  # how long a process may take to end by itself
 _LOOK_S = 0.5  # how often processes are looked at, while there is no report
 _WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
@@ -66,7 +67,7 @@ class Players:
         self._spent_s: dict[Stage, float] = {}
         context: Any = multiprocessing.get_context(CONTEXTS[0])
         if CONTEXTS[0] == "forkserver":
-            context.set_forkserver_preload(_PRELOADED)  # importing torch takes seconds, so the fork server does it once
+            context.set_forkserver_preload(PRELOADED)
         # Queues are written by threads, so that neither side waits for the other: the parent learns while episodes are played.
         self._reports = context.Queue()
         self._messages = [context.Queue() for _ in range(processes)]
@@ -106,7 +107,7 @@ class Players:
             if isinstance(report, Exception):
                 raise report
             index, played, spent_s, replied, generated_tokens, cpu_s = report
-            self._under_way[index].discard(played.episode.number)
+            self._under_way[index].discard(played[0].number)
             for stage, spent in spent_s.items():
                 self._spent_s[stage] = self._spent_s.get(stage, 0.0) + spent
             self.replied += replied
@@ -153,9 +154,7 @@ class Players:
             except queue.Empty:
                 for own, process in zip(self._under_way, self._processes, strict=True):
                     if process.exitcode is not None:
-                        raise PlayerError(
-                            f"a process that played {len(own)} episodes ended with status {process.exitcode}"
-                        ) from None
+                        raise PlayerError(f"a process with {len(own)} episodes ended with status {process.exitcode}") from None
 
 
 def process_count(processes: int, episodes: int) -> int:

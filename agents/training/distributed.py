@@ -20,7 +20,7 @@ from torch import Tensor, distributed, nn
 from torch.distributed.tensor import DTensor
 
 from agents.models.checkpoints import is_small
-from agents.rollouts.players import process_count
+from agents.rollouts.players import PRELOADED, process_count
 from agents.settings import collect_rarely
 from agents.training.rollouts import TrainedStep
 from webarena_gym.processes import work_for_parent
@@ -115,7 +115,7 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
         port = free.getsockname()[1]
     context: Any = get_context(CONTEXTS[0])
     if CONTEXTS[0] == "forkserver":
-        context.set_forkserver_preload(["webarena_gym.env", "agents.train_rl"])  # importing torch takes seconds
+        context.set_forkserver_preload(PRELOADED)
     content = cloudpickle.dumps((work, arguments))
     others: list[tuple[Any, Connection]] = []
     for index in range(1, count):

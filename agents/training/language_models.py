@@ -82,9 +82,7 @@ class LanguageModel:
         if own.correction != "none" and old_logprobs == "sampled":
             raise ValueError(f"correction is {own.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
         if own.contexts == "released" and old_logprobs != "recomputed":
-            raise ValueError(
-                "released contexts are not those of the sampler; expected old_logprobs 'recomputed', not 'sampled'"
-            )
+            raise ValueError("released contexts are not the sampler's; expected old_logprobs 'recomputed', not 'sampled'")
         if own.contexts == "released" and own.history != "compressed":
             raise ValueError(f"released contexts hold no page; expected history 'compressed' of the env, not {own.history!r}")
         if own.vllm and settings.processes > 1:
@@ -121,7 +119,15 @@ class LanguageModel:
         packed = pack(samples, own.tokens_per_pass, pad_id=pad_id, sharing=own.sharing, model=self.network)
         if self.constraints is None:
             return packed
-        return [replace(each, allowed=_allowed(each, choices, self.constraints)) for each in packed]
+        found = []
+        for each in packed:
+            states: list[State] = []
+            for sample, goal, page in (choices[index] for index in each.samples):
+                states += self.constraints.on(goal, page).path(sample.response_ids)
+            # Samples with one position in common have one prompt.
+            at = dict(zip(each.predictors.tolist(), states, strict=True))
+            found.append(replace(each, allowed=tuple((position, state.allowed) for position, state in at.items())))
+        return found
 
     def logprobs(self, choices: Sequence[Any]) -> Iterator[tuple[list[int], list[Tensor]]]:
         """Yield the places of some of these choices and the log-probabilities of their tokens, pass after pass."""
@@ -167,13 +173,3 @@ def released_prompts(trajectory: Trajectory, encoder: PromptEncoder, *, thoughts
     return encoder.encode_all(
         [compress(trajectory.goal, turns[:number], page, thoughts=thoughts) for number, page in enumerate(pages)]
     )
-
-
-def _allowed(packed: PackedBatch, choices: Sequence[Answer], constraints: Constraints) -> tuple[tuple[int, Tensor], ...]:
-    """Return the allowed tokens at the predicting positions of a pass. Samples with one position in common have one prompt."""
-    states: list[State] = []
-    for index in packed.samples:
-        sample, goal, page = choices[index]
-        states += constraints.on(goal, page).path(sample.response_ids)
-    found = dict(zip(packed.predictors.tolist(), states, strict=True))
-    return tuple((position, state.allowed) for position, state in found.items())

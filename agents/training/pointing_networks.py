@@ -47,9 +47,7 @@ class PointingNetwork:
             raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointing network")
         for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster"):
             if value := getattr(settings, name, None):
-                raise ValueError(
-                    f"{name} is {value!r}, which is for language models; expected its default with a pointing network"
-                )
+                raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
         if settings.contexts == "released":
             raise ValueError("contexts is 'released', which is for language models; expected 'sampled'")
 

@@ -57,12 +57,9 @@ def weighted(
     def weight(item: TrainedStep) -> float:
         steps, tokens = len(item.episode.steps), len(item.step.response_ids)
         divisors = {
-            "paper": trajectories * steps * tokens,
-            "constant": trajectories * CONSTANT_STEPS * tokens,
-            "dr_grpo": trajectories * CONSTANT_TOKENS,
-            "token_mean": total,
-            "step_mean": len(found) * tokens,
-        }
+            "paper": trajectories * steps * tokens, "constant": trajectories * CONSTANT_STEPS * tokens,
+            "dr_grpo": trajectories * CONSTANT_TOKENS, "token_mean": total, "step_mean": len(found) * tokens,
+        }  # fmt: skip
         return 1.0 / divisors[weighting]
 
     return [item._replace(weight=weight(item)) for item in found]
@@ -118,6 +115,7 @@ def write_samples(path: Path, steps: Iterable[TrainedStep]) -> None:
     import pyarrow as pa  # noqa: PLC0415 - few runs need it
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    # Steps and no episodes, in Parquet, as these are what other trainers read; nothing here reads them.
     ids, number = pa.list_(pa.int32()), pa.float64()
     columns: dict[str, tuple[Any, Callable[[TrainedStep], Any]]] = {
         "prompt_ids": (ids, lambda item: item.step.prompt_ids),

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
 from agents.data.thoughts import Thoughts
-from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings
+from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings, expect_least
+from webarena_gym.arguments import expect_one_of
 from webarena_gym.observation import Elements
 
 SMALL = "small"
@@ -63,15 +64,9 @@ def hidden_from_pointing_networks() -> set[str]:
 
 
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
-    "group_size": 16,
-    "epochs": 1,
-    "minibatches": 1,
-    "learning_rate": 3e-4,
-    "average": 0.0,
-    "replayed": 0,
-    "groups_remembered": 2,
-    "old_logprobs": "sampled",
-}
+    "group_size": 16, "epochs": 1, "minibatches": 1, "learning_rate": 3e-4, "average": 0.0, "replayed": 0,
+    "groups_remembered": 2, "old_logprobs": "sampled",
+}  # fmt: skip
 """Defaults of a language model's training, where they are not those of a pointing network's."""
 
 
@@ -119,8 +114,7 @@ class TrainSettings(LanguageModelSettings, RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.save_rollouts < 0:
-            raise ValueError(f"save_rollouts is {self.save_rollouts}; expected 0, or from how many updates one is kept")
+        expect_least(self, save_rollouts=0)
         budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
         if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
             said = ", ".join(f"{name}={value}" for name, value in budgets.items())
@@ -163,6 +157,9 @@ class ClippedSettings(TrainSettings):
     """weight of the KL divergence to the first model; 0 needs no reference model"""
 
 
+Advantages = Literal["state", "trajectory", "gigpo", "forks"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class GRPOSettings(ClippedSettings):
     """Improve a model by multi-turn GRPO. A run that was killed is resumed from its newest checkpoint.
@@ -172,7 +169,7 @@ class GRPOSettings(ClippedSettings):
     """
 
     trainer: ClassVar = "agents.grpo:GRPO"
-    advantages: Literal["state", "trajectory", "gigpo", "forks"] = "state"
+    advantages: Advantages = "state"
     """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
     rollout's own states"""
     weighting: Literal["paper", "constant", "dr_grpo", "token_mean"] = "token_mean"
@@ -191,9 +188,8 @@ class GRPOSettings(ClippedSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least in (("fork_every", 1), ("groups_remembered", 1), ("replayed", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+        expect_least(self, fork_every=1, groups_remembered=1, replayed=0)
+        expect_one_of("advantages", self.advantages, get_args(Advantages))
         if self.replayed and self.old_logprobs == "sampled":
             # Ratios to those of long ago would be clipped where the policy has learned since.
             raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
@@ -284,9 +280,7 @@ class StructuredSettings(GRPOSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for item in fields(StructuredSettings):
-            if item.name.endswith(("_reward", "_weight")) and getattr(self, item.name) < 0:
-                raise ValueError(f"{item.name} is {getattr(self, item.name)}; expected at least 0")
+        expect_least(self, **{item.name: 0 for item in fields(self) if item.name.endswith(("_reward", "_weight"))})
 
 
 Correction = Literal["none", "step", "path"]
@@ -308,22 +302,15 @@ class TSRSettings(GRPOSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.search_width < 1:
-            raise ValueError(f"search_width is {self.search_width}; expected at least 1")
+        expect_least(self, search_width=1)
         if self.advantages == "forks":
             raise ValueError("advantages are 'forks', whose continuations are not searched; expected others with TSR")
 
 
 METHODS: dict[str, type[TrainSettings]] = {
-    "grpo": GRPOSettings,
-    "filtered_bc": FilteredBCSettings,
-    "awr": AWRSettings,
-    "digirl": DigiRLSettings,
-    "webrl": WebRLSettings,
-    "starpo": StarPOSettings,
-    "structured": StructuredSettings,
-    "tsr": TSRSettings,
-}
+    "grpo": GRPOSettings, "filtered_bc": FilteredBCSettings, "awr": AWRSettings, "digirl": DigiRLSettings,
+    "webrl": WebRLSettings, "starpo": StarPOSettings, "structured": StructuredSettings, "tsr": TSRSettings,
+}  # fmt: skip
 """The settings of the methods of reinforcement, by the name that `--method` gives them."""
 
 
@@ -369,7 +356,26 @@ class AgentQSettings(LanguageModelSettings, TaskSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCSettings(SplitSettings, RunSettings):
+class CloningSettings(SplitSettings, RunSettings):
+    """Settings of cloning, of a language model or a pointing network."""
+
+    save_every: MayChange[int] = 200
+    """updates between checkpoints"""
+    mistakes: float = 0.0
+    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
+    (WebCoT): the steps that undo it are learned, and those that follow; wrong steps are not"""
+    weight_decay: float = 0.01
+    """AdamW's weight decay"""
+    max_grad_norm: float = 1.0
+    """gradients are scaled down to this norm"""
+
+    def __post_init__(self) -> None:
+        SplitSettings.__post_init__(self)
+        RunSettings.__post_init__(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCSettings(CloningSettings):
     """Train a model to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint."""
 
     model: str = SMALL
@@ -377,15 +383,10 @@ class BCSettings(SplitSettings, RunSettings):
     Hugging Face name or folder"""
     updates: MayChange[int] = 2000
     """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
-    save_every: MayChange[int] = 200
-    """updates between checkpoints"""
     demonstrations: Path | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
-    mistakes: float = 0.0
-    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
-    (WebCoT); wrong steps are seen, and not learned"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     max_prompt_tokens: int = 1400
@@ -406,10 +407,6 @@ class BCSettings(SplitSettings, RunSettings):
     """adamw for all weights, or muon for the matrices of the layers, which learned more from as many pages in long runs, and less in short ones"""
     learning_rate: float = 2e-3
     """highest learning rate"""
-    weight_decay: float = 0.01
-    """weight decay"""
-    max_grad_norm: float = 1.0
-    """gradients are scaled down to this norm"""
     tokens_per_update: int = 3072
     """tokens in one update, padding included, reckoned with whole pages: while pages are thinned, an update has fewer"""
     tokens_per_pass: MayChange[int] = 16_384
@@ -427,8 +424,7 @@ class BCSettings(SplitSettings, RunSettings):
     its task's template and how many of the episode's steps its prompt shows"""
 
     def __post_init__(self) -> None:
-        SplitSettings.__post_init__(self)
-        RunSettings.__post_init__(self)
+        super().__post_init__()
         if self.model == POINTER:
             raise ValueError(f"model={POINTER!r} has settings of its own; expected PointerBCSettings")
         if self.demonstrations and (self.mistakes or self.piece_steps):
@@ -439,9 +435,7 @@ class BCSettings(SplitSettings, RunSettings):
         if self.focus and not self.copy_weight:
             raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
         if self.inserted_layers and self.model == SMALL:
-            raise ValueError(
-                f"inserted_layers={self.inserted_layers} needs a trained model; a new one has layers={self.layers}"
-            )
+            raise ValueError(f"inserted_layers={self.inserted_layers} needs a trained model, not model='small'")
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
@@ -449,7 +443,7 @@ class BCSettings(SplitSettings, RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PointerBCSettings(SplitSettings, RunSettings):
+class PointerBCSettings(CloningSettings):
     """Train a pointing network to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint.
 
     The network is no language model: it chooses among the acts that a page offers, and builds texts of pieces that it has read.
@@ -459,27 +453,19 @@ class PointerBCSettings(SplitSettings, RunSettings):
     """a pointing network"""
     begin_with: MayChange[Path | None] = None
     """a run or folder of a network to train on, with its size and words; by default a new one"""
-    save_every: MayChange[int] = 200
-    """updates between checkpoints"""
     updates: MayChange[int] = 600
     """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
     per_template: int = 1
     """tasks of each template in each world"""
     elements: Elements = "id"
-    """how actions name elements: by the numbers in the page"""
     window: int = 20_000
-    """characters of a page shown at once: pages are read whole"""
     max_steps: int = 30
-    """steps after which an episode is cut off"""
     one_world_each: bool = False
     """draw each template in one of the worlds only, in turn, instead of in all of them; words are learned if two worlds have them"""
     layout_worlds: tuple[int, ...] = ()
     """seeds of further worlds, each with a layout of its own, that tasks come from"""
     detours: float = 0.0
     """probability that a wrong link is tried before one of the expert's: the network learns to go back, and not to try it again"""
-    mistakes: float = 0.0
-    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
-    (WebCoT): the network learns the steps that undo it, and those that follow"""
     width: int = 48
     """size of a word's embedding"""
     hidden: int = 96
@@ -489,9 +475,6 @@ class PointerBCSettings(SplitSettings, RunSettings):
     learning_rate: float = 4e-3
     """highest learning rate; it rises for some updates and then falls to 3 % of it"""
     weight_decay: float = 0.05
-    """AdamW's weight decay"""
-    max_grad_norm: float = 1.0
-    """gradients are scaled down to this norm"""
     decisions_per_update: int = 64
     """decisions in one update"""
     wrong_kept: int = 1_500
@@ -500,19 +483,14 @@ class PointerBCSettings(SplitSettings, RunSettings):
     """wrong candidates of a decision that an update sees, drawn anew each time; each stands for several"""
 
     def __post_init__(self) -> None:
-        SplitSettings.__post_init__(self)
-        RunSettings.__post_init__(self)
+        super().__post_init__()
         for name in ("detours", "mistakes"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
         if self.detours and self.mistakes:
-            raise ValueError(
-                f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most, as mistakes have detours"
-            )
+            raise ValueError(f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most")
         if self.elements != "id":
-            raise ValueError(
-                f"elements={self.elements!r}; expected 'id', as a pointing network names elements by their numbers"
-            )
+            raise ValueError(f"elements={self.elements!r}; expected 'id' with a pointing network")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -547,9 +525,7 @@ class RememberSettings:
     """Adam's learning rate of the read"""
 
     def __post_init__(self) -> None:
-        for name, least in (("size", 1), ("nearest", 1), ("read_updates", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+        expect_least(self, size=1, nearest=1, read_updates=0)
 
 
 @dataclass(frozen=True, kw_only=True)

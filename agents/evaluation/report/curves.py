@@ -117,17 +117,12 @@ def trees(groups: Sequence[RunGroup]) -> list[dict[str, Any]]:
         task = task_of(rollouts[0])
         drawn.append(
             {
-                "run": group.run,
-                "update": group.update,
-                "group": group.number,
-                "policy": policy,
-                "task": task.task_id,
-                "goal": rollouts[0].goal,
-                "template": task.template or task.task_id,
+                "run": group.run, "update": group.update, "group": group.number, "policy": policy, "task": task.task_id,
+                "goal": rollouts[0].goal, "template": task.template or task.task_id,
                 "rewards": [item.reward for item in rollouts],
                 "tree": _state([visit for visit in visits if visit.rollout.steps]),
             }
-        )
+        )  # fmt: skip
     return drawn
 
 

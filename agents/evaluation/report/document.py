@@ -37,14 +37,9 @@ def write_report(path: Path, sources: Sources, **options: Any) -> tuple[int, dic
 
 
 def render_report(
-    sources: Sources,
-    *,
-    title: str,
-    lead: str = "",
-    megabytes: float = 100.0,
-    pages: bool = True,
+    sources: Sources, *, title: str, lead: str = "", megabytes: float = 100.0, pages: bool = True,
     watched: Sequence[str] | None = None,
-) -> tuple[str, dict[str, Shown]]:
+) -> tuple[str, dict[str, Shown]]:  # fmt: skip
     """Return the report's HTML, and of each policy how many episodes with steps and pages.
 
     All episodes are in its tables and lists, with as many steps and pages as fit into the size.

@@ -201,12 +201,9 @@ class Shown(NamedTuple):
 
 
 def pack_episodes(
-    policies: Mapping[str, Sequence[Trajectory]],
-    rollouts: Mapping[str, Sequence[Trajectory]] | None = None,
-    *,
-    room: int,
+    policies: Mapping[str, Sequence[Trajectory]], rollouts: Mapping[str, Sequence[Trajectory]] | None = None, *, room: int,
     pages: bool,
-) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, Shown]]:
+) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, Shown]]:  # fmt: skip
     """Return the heads of all episodes, their compressed blocks by id, and what is held of each policy.
 
     Policies take turns, so that they show the same tasks, with as many steps and pages as fit into `room` bytes.
@@ -260,18 +257,11 @@ def pack(text: str) -> str:
 def _head(policy: str, number: int, task: Task, episode: Trajectory) -> dict[str, Any]:
     """Return what the lists say of an episode; `number` counts those of its policy from 1."""
     return {
-        "policy": policy,
-        "number": number,
-        "task": episode.task_id,
-        "goal": episode.goal,
-        "site": "+".join(task.sites),
-        "template": task.template or episode.task_id,
-        "difficulty": list(task.difficulty),
-        "outcome": outcome(episode),
-        "cause": cause(episode),
-        "steps": len(episode.steps),
+        "policy": policy, "number": number, "task": episode.task_id, "goal": episode.goal, "site": "+".join(task.sites),
+        "template": task.template or episode.task_id, "difficulty": list(task.difficulty), "outcome": outcome(episode),
+        "cause": cause(episode), "steps": len(episode.steps),
         "errors": sum(bool(step.action_error) for step in episode.steps),
-    }
+    }  # fmt: skip
 
 
 def _steps(episode: Trajectory) -> dict[str, Any]:
@@ -284,17 +274,13 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
             address = DIALECTS["webrl"].parse(step.reply).element
         steps.append(
             {
-                "text": step.page,
-                "mark": _span(step.page, address),
-                "thought": thought,
-                "action": action,
-                "error": step.action_error,
-                "logprobs": [round(value, 4) for value in step.logprobs],
+                "text": step.page, "mark": _span(step.page, address), "thought": thought, "action": action,
+                "error": step.action_error, "logprobs": [round(value, 4) for value in step.logprobs],
                 "tokens": step.tokens,
                 "candidates": [[each.action, round(each.probability, 4)] for each in step.candidates],
                 "seconds": [round(step.policy_s, 4), round(step.env_s, 4)],
             }
-        )
+        )  # fmt: skip
     told: list[str] = []  # the ending in plain words
     if episode.failure or episode.verdicts:
         ended = {"success": episode.reward == 1, "verdicts": episode.verdicts}

@@ -185,16 +185,11 @@ def _from_sample(sample: Mapping[str, Any], env: EnvSettings | None) -> Trajecto
     failure = str((sample.get("error") or {}).get("message", "")) or ("" if score else "It was not scored.")
     verdicts = (score.get("metadata") or {}).get("verdicts", ())
     return Trajectory(
-        str(sample["id"]),
-        _text(sample["input"]),
-        tuple(steps),
+        str(sample["id"]), _text(sample["input"]), tuple(steps),
         float(score.get("value") in (1, True, "C")) if score else 0.0,
-        "failed" if failure else "truncated" if sample.get("limit") else "exited",
-        group=sample.get("epoch", 1) - 1,
-        verdicts=tuple(verdicts),
-        failure=failure,
-        env=env,
-    )
+        "failed" if failure else "truncated" if sample.get("limit") else "exited", group=sample.get("epoch", 1) - 1,
+        verdicts=tuple(verdicts), failure=failure, env=env,
+    )  # fmt: skip
 
 
 def _text(content: Any) -> str:
@@ -308,28 +303,17 @@ def table_rows(policies: Mapping[str, Sequence[Trajectory]]) -> Iterator[dict[st
             task = task_of(episode)
             failed = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
             yield {
-                "policy": policy,
-                "number": number,
-                "task_id": episode.task_id,
-                "template": task.template,
-                "world_seed": task.world_seed,
-                "sites": "+".join(task.sites),
-                "difficulty": "+".join(task.difficulty),
-                "goal": episode.goal,
-                "reward": None if episode.ending == "failed" else episode.reward,
-                "ending": episode.ending,
-                "outcome": outcome(episode),
-                "cause": cause(episode),
-                "failed_checks": "+".join(failed),
-                "steps": len(episode.steps),
+                "policy": policy, "number": number, "task_id": episode.task_id, "template": task.template,
+                "world_seed": task.world_seed, "sites": "+".join(task.sites), "difficulty": "+".join(task.difficulty),
+                "goal": episode.goal, "reward": None if episode.ending == "failed" else episode.reward,
+                "ending": episode.ending, "outcome": outcome(episode), "cause": cause(episode),
+                "failed_checks": "+".join(failed), "steps": len(episode.steps),
                 "action_errors": sum(bool(step.action_error) for step in episode.steps),
                 "prompt_tokens": sum(len(step.prompt_ids) for step in episode.steps),
                 "reply_tokens": sum(len(step.response_ids) for step in episode.steps),
-                "last_action": split_reply(episode.steps[-1].reply)[1] if episode.steps else "",
-                "group": episode.group,
-                "policy_version": episode.policy_version,
-                "failure": episode.failure,
-            }
+                "last_action": split_reply(episode.steps[-1].reply)[1] if episode.steps else "", "group": episode.group,
+                "policy_version": episode.policy_version, "failure": episode.failure,
+            }  # fmt: skip
 
 
 def write_table(path: Path, policies: Mapping[str, Sequence[Trajectory]]) -> int:

@@ -265,15 +265,10 @@ def match_of(goal: Goal, text: str) -> tuple[float, ...]:
     phrase = f" {' '.join(words)} "
     is_in = phrase in goal.lowered
     return (
-        len(common) / len(own),
-        len(named) / max(len(goal.names), 1),
-        float(is_in),
-        float(is_in and len(words) > 1),
-        min(len(named), 4) / 4,
-        2 * len(common) / (len(own) + len(goal.words)),
-        float(text in goal.quotations),
+        len(common) / len(own), len(named) / max(len(goal.names), 1), float(is_in), float(is_in and len(words) > 1),
+        min(len(named), 4) / 4, 2 * len(common) / (len(own) + len(goal.words)), float(text in goal.quotations),
         float(bool(named) and any(f" {name} " in phrase for name in goal.names_as_said)),
-    )
+    )  # fmt: skip
 
 
 def around_text(goal: Goal, text: str) -> str:

@@ -140,9 +140,7 @@ def load_memory(path: Path) -> StepMemory:
         ]
         return StepMemory(steps, int(record["nearest"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} holds no memory of steps ({error!r}); expected a file of python -m agents.remember"
-        ) from error
+        raise ValueError(f"{path} holds no memory of steps ({error!r}); expected a file of agents.remember") from error
 
 
 def stored(situation: Situation, deed: WorkflowStep) -> StoredStep:

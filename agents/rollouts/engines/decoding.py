@@ -380,16 +380,12 @@ def attention_windows(model: "PreTrainedModel") -> AttentionWindows:
     name = type(model).__name__
     attention = config._attn_implementation  # noqa: SLF001 - transformers has no other name for it
     if attention not in ATTENTIONS:
-        raise ValueError(
-            f"{name} computes attention by {attention!r}, which takes no mask of numbers; expected one of {ATTENTIONS}"
-        )
+        raise ValueError(f"{name} computes attention by {attention!r}, without a float mask; expected one of {ATTENTIONS}")
     window = getattr(config, "sliding_window", None)
     types = getattr(config, "layer_types", None) or ["sliding_attention" if window else "full_attention"]
     windows = {"full_attention": None, "sliding_attention": window}
     if unknown := sorted(set(types) - set(windows)):
-        raise ValueError(
-            f"{name} has layers of the types {unknown}, of which no keys and values can be kept; expected {list(windows)}"
-        )
+        raise ValueError(f"{name} has layers of the types {unknown}, without keys and values; expected {list(windows)}")
     return {layer_type: windows[layer_type] for layer_type in sorted(set(types))}
 
 
@@ -408,9 +404,7 @@ def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
         layers = [(getattr(layer, "keys", None), getattr(layer, "values", None)) for layer in cache.layers]
         shapes = {tuple(None if part is None else part.shape for part in layer) for layer in layers}
         if len(shapes) != 1 or None in next(iter(shapes)):
-            raise ValueError(
-                f"{name} keeps keys and values of the shapes {sorted(map(str, shapes))}; expected one shape in all layers"
-            )
+            raise ValueError(f"{name} has keys and values of the shapes {sorted(map(str, shapes))}; expected one shape")
         keys, values = (torch.stack(parts)[:, 0] for parts in zip(*layers, strict=True))
         empty = KeyValues(keys[:, :, :0].clone(), values[:, :, :0].clone())
         half = _PROBE_TOKENS // 2
@@ -418,7 +412,5 @@ def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
         gap = (prefill(model, windows, empty, prompts)[0][0].float() - expected.float()).abs().max().item()
     allowed = torch.finfo(empty.keys.dtype).eps ** 0.5 * max(1.0, expected.float().abs().max().item())
     if not gap <= allowed:
-        raise ValueError(
-            f"{name} read in two parts gives logits {gap:.2g} apart from those of one; expected at most {allowed:.2g}"
-        )
+        raise ValueError(f"{name} read in two parts gives logits {gap:.2g} apart; expected at most {allowed:.2g}")
     return empty

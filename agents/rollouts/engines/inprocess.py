@@ -16,19 +16,7 @@ from torch import Tensor
 from agents.data.trajectories import Ids
 from agents.models.batches import keep_allowed
 from agents.rollouts.constraints import Constraint
-from agents.rollouts.engines import Completion, Engine, Generation
-from agents.rollouts.engines.decoding import (
-    ActiveSequence,
-    DecodeBatch,
-    KeyValues,
-    PrefillPrompt,
-    PrefixCache,
-    attention_windows,
-    evaluating,
-    parameter_versions,
-    prefill,
-    probe,
-)
+from agents.rollouts.engines import Completion, Engine, Generation, decoding
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -45,23 +33,17 @@ class InProcessEngine:
     """
 
     def __init__(
-        self,
-        model: "PreTrainedModel",
-        stop_ids: frozenset[int],
-        *,
-        max_new_tokens: int = 64,
-        temperature: float = 1.0,
-        max_tokens: int = 16_384,
-        cache_tokens: int = 32_768,
-    ) -> None:
+        self, model: "PreTrainedModel", stop_ids: frozenset[int], *, max_new_tokens: int = 64, temperature: float = 1.0,
+        max_tokens: int = 16_384, cache_tokens: int = 32_768,
+    ) -> None:  # fmt: skip
         if max_new_tokens < 1 or temperature < 0:
             raise ValueError(f"max_new_tokens {max_new_tokens}, temperature {temperature}; expected at least 1, and at least 0")
         self._stop_ids = frozenset(stop_ids)
         self._max_new_tokens, self._max_tokens = max_new_tokens, max_tokens
         self._temperature = temperature
-        self._prefixes = PrefixCache(cache_tokens)
-        self._waiting: dict[Ids, list[ActiveSequence]] = {}
-        self._batches: dict[int, DecodeBatch] = {}
+        self._prefixes = decoding.PrefixCache(cache_tokens)
+        self._waiting: dict[Ids, list[decoding.ActiveSequence]] = {}
+        self._batches: dict[int, decoding.DecodeBatch] = {}
         self._completions: list[Completion] = []
         self._request_ids: set[int] = set()
         self._model: PreTrainedModel | None = None
@@ -81,10 +63,10 @@ class InProcessEngine:
         Responses that are being decoded continue under the new parameters, which prefill their prompts and tokens again.
         """
         if model is not self._model:
-            self._windows = attention_windows(model)
-            self._empty = probe(model, self._windows)
+            self._windows = decoding.attention_windows(model)
+            self._empty = decoding.probe(model, self._windows)
         self._model, self._version = model, version
-        self._versions = parameter_versions(model)
+        self._versions = decoding.parameter_versions(model)
         self._prefixes.clear()
         sequences = [sequence for batch in self._batches.values() for sequence in batch.sequences]
         self._batches.clear()
@@ -103,7 +85,7 @@ class InProcessEngine:
         draws = torch.rand(self._max_new_tokens, generator=torch.Generator().manual_seed(seed)).tolist()
         self._request_ids.add(request_id)
         state = constraint.start if constraint else None
-        self._waiting.setdefault(prompt_ids, []).append(ActiveSequence(request_id, prompt_ids, draws, state))
+        self._waiting.setdefault(prompt_ids, []).append(decoding.ActiveSequence(request_id, prompt_ids, draws, state))
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:
         """Return what is complete; work until there is a completion, or `timeout_s` seconds (0: one slice of work).
@@ -113,11 +95,9 @@ class InProcessEngine:
         model = self._open_model
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while self._request_ids and not self._completions:
-            if parameter_versions(model) != self._versions:
-                raise RuntimeError(
-                    f"the parameters have changed since version {self._version} was loaded; call load() after an update"
-                )
-            with evaluating(model), torch.inference_mode():
+            if decoding.parameter_versions(model) != self._versions:
+                raise RuntimeError(f"the parameters have changed since version {self._version} was loaded; call load()")
+            with decoding.evaluating(model), torch.inference_mode():
                 requests = self._next_prefill()
                 if requests:
                     self._prefill(model, requests)
@@ -143,14 +123,14 @@ class InProcessEngine:
             raise RuntimeError("the engine is closed")
         return self._model
 
-    def _next_prefill(self) -> list[tuple[PrefillPrompt, list[ActiveSequence]]]:
+    def _next_prefill(self) -> list[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]]:
         """Take prompts of similar length from those that wait, as many as fit into one prefill.
 
         A prompt that shares an uncached block with one of them waits for the next prefill, when that block is cached.
         """
         batches = self._batches.values()
         under_way = sum(batch.tokens + len(batch.sequences) * self._max_new_tokens for batch in batches)
-        requests: list[tuple[PrefillPrompt, list[ActiveSequence]]] = []
+        requests: list[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]] = []
         being_prefilled: set[tuple[int, Ids]] = set()
         for ids, sequences in self._waiting.items():
             cost = len(ids) + len(sequences) * self._max_new_tokens
@@ -159,7 +139,7 @@ class InProcessEngine:
             known, missing = self._prefixes.find(ids)
             if missing in being_prefilled:
                 continue
-            prompt = PrefillPrompt(ids, known)
+            prompt = decoding.PrefillPrompt(ids, known)
             if requests and not _fit_together([*(other for other, _ in requests), prompt]):
                 continue
             requests.append((prompt, sequences))
@@ -170,13 +150,15 @@ class InProcessEngine:
             del self._waiting[prompt.ids]
         return requests
 
-    def _prefill(self, model: "PreTrainedModel", requests: Sequence[tuple[PrefillPrompt, list[ActiveSequence]]]) -> None:
+    def _prefill(
+        self, model: "PreTrainedModel", requests: Sequence[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]]
+    ) -> None:
         """Prefill prompts, sample the first token of each response, and add the sequences to the decode batches."""
-        logits, buffer = prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
+        logits, buffer = decoding.prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
         widths = torch.tensor([len(sequences) for _, sequences in requests], device=logits.device)
         sequences = [sequence for _, sequences in requests for sequence in sequences]
         finished = set(map(id, self._extend(sequences, logits.repeat_interleave(widths, dim=0))))
-        newcomers: dict[int, list[tuple[KeyValues, list[ActiveSequence]]]] = {}
+        newcomers: dict[int, list[tuple[decoding.KeyValues, list[decoding.ActiveSequence]]]] = {}
         past = buffer.end - max(prompt.new_tokens for prompt, _ in requests)
         for row, (prompt, sequences) in enumerate(requests):
             states = buffer.read(row, past - prompt.cached_tokens, past + prompt.new_tokens)
@@ -185,7 +167,7 @@ class InProcessEngine:
                 newcomers.setdefault(len(going_on).bit_length(), []).append((states, going_on))
         # Rows with similar numbers of sequences share a batch, since all rows of a batch are padded to the largest number.
         for width, rows in newcomers.items():
-            self._batches.setdefault(width, DecodeBatch(self._empty, self._windows)).join(rows)
+            self._batches.setdefault(width, decoding.DecodeBatch(self._empty, self._windows)).join(rows)
 
     def _decode(self, model: "PreTrainedModel") -> None:
         for _ in range(_STEPS):
@@ -198,7 +180,7 @@ class InProcessEngine:
             if self._completions:
                 break
 
-    def _extend(self, sequences: Sequence[ActiveSequence], logits_NV: Tensor) -> list[ActiveSequence]:
+    def _extend(self, sequences: Sequence[decoding.ActiveSequence], logits_NV: Tensor) -> list[decoding.ActiveSequence]:
         """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
         constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
@@ -232,10 +214,7 @@ class InProcessEngine:
 
 
 def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> list[Generation]:
-    """Return one response per prompt, in order, from an idle engine.
-
-    Raises RuntimeError if a request failed.
-    """
+    """Return one response per prompt, in order, from an idle engine. Raises RuntimeError if a request failed."""
     if not engine.is_idle:
         raise ValueError("the engine has requests under way; expected an idle one")
     for request_id, (prompt_ids, seed) in enumerate(zip(prompts, seeds, strict=True)):
@@ -249,7 +228,7 @@ def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> li
     return [generations[request_id] for request_id in range(len(prompts))]
 
 
-def _fit_together(requests: Sequence[PrefillPrompt]) -> bool:
+def _fit_together(requests: Sequence[decoding.PrefillPrompt]) -> bool:
     """Return whether one prefill of these prompts is small enough and has little padding."""
     lengths = [prompt.new_tokens for prompt in requests]
     padded = max(lengths) * len(requests)

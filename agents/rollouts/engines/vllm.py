@@ -54,31 +54,17 @@ class VLLMEngine:
     """
 
     def __init__(
-        self,
-        base_url: str,
-        stop_ids: frozenset[int],
-        folder: Path,
-        *,
-        max_new_tokens: int = 64,
-        temperature: float = 1.0,
-        api_key: str = "",
-        max_requests: int = 64,
-        timeout_s: float = 300.0,
-        deadline_s: float = 900.0,
-    ) -> None:
+        self, base_url: str, stop_ids: frozenset[int], folder: Path, *, max_new_tokens: int = 64, temperature: float = 1.0,
+        api_key: str = "", max_requests: int = 64, timeout_s: float = 300.0, deadline_s: float = 900.0,
+    ) -> None:  # fmt: skip
         self._url = base_url.rstrip("/")
         self._folder = folder.resolve()
         self._stop_ids = stop_ids
         self._fields = {
-            **_PLAIN_SAMPLING,
-            "max_tokens": max_new_tokens,
-            "temperature": temperature,
-            "stop_token_ids": sorted(stop_ids),
-            "ignore_eos": True,
-            "logprobs": 0,
-            "return_token_ids": True,
+            **_PLAIN_SAMPLING, "max_tokens": max_new_tokens, "temperature": temperature,
+            "stop_token_ids": sorted(stop_ids), "ignore_eos": True, "logprobs": 0, "return_token_ids": True,
             "return_weight_versions": True,
-        }
+        }  # fmt: skip
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._deadline_s = deadline_s
@@ -160,9 +146,7 @@ class VLLMEngine:
         end, pause_s = time.monotonic() + self._deadline_s, 0.05
         while not self._post("/reset_prefix_cache", {})["success"]:
             if time.monotonic() + pause_s >= end or self._closed.wait(pause_s):
-                raise ServerError(
-                    f"{self._url} does not clear its prefix cache, which holds keys and values of older parameters"
-                )
+                raise ServerError(f"{self._url} does not clear its prefix cache, which is of older parameters")
             pause_s *= 2
 
     def _read(self, said: Any) -> Generation:
