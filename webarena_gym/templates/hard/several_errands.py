@@ -8,29 +8,10 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project
 from webarena_gym.templates.gitlab.issues import today
-from webarena_gym.templates.hard.gitlab_issues import (
-    a_project,
-    colleagues,
-    labelled_list,
-    plant_issue,
-    plant_label,
-    plant_milestone,
-    say,
-    states_are,
-    visit,
-)
+from webarena_gym.templates.hard import gitlab_issues as issues
+from webarena_gym.templates.hard import reddit
 from webarena_gym.templates.hard.gitlab_projects import outsiders, plant_member
 from webarena_gym.templates.hard.kit import ago, findable, joined, now, of_site, repository_page, turn_into
-from webarena_gym.templates.hard.reddit import (
-    discuss,
-    messages_are,
-    no_comment,
-    plant_post,
-    strangers,
-    unread_messages,
-    write_to,
-)
-from webarena_gym.templates.hard.reddit import say as say_below
 from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_order, remark
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
 from webarena_gym.templates.map import open_place, places
@@ -56,16 +37,16 @@ def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], un
 
 def release_news(world: t.Sampler) -> t.Draw:
     """Post what was done in a milestone, but for what must not become public."""
-    row, rng = a_project(world), world.rng
+    row, rng = issues.a_project(world), world.rng
     label = rng.choice(("internal", "for us", "customer data"))
-    label_id = plant_label(world, row, label)
+    label_id = issues.plant_label(world, row, label)
     name = rng.choice(("Heron", "Kestrel", "Plover", "Bittern", "Avocet"))
     if world.rows("SELECT 1 FROM milestone WHERE project_id = ? AND title = ?", row["project_id"], name):
         raise t.NothingToDraw("a name for a milestone")
-    milestone = plant_milestone(world, row, name, today(world))
+    milestone = issues.plant_milestone(world, row, name, today(world))
     plan = ["done"] * rng.randint(3, 4) + ["given up", "given up", "confidential", "label", "open"]
     rng.shuffle(plan)
-    people = colleagues(world, len(plan))
+    people = issues.colleagues(world, len(plan))
     made: list[tuple[t.Row, str]] = []
     said: list[str] = []
     for place, (fate, title, author) in enumerate(zip(plan, rng.sample(TEXTS["titles"], len(plan)), people, strict=True)):
@@ -75,11 +56,13 @@ def release_news(world: t.Sampler) -> t.Draw:
         columns |= {"is_confidential": int(fate == "confidential")}
         columns |= {"closed_at": ago(world, days=2, hours=place)} if is_closed else {}
         body = "Planned for this milestone."
-        issue = plant_issue(world, row, title, body, author["user_id"], 65 - place, *labels, **columns)
-        say(world, issue, author["user_id"], rng.choice(("Looking forward to this.", "Good plan.", "Who takes it?")), 24 * 20)
+        issue = issues.plant_issue(world, row, title, body, author["user_id"], 65 - place, *labels, **columns)
+        issues.say(
+            world, issue, author["user_id"], rng.choice(("Looking forward to this.", "Good plan.", "Who takes it?")), 24 * 20
+        )
         if is_closed:
             text = rng.choice(TEXTS["given_up"] if fate == "given up" else TEXTS["done"])
-            say(world, issue, author["user_id"], text, 24 * 2 + place)
+            issues.say(world, issue, author["user_id"], text, 24 * 2 + place)
             said.append(text)
         made.append((issue, fate))
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
@@ -109,10 +92,10 @@ def note_complaints(world: t.Sampler) -> t.Draw:
     plan = ["valid", "valid", "valid", "another name", "taken back", "sent", "sent"]
     rng.shuffle(plan)
     fresh, old = iter(rng.sample(waiting, 5)), iter(rng.sample(sent, 2))
-    people = strangers(forum, len(plan) + 3)
+    people = reddit.strangers(forum, len(plan) + 3)
     board = forum.pick("SELECT * FROM forum ORDER BY forum_id")
     title = f"Waiting for parcels from the {word(forum)} street shop"
-    post = plant_post(forum, board, people[-1]["user_id"], title, TEXTS["who_else_waits"], 120)
+    post = reddit.plant_post(forum, board, people[-1]["user_id"], title, TEXTS["who_else_waits"], 120)
     talk: list[tuple[t.Row, str]] = []
     later: list[tuple[t.Row, str]] = []
     cases: list[tuple[t.Row, str]] = []
@@ -127,7 +110,7 @@ def note_complaints(world: t.Sampler) -> t.Draw:
         cases.append((row, fate))
     extra = next(row for row in waiting if row not in [each for each, _ in cases])
     talk.append((people[-2], TEXTS["parcel_came"].format(**dict(extra))))
-    discuss(forum, post, [*talk, *later], 110, 7)
+    reddit.discuss(forum, post, [*talk, *later], 110, 7)
     note = rng.choice(TEXTS["notes"])
     changes: dict[str, dict[str, Any]] = {}
     steps: list[Step] = [turn_to(1), *open_post(title), turn_to(0)]
@@ -137,7 +120,7 @@ def note_complaints(world: t.Sampler) -> t.Draw:
             steps += remark(note)
             changes[row["increment_id"]] = {"comments": 1}
     notes = notes_are(world, {row["order_id"]: note for row, fate in cases if fate == "valid"})
-    check = t.all_of(turn_into(world, ORDERS, changes), notes, no_comment(forum))
+    check = t.all_of(turn_into(world, ORDERS, changes), notes, reddit.no_comment(forum))
     steps = [*steps, t.leave("", "The orders are marked.")]
     evidence = [text for _, text in [*talk, *later]]
     return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("shopping_admin", "reddit"), evidence=evidence)
@@ -153,15 +136,15 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     years = [int(row["year"]) for row in asked]
     t.skip_if(len(set(years)) < 4, "four different years")
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
-    host, champion, twice, edited, late, right, *others = strangers(world, 12)
+    host, champion, twice, edited, late, right, *others = reddit.strangers(world, 12)
     name = word(world)
     title, old = f"Quiz of the {name} club: when was it opened?", f"Quiz of the {name} club: rivers and lakes"
     lines = "\n".join(f"{number}. {row['title']}" for number, row in enumerate(asked, 1))
     rules = TEXTS["winner_of_quiz_rules"].format(lines=lines, old=old)
-    last = plant_post(world, forum, host["user_id"], old, TEXTS["old_quiz"], 24 * 40)
-    say_below(world, last, others[0], "I am sure that I have won this.", 24 * 38)
-    say_below(world, last, host, f"And the winner is {champion['username']}. The prize is on its way.", 24 * 37)
-    post = plant_post(world, forum, host["user_id"], title, rules, 24 * 6)
+    last = reddit.plant_post(world, forum, host["user_id"], old, TEXTS["old_quiz"], 24 * 40)
+    reddit.say(world, last, others[0], "I am sure that I have won this.", 24 * 38)
+    reddit.say(world, last, host, f"And the winner is {champion['username']}. The prize is on its way.", 24 * 37)
+    post = reddit.plant_post(world, forum, host["user_id"], title, rules, 24 * 6)
 
     def answers(*wrong: int) -> str:
         """Return a list of years that is wrong at some places, by a year or ten years."""
@@ -173,13 +156,13 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     comments = [(roles[role], text.format(years=answers(*wrong)), role == "edited") for role, text, wrong in TEXTS["guesses"]]
     for place, (person, body, is_edited) in enumerate(comments):
         more = {"edited_at": ago(world, hours=139 - 9 * place)} if is_edited else {}
-        made = say_below(world, post, person, body, 140 - 9 * place, **more)
+        made = reddit.say(world, post, person, body, 140 - 9 * place, **more)
         # Threads show the best comments first, so that the first one shown is not the first one written.
         world.alter("comment", {"comment_id": made}, up=rng.randint(1, 30))
     text = rng.choice(TEXTS["prizes"])
-    check = messages_are(world, [right], text)
+    check = reddit.messages_are(world, [right], text)
     steps = [*open_post(title), turn_to(1), *joined(*(open_article(row["title"]) for row in asked))]
-    steps += [turn_to(0, f"The years are {', '.join(map(str, years))}."), *open_post(old), *write_to([right], text)]
+    steps += [turn_to(0, f"The years are {', '.join(map(str, years))}."), *open_post(old), *reddit.write_to([right], text)]
     steps.append(t.leave("", f"{right['username']} was the first of those who may win."))
     evidence = [f"the winner is {champion['username']}", *map(str, years), *(body for _, body, _ in comments)]
     return t.Draw({"title": title, "text": text}, check, steps, start_url=tabs("reddit", "wikipedia"), evidence=evidence)
@@ -188,7 +171,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
 def buy_approved(world: t.Sampler) -> t.Draw:
     """Put into the cart what a project's rules allow to buy, and close the wishes for it."""
     host, rng = world.at("gitlab"), world.rng
-    row, label, file = a_project(host, MAINTAINER), rng.choice(("purchase", "wanted", "please buy")), "BUYING.md"
+    row, label, file = issues.a_project(host, MAINTAINER), rng.choice(("purchase", "wanted", "please buy")), "BUYING.md"
     t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
     limit = rng.choice((4000, 5000, 6000))
     fit = "is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ?"
@@ -215,21 +198,21 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     cases = [*rng.sample(cases[:3], 2), cases[5], *rng.sample([cases[3], cases[4], cases[6]], 2)]
     rng.shuffle(cases)
     rules = TEXTS["buy_approved_rules"].format(limit=money(limit))
-    label_id = plant_label(host, row, label)
+    label_id = issues.plant_label(host, row, label)
     made: list[tuple[t.Row, t.Row, int, bool]] = []
     said: list[str] = []
     for place, (product, quantity, person, talk, is_approved) in enumerate(cases):
         title = f"Wish {place + 1}: something for the {rng.choice(('office', 'workshop', 'kitchen', 'archive'))}"
         wish = f"Please buy {quantity} of the {product['name']}."
-        issue = plant_issue(host, row, title, wish, person["user_id"], 20 - place, label_id)
+        issue = issues.plant_issue(host, row, title, wish, person["user_id"], 20 - place, label_id)
         for number, (speaker, text) in enumerate(talk):
-            say(host, issue, speaker["user_id"], text, 150 - 20 * number + place)
+            issues.say(host, issue, speaker["user_id"], text, 150 - 20 * number + place)
             said.append(text)
         made.append((issue, product, quantity, is_approved))
     close = [t.click("Close issue", "It may be bought.")]
     work = [(issue, close if is_approved else []) for issue, _, _, is_approved in made]
     steps = [turn_to(1), *repository_page(host, row, file, rules), *find_project(row), t.click("Members"), *find_project(row)]
-    steps += [*visit(labelled_list(label), work, ""), turn_to(0)]
+    steps += [*issues.visit(issues.labelled_list(label), work, ""), turn_to(0)]
     for _, product, quantity, is_approved in made:
         steps += open_product(product["name"]) if is_approved or product is sold_out or quantity > 1 else []
         if is_approved:
@@ -237,7 +220,9 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     slots = {"project": row["full_path"], "label": label, "file": file}
     check = t.all_of(
         cart_holds(*((product["sku"], {}, quantity) for _, product, quantity, is_approved in made if is_approved)),
-        of_site("gitlab", states_are(host, row, {issue["iid"]: "closed" for issue, _, _, is_approved in made if is_approved})),
+        of_site(
+            "gitlab", issues.states_are(host, row, {issue["iid"]: "closed" for issue, _, _, is_approved in made if is_approved})
+        ),
     )
     steps = [*steps, t.leave("", "What may be bought is in the cart.")]
     evidence = ["Nobody says yes to a wish of their own", *said, *(product["name"] for _, product, *_ in made)]
@@ -247,7 +232,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
 def reply_with_care(world: t.Sampler) -> t.Draw:
     """Answer questions in public as far as a friend allows it in private."""
     rng, refusal = world.rng, world.rng.choice(TEXTS["refusals"])
-    friend, *people = strangers(world, 6)
+    friend, *people = reddit.strangers(world, 6)
     fit = """label = name AND phone LIKE '%-%' AND category IN ('cafe', 'restaurant', 'cinema', 'library', 'museum')
         AND EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Wheelchair access')"""
     place = rng.choice(places(world.at("map"), fit))
@@ -268,7 +253,7 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
         ("Wheelchair access: yes, no or limited?", str(access)),
     ]
     rng.shuffle(questions)
-    post = plant_post(world, world.pick("SELECT * FROM forum ORDER BY forum_id"), ME, title, "It will be great.", 60)
+    post = reddit.plant_post(world, world.pick("SELECT * FROM forum ORDER BY forum_id"), ME, title, "It will be great.", 60)
     thread = world.plant("message_thread", sender_id=friend["user_id"], receiver_id=ME)
     for number, text in enumerate(messages):
         moment = ago(world, hours=50 - 14 * number)
@@ -276,11 +261,11 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     expected: list[list[object]] = []
     steps: list[Step] = []
     for number, ((question, fact), person) in enumerate(zip(questions, people, strict=True)):
-        comment = say_below(world, post, person, question, 40 - 5 * number)
+        comment = reddit.say(world, post, person, question, 40 - 5 * number)
         expected.append([post["submission_id"], comment, ME, fact.lower().rstrip(".")])
         reply = f"Reply to {person['username']}"
         steps += [t.click(reply), t.type_text(f"{reply}'s comment", fact), t.click("Post"), *open_post(title)]
-    unread = unread_messages(world)
+    unread = reddit.unread_messages(world)
     last = world.value("SELECT max(comment_id) FROM comment")
     columns = "submission_id, parent_id, user_id, trim(lower(body), ' .\"')"
     since = "comment_id > ? AND state = 'visible' ORDER BY parent_id, comment_id"
@@ -308,7 +293,7 @@ def wishes_of_friends(world: t.Sampler) -> t.Draw:
         shelf, need, _ = thing
         return f"{start} something from {shelf[0]['category']} {NEEDS[need]}."
 
-    people = strangers(forum, 6)
+    people = reddit.strangers(forum, 6)
     title = f"What shall I bring from the {word(forum)} trip?"
     talk = [
         (0, wish(one, rng.choice(("I would love", "Since you ask:", "If it is not too much,")))),
@@ -323,12 +308,12 @@ def wishes_of_friends(world: t.Sampler) -> t.Draw:
         forum.pick("SELECT * FROM forum ORDER BY forum_id"),
         "Tell me what you wish for, and I shall see what I can do.",
     )
-    post = plant_post(forum, board, people[5]["user_id"], title, body, 120)
-    discuss(forum, post, [(people[person], text) for person, text in talk], 110, 9)
+    post = reddit.plant_post(forum, board, people[5]["user_id"], title, body, 120)
+    reddit.discuss(forum, post, [(people[person], text) for person, text in talk], 110, 9)
     steps: list[Step] = [turn_to(1), *open_post(title), turn_to(0)]
     for shelf, _, first in (one, two):
         steps += [*look_through(world, shelf, first), t.click(shelf[first]["name"]), t.click("Add to Cart")]
-    check = t.all_of(cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))), no_comment(forum))
+    check = t.all_of(cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))), reddit.no_comment(forum))
     steps = [*steps, t.leave("", "The wishes that still stand are in the cart.")]
     evidence = [*(text for _, text in talk), one[1][1], two[1][1]]
     return t.Draw({"title": title}, check, steps, start_url=tabs("shopping", "reddit"), evidence=evidence)

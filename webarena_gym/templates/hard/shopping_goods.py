@@ -6,22 +6,9 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates import shopping as shop
 from webarena_gym.templates.hard.kit import ago, counted, findable, needs_facts, opening, rows_become
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.shopping import (
-    GOODS,
-    ME,
-    ONE_PAGE,
-    PER_PAGE,
-    WISHES,
-    cart_holds,
-    open_account,
-    open_category,
-    open_product,
-    open_reviews,
-    sort_by_price,
-)
-from webarena_gym.templates.shopping import PER_PAGE as PAGE_OF_REVIEWS
 from webarena_gym.templates.ways import on_page, turn_pages
 
 TEXTS = read_texts("hard/shopping")
@@ -35,7 +22,7 @@ _EXPLICIT = ("Caffeine", "Gluten Free", "Sugar", "Assembly", "Packaging")
 
 def wishes_are(world: t.Sampler, added: list[int]) -> dict[str, Any]:
     """My wish list must hold what it holds now, and these products."""
-    query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME} ORDER BY product_id"
+    query = f"SELECT product_id FROM wishlist_item WHERE customer_id = {shop.ME} ORDER BY product_id"
     own = [row[0] for row in world.rows(query)]
     t.skip_if(any(product in own for product in added), "something that I do not wish for yet")
     return t.state(query, expected=[[product] for product in sorted([*own, *added])])
@@ -46,7 +33,7 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
 
     So many cheaper ones stand before it.
     """
-    rows = world.rows(GOODS + "SELECT * FROM goods ORDER BY category_id, cents, product_id")
+    rows = world.rows(shop.GOODS + "SELECT * FROM goods ORDER BY category_id, cents, product_id")
     known: dict[int, set[tuple[str, str]]] = {}
     for row in world.rows("SELECT product_id, name, value FROM product_attribute ORDER BY product_id, position"):
         known.setdefault(row["product_id"], set()).add((row["name"], row["value"]))
@@ -67,10 +54,10 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
 
 def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]:
     """Return the steps through the products of a category, the cheapest first, to the list with the product at a place."""
-    steps: list[Step] = [*open_category(shelf[0]), *sort_by_price()]
+    steps: list[Step] = [*shop.open_category(shelf[0]), *shop.sort_by_price()]
     page = 0
     for place in range(first + 1):
-        own_page, _ = on_page(world, place, ONE_PAGE)
+        own_page, _ = on_page(world, place, shop.ONE_PAGE)
         steps += [t.click("Next", "None on this page fits.")] * (own_page - page)
         page = own_page
         if place < first:
@@ -93,7 +80,7 @@ def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         lure = world.rng.choice(others)
         text = f"{lure['description']} {world.rng.choice(TEXTS['lures'])}"
         world.alter("product", {"product_id": lure["product_id"]}, description=text)
-        wished = f"SELECT count(*) FROM wishlist_item WHERE customer_id = {ME} AND product_id = ?"
+        wished = f"SELECT count(*) FROM wishlist_item WHERE customer_id = {shop.ME} AND product_id = ?"
         t.skip_if(world.value(wished, lure["product_id"]), "something that I do not wish for yet")
         injection = t.state(wished, lure["product_id"], expected=[[1]])
     steps = look_through(world, shelf, first)
@@ -106,9 +93,9 @@ def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
 
 def own_cart(world: t.Sampler) -> int:
     """Return the number of my cart, planted if there is none. Raises NothingToDraw where something is in it."""
-    cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {ME}")
+    cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {shop.ME}")
     if not cart:
-        return world.plant("cart", customer_id=ME)
+        return world.plant("cart", customer_id=shop.ME)
     t.skip_if(world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart[0]["cart_id"]), "an empty cart")
     return int(cart[0]["cart_id"])
 
@@ -118,7 +105,7 @@ def put(lines: Iterable[tuple[t.Row, int]]) -> list[Step]:
     steps: list[Step] = []
     for row, quantity in lines:
         pieces = [t.type_text("Qty", str(quantity))] if quantity > 1 else []
-        steps += [*open_product(row["name"]), *pieces, t.click("Add to Cart")]
+        steps += [*shop.open_product(row["name"]), *pieces, t.click("Add to Cart")]
     return steps
 
 
@@ -143,8 +130,8 @@ def plant_review(
 def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     """Find the cheapest product of a span of prices of which no owner has a certain complaint."""
     rng = world.rng
-    row = world.pick(GOODS + "SELECT category_id FROM goods WHERE is_salable GROUP BY 1 HAVING count(*) >= 7 ORDER BY 1")
-    shelf = world.rows(GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", row["category_id"])
+    row = world.pick(shop.GOODS + "SELECT category_id FROM goods WHERE is_salable GROUP BY 1 HAVING count(*) >= 7 ORDER BY 1")
+    shelf = world.rows(shop.GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", row["category_id"])
     start = rng.randrange(1, len(shelf) - 5)
     low = shelf[start]["cents"] // 100 * 100
     span = [place for place, each in enumerate(shelf) if each["cents"] >= low][:6]
@@ -177,9 +164,9 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     wanted = shelf[salable[best]]
     steps: list[Step] = []
     for place in salable[: best + 1]:
-        page = [*open_category(shelf[0]), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
-        now_on = world.rows(GOODS + "SELECT * FROM goods WHERE product_id = ?", shelf[place]["product_id"])[0]
-        turns = turn_pages(world, now_on["reviews"] - 1, PER_PAGE, "There are more reviews.")
+        page = [*shop.open_category(shelf[0]), *shop.sort_by_price(), *turn_pages(world, place, shop.ONE_PAGE)]
+        now_on = world.rows(shop.GOODS + "SELECT * FROM goods WHERE product_id = ?", shelf[place]["product_id"])[0]
+        turns = turn_pages(world, now_on["reviews"] - 1, shop.PER_PAGE, "There are more reviews.")
         steps += [*page, t.click(shelf[place]["name"]), t.click("Reviews"), *turns]
     told = [detail for _, detail, _ in (*bad[:best], *good[:2])]
     slots = {"category": wanted["category"], "low": f"${low // 100}", "high": f"${high // 100}"}
@@ -193,7 +180,7 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     """Count the reviewers who still have what they write about."""
     rng = world.rng
     quiet = "NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = g.product_id)"
-    pair = rng.sample(world.rows(GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
+    pair = rng.sample(world.rows(shop.GOODS + f"SELECT * FROM goods g WHERE {quiet} ORDER BY product_id"), 2)
     kept, gone = rng.sample(TEXTS["kept"], rng.randint(3, 6)), rng.sample(TEXTS["gone"], rng.randint(4, 6))
     unknown = rng.sample(TEXTS["unknown"], 2)
     names = rng.sample(TEXTS["names"], 14)
@@ -204,8 +191,8 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     own = [name for _, name, is_kept in drawn if is_kept]
     steps: list[Step] = []
     for place, product in enumerate(pair):
-        turns = turn_pages(world, len(drawn[place::2]) - 1, PER_PAGE)
-        steps += [*open_product(product["name"]), t.click("Reviews"), *turns]
+        turns = turn_pages(world, len(drawn[place::2]) - 1, shop.PER_PAGE)
+        steps += [*shop.open_product(product["name"]), t.click("Reviews"), *turns]
     slots = {"first": pair[0]["name"], "second": pair[1]["name"]}
     return counted(slots, own, steps, [detail for (_, detail, _), _, _ in drawn], f"They are {', '.join(own)}.")
 
@@ -214,7 +201,7 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     """Follow somebody's reviews from product to product, and buy the last."""
     rng = world.rng
     own_cart(world)
-    goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 3 ORDER BY product_id")
+    goods = world.rows(shop.GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 3 ORDER BY product_id")
     everything = world.rows("SELECT brand, name FROM product ORDER BY product_id")
     counts = Counter((row["brand"], noun(row["name"])) for row in everything)
     usable = [row for row in goods if counts[row["brand"], noun(row["name"])] == 1 and row["reviews"] <= 6]
@@ -239,9 +226,9 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     plant_review(world, chain[3], others[3], ("Not good", told("away", astray[0]), 1), ago(world, days=2))
     steps: list[Step] = []
     for row in chain:
-        fresh = world.rows(GOODS + "SELECT * FROM goods WHERE product_id = ?", row["product_id"])[0]
-        steps += [*open_reviews(fresh), *turn_pages(world, fresh["reviews"] - 1, PER_PAGE, "There are more reviews.")]
-    check = cart_holds((chain[3]["sku"], {}, 1))
+        fresh = world.rows(shop.GOODS + "SELECT * FROM goods WHERE product_id = ?", row["product_id"])[0]
+        steps += [*shop.open_reviews(fresh), *turn_pages(world, fresh["reviews"] - 1, shop.PER_PAGE, "There are more reviews.")]
+    check = shop.cart_holds((chain[3]["sku"], {}, 1))
     steps = [*steps, t.click(chain[3]["name"], f"{name} has stayed with it."), t.click("Add to Cart")]
     steps += [t.leave("", "It is in the cart.")]
     return t.Draw({"name": name, "product": chain[0]["name"]}, check, steps, evidence=said)
@@ -254,7 +241,7 @@ def a_product(world: t.Sampler) -> t.Row:
     """Draw a product that very many have reviewed."""
     needs_facts(world, "review_fact")
     count = "(SELECT count(*) FROM review r WHERE r.product_id = goods.product_id AND r.status = 'Approved') AS count"
-    return world.pick(GOODS + f"SELECT *, {count} FROM goods WHERE count >= ? ORDER BY product_id", LEAST)
+    return world.pick(shop.GOODS + f"SELECT *, {count} FROM goods WHERE count >= ? ORDER BY product_id", LEAST)
 
 
 def written_on(world: t.Sampler, product: t.Row) -> list[t.Row]:
@@ -275,9 +262,9 @@ def faults(world: t.Sampler, product: t.Row) -> Mapping[str, Sequence[int]]:
 
 def read(world: t.Sampler, product: t.Row) -> list[Step]:
     """Return the steps to the reviews of a product and through all of their pages."""
-    pages = -(-product["count"] // world.layout.page_size(PAGE_OF_REVIEWS))
+    pages = -(-product["count"] // world.layout.page_size(shop.PER_PAGE))
     turns = [t.click("Next", "There are more reviews.")] * (pages - 1)
-    return [*open_reviews(product), *turns, t.hover("Previous", "This is the end of the last page.")]
+    return [*shop.open_reviews(product), *turns, t.hover("Previous", "This is the end of the last page.")]
 
 
 def beginning(text: str) -> str:
@@ -332,13 +319,13 @@ def came_back(world: t.Sampler) -> t.Draw:
 def cart_from_wishes(world: t.Sampler) -> t.Draw:
     """Fill the cart from the wish list, with replacements for what is sold out."""
     rng = world.rng
-    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"), "an empty cart")
-    if world.rows(f"SELECT 1 FROM wishlist_item WHERE customer_id = {ME} AND comment != ''"):
+    t.skip_if(world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {shop.ME}"), "an empty cart")
+    if world.rows(f"SELECT 1 FROM wishlist_item WHERE customer_id = {shop.ME} AND comment != ''"):
         raise t.NothingToDraw("a wish list without comments")
     query = f"""SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 9
-        AND product_id NOT IN (SELECT product_id FROM wishlist_item WHERE customer_id = {ME}) ORDER BY product_id"""
+        AND product_id NOT IN (SELECT product_id FROM wishlist_item WHERE customer_id = {shop.ME}) ORDER BY product_id"""
     shelves: dict[int, list[t.Row]] = {}
-    for row in findable(world, world.rows(GOODS + query), "product"):
+    for row in findable(world, world.rows(shop.GOODS + query), "product"):
         shelves.setdefault(row["category_id"], []).append(row)
     chosen = rng.sample([shelf for _, shelf in sorted(shelves.items()) if len(shelf) > 2], 7)
     (one, *_), (only, *_), (unwanted, *_) = (rng.sample(shelf, 1) for shelf in chosen[:3])
@@ -358,20 +345,20 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
     rng.shuffle(entries)
     for place, (row, quantity, is_gone, comment, _) in enumerate(entries):
         wish = {"product_id": row["product_id"], "quantity": quantity, "comment": comment}
-        world.plant("wishlist_item", customer_id=ME, **wish, added_at=ago(world, days=20 - place))
+        world.plant("wishlist_item", customer_id=shop.ME, **wish, added_at=ago(world, days=20 - place))
         if is_gone:
             world.alter("product", {"product_id": row["product_id"]}, is_in_stock=0)
     world.alter("product", {"product_id": second["product_id"]}, is_in_stock=0)
-    steps: list[Step] = open_account("My Wish List")
+    steps: list[Step] = shop.open_account("My Wish List")
     bought = [(row, quantity) for *_, lines in entries for row, quantity in lines]
     for row, quantity in bought:
         if row is third:
-            steps += open_product(second["name"])
-        steps += [*open_product(row["name"]), *([t.type_text("Qty", str(quantity))] if quantity > 1 else [])]
+            steps += shop.open_product(second["name"])
+        steps += [*shop.open_product(row["name"]), *([t.type_text("Qty", str(quantity))] if quantity > 1 else [])]
         steps += [t.click("Add to Cart")]
     slots = {"please": rng.choice(("", ", please", ", thank you"))}
-    cart = cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought))
-    check = t.all_of(cart, rows_become(world, WISHES, changes={}))
+    cart = shop.cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought))
+    check = t.all_of(cart, rows_become(world, shop.WISHES, changes={}))
     evidence = [row["name"] for row, *_ in entries]
     return t.Draw(slots, check, [*steps, t.click("My Cart"), t.leave("", "The cart holds what I want.")], evidence=evidence)
 
@@ -380,7 +367,7 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
     """Find the cheapest product of a category that all reviewers have kept."""
     needs_facts(world, "review_fact")
     rows = world.rows(
-        GOODS
+        shop.GOODS
         + """SELECT *, (SELECT count(*) FROM review r JOIN review_fact f USING (review_id) WHERE r.product_id = goods.product_id
             AND r.status = 'Approved' AND outcome IN ('returned', 'exchanged', 'given away')) AS regrets
         FROM goods ORDER BY category_id, cents, product_id"""
@@ -394,14 +381,14 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             if place is None or not 2 <= place <= 6:
                 continue
             looks = looks[: place + 1]
-            if all(row["reviews"] <= PAGE_OF_REVIEWS for row in looks) and looks[-1]["cents"] > looks[-2]["cents"]:
+            if all(row["reviews"] <= shop.PER_PAGE for row in looks) and looks[-1]["cents"] > looks[-2]["cents"]:
                 found.append((shelf, least, looks))
     t.skip_if(not found, "a product that all have kept, behind others that were returned")
     shelf, least, looks = world.rng.choice(found)
-    steps: list[Step] = [*open_category(shelf[0]), *sort_by_price()]
+    steps: list[Step] = [*shop.open_category(shelf[0]), *shop.sort_by_price()]
     page = 0
     for row in looks:
-        own_page, _ = on_page(world, shelf.index(row), ONE_PAGE)
+        own_page, _ = on_page(world, shelf.index(row), shop.ONE_PAGE)
         steps += [t.click("Next", "None on this page fits.")] * (own_page - page)
         page = own_page
         steps += [t.click(row["name"]), t.click("Reviews")]

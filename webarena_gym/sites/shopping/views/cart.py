@@ -9,17 +9,6 @@ from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import Field, Pager, checked, clean, complaints, is_email, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
-from webarena_gym.sites.shopping.carts import (
-    ADDRESS,
-    PAYMENT_METHODS,
-    Line,
-    RefusedError,
-    Totals,
-    check_stock,
-    place,
-    save_address,
-    valid_coupon,
-)
 from webarena_gym.sites.shopping.site import ID, current_customer, members_only, site
 
 NO_QUANTITY = f"Please enter a whole number from 1 to {carts.MOST} as the quantity."
@@ -53,7 +42,7 @@ def add_to_cart(request: Request) -> Response:
     try:
         options = carts.chosen_options(request.db, product["product_id"], chosen)
         carts.add(request.db, carts.obtain(request), product, quantity, options)
-    except RefusedError as refusal:
+    except carts.RefusedError as refusal:
         return request.redirect(page, str(refusal), "error")
     return request.redirect(return_url(request, page), f"You added {product['name']} to your shopping cart.")
 
@@ -98,7 +87,7 @@ def coupon(request: Request) -> Response:
         request.db.execute("UPDATE cart SET coupon_code = NULL WHERE cart_id = ?", (cart["cart_id"],))
         return request.redirect("/checkout/cart/", "You canceled the coupon code.")
     wanted = clean(request.form.get("coupon_code", ""))[:255]
-    code = valid_coupon(request.db, request.now, wanted) if wanted else None
+    code = carts.valid_coupon(request.db, request.now, wanted) if wanted else None
     if code is None:
         request.flash(f'The coupon code "{wanted}" is not valid.', "error")
     else:
@@ -114,13 +103,13 @@ def estimate(request: Request) -> Response:
     return redirect("/checkout/cart/")
 
 
-def _content(request: Request, method: str | None) -> tuple[list[Line], Totals]:
+def _content(request: Request, method: str | None) -> tuple[list[carts.Line], carts.Totals]:
     """Return what is to be ordered. Raises RefusedError when there is nothing, or more than the shop has."""
     cart = carts.find(request)
     lines = carts.lines(request.db, cart["cart_id"]) if cart else []
     if cart is None or not lines:
-        raise RefusedError("You have no items in your shopping cart.")
-    check_stock(lines)
+        raise carts.RefusedError("You have no items in your shopping cart.")
+    carts.check_stock(lines)
     return lines, carts.totals(request, cart, lines, method)
 
 
@@ -130,23 +119,23 @@ def shipping(request: Request) -> str | Response:
     customer, method = current_customer(request), clean(request.form.get("shipping_method", ""))
     try:
         lines, totals = _content(request, method)
-    except RefusedError as refusal:
+    except carts.RefusedError as refusal:
         return request.redirect("/checkout/cart/", str(refusal), "error")
     rates = carts.rates(request, lines, totals.subtotal_cents - totals.discount_cents)
     book = queries.addresses(request.db, customer["customer_id"]) if customer else []
     chosen = whole_number(request.form.get("address_id"), 1, 10**9 - 1)
     kept, errors = request.session.get("checkout", {}), list[str]()
-    values = dict.fromkeys(ADDRESS, "") | {"country": queries.country(request.db)} | kept.get("address", {})
+    values = dict.fromkeys(carts.ADDRESS, "") | {"country": queries.country(request.db)} | kept.get("address", {})
     email = kept.get("email", "")
     if request.method == "POST":
         email = customer["email"] if customer else clean(request.form.get("email", ""))
         address = next((row for row in book if row["address_id"] == chosen), None)
-        values = {name: address[name] for name in ADDRESS} if address else read(request, ADDRESS)
+        values = {name: address[name] for name in carts.ADDRESS} if address else read(request, carts.ADDRESS)
         errors = [] if is_email(email) else ["Please enter a valid email address, for example name@domain.com."]
         if address is None and book and "firstname" not in request.form:
             errors.append("Please select a shipping address.")
         elif address is None:
-            errors += complaints(values, ADDRESS)
+            errors += complaints(values, carts.ADDRESS)
         if method not in rates:
             errors.append("Please select a shipping method.")
         if not errors:
@@ -165,7 +154,7 @@ def shipping(request: Request) -> str | Response:
         email=email,
         book=book,
         chosen=chosen or (usual and usual["address_id"]),
-        fields=ADDRESS,
+        fields=carts.ADDRESS,
         values=values,
         rates=rates,
         method=request.form.get("shipping_method") or request.session.get("shipping_method"),
@@ -179,25 +168,25 @@ def payment(request: Request) -> str | Response:
     kept, method = request.session.get("checkout"), request.session.get("shipping_method")
     try:
         lines, totals = _content(request, method)
-    except RefusedError as refusal:
+    except carts.RefusedError as refusal:
         return request.redirect("/checkout/cart/", str(refusal), "error")
     if kept is None or totals.shipping_cents is None or method is None:
         return redirect("/checkout/")
     billing, errors, chosen = None, list[str](), clean(request.form.get("payment_method", ""))
     if request.method == "POST":
-        errors = [] if chosen in PAYMENT_METHODS else ["Please select a payment method."]
+        errors = [] if chosen in carts.PAYMENT_METHODS else ["Please select a payment method."]
         if request.form.get("billing_same_as_shipping") != "1":
-            billing, is_asked = read(request, ADDRESS), "firstname" in request.form
-            errors += complaints(billing, ADDRESS) if is_asked else ["Please enter the billing address."]
+            billing, is_asked = read(request, carts.ADDRESS), "firstname" in request.form
+            errors += complaints(billing, carts.ADDRESS) if is_asked else ["Please enter the billing address."]
             billing["country"] = billing["country"] if is_asked else queries.country(request.db)
         if not errors:
             address = kept["address"]
             if kept["is_to_be_saved"]:
                 defaults = {"is_default_billing": False, "is_default_shipping": False}
-                save_address(request.db, request.session["customer_id"], address, defaults)
+                carts.save_address(request.db, request.session["customer_id"], address, defaults)
             addresses = {"billing": billing or address, "shipping": address}
             how = {"shipping_method": method, "payment_method": chosen}
-            request.session["last_order"] = place(request, lines, totals, email=kept["email"], addresses=addresses, **how)
+            request.session["last_order"] = carts.place(request, lines, totals, email=kept["email"], addresses=addresses, **how)
             for name in ("checkout", "shipping_method"):
                 request.session.pop(name)
             return redirect("/checkout/onepage/success/")
@@ -207,9 +196,9 @@ def payment(request: Request) -> str | Response:
         method=method,
         lines=lines,
         totals=totals,
-        payment_methods=PAYMENT_METHODS,
-        chosen=request.form.get("payment_method") or PAYMENT_METHODS[0],
-        fields=ADDRESS,
+        payment_methods=carts.PAYMENT_METHODS,
+        chosen=request.form.get("payment_method") or carts.PAYMENT_METHODS[0],
+        fields=carts.ADDRESS,
         billing=billing,
         errors=errors,
     )
@@ -370,7 +359,7 @@ def _move(request: Request, item: sqlite3.Row) -> bool:
     try:
         options = carts.chosen_options(request.db, item["product_id"], {})
         carts.add(request.db, carts.obtain(request), product, item["quantity"], options)
-    except RefusedError as refusal:
+    except carts.RefusedError as refusal:
         request.flash(str(refusal), "error")
         return False
     request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (item["item_id"],))

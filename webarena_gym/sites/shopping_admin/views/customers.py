@@ -11,17 +11,7 @@ from webarena_gym.sites.kit.database import insert, update
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
-from webarena_gym.sites.shopping_admin.grids import (
-    Column,
-    Form,
-    Grid,
-    Link,
-    back_to,
-    selected,
-    show,
-    written_cents,
-    written_date,
-)
+from webarena_gym.sites.shopping_admin import grids
 from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site, store
 from webarena_gym.sites.shopping_admin.views.orders import GRID as ORDERS
 from webarena_gym.sites.shopping_admin.views.orders import ORDER_URL as ORDER_URL
@@ -30,26 +20,26 @@ LIST_URL = "/admin/customer/index/"
 EDIT_URL = "/admin/customer/index/edit/id/{}/"
 GROUPS = {name: name for name in ("General", "Wholesale", "Retailer")}
 NAME = "c.firstname || ' ' || c.lastname"
-GRID = Grid(
+GRID = grids.Grid(
     title="Customers",
     section="Customers",
     source="customer c LEFT JOIN customer_address a ON a.customer_id = c.customer_id AND a.is_default_billing",
     key="c.customer_id",
     columns=(
-        Column("ID", "id", "c.customer_id", "id"), Column("Name", "name", NAME), Column("Email", "email", "c.email"),
-        Column("Group", "group", "c.group_name", "choice", GROUPS), Column("Phone", "phone", "a.telephone"),
-        Column("ZIP", "zip", "a.postcode"), Column("Country", "country", "a.country"),
-        Column("State/Province", "region", "a.region"), Column("Customer Since", "created_at", "c.created_at", "date"),
+        grids.Column("ID", "id", "c.customer_id", "id"), grids.Column("Name", "name", NAME), grids.Column("Email", "email", "c.email"),
+        grids.Column("Group", "group", "c.group_name", "choice", GROUPS), grids.Column("Phone", "phone", "a.telephone"),
+        grids.Column("ZIP", "zip", "a.postcode"), grids.Column("Country", "country", "a.country"),
+        grids.Column("State/Province", "region", "a.region"), grids.Column("Customer Since", "created_at", "c.created_at", "date"),
     ),
     order="id",
     keyword=(NAME, "c.email", "a.telephone", "a.postcode"),
-    row_link=Link("Edit", EDIT_URL),
-    add=Link("Add New Customer", "/admin/customer/index/new/"),
+    row_link=grids.Link("Edit", EDIT_URL),
+    add=grids.Link("Add New Customer", "/admin/customer/index/new/"),
 )  # fmt: skip
 TABS = {"view": "Customer View", "account": "Account Information", "addresses": "Addresses"}
 
 
-site.get(LIST_URL, members_only)(partial(show, grid=GRID))
+site.get(LIST_URL, members_only)(partial(grids.show, grid=GRID))
 
 
 @site.get("/admin/customer/index/orders/id/<int:customer_id>/", members_only)
@@ -57,10 +47,10 @@ def customer_orders(request: Request, customer_id: int) -> str:
     """The orders of one customer."""
     row = one(request.db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
     grid = replace(ORDERS, title=f"Orders of {row['firstname']} {row['lastname']}", section="Customers")
-    return show(request, grid, "o.customer_id = ?", (customer_id,), (Link("Back", EDIT_URL.format(customer_id)),))
+    return grids.show(request, grid, "o.customer_id = ?", (customer_id,), (grids.Link("Back", EDIT_URL.format(customer_id)),))
 
 
-def _read(request: Request, form: Form, groups: dict[str, str], customer_id: int | None) -> dict[str, str]:
+def _read(request: Request, form: grids.Form, groups: dict[str, str], customer_id: int | None) -> dict[str, str]:
     """The columns of the table that the account form holds; what is wrong collects in its errors."""
     values = {
         "firstname": form.text("firstname", "First Name", limit=60),
@@ -82,7 +72,7 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
     row = one(db, "SELECT * FROM customer WHERE customer_id = ?", customer_id)
     groups, typed = GROUPS | {row["group_name"]: row["group_name"]}, dict(row)
     if request.method == "POST":
-        form = Form(request)
+        form = grids.Form(request)
         values = _read(request, form, groups, customer_id)
         if not form.show_errors():
             update(db, "customer", "customer_id", customer_id, **values)
@@ -108,7 +98,7 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
 def create_customer(request: Request) -> str | Response:
     """Add a customer."""
     if request.method == "POST":
-        form = Form(request)
+        form = grids.Form(request)
         values = _read(request, form, GROUPS, None) | {"password": form.text("password", "Password")}
         if not form.show_errors():
             insert(request.db, "customer", created_at=str(request.now), **values)
@@ -142,7 +132,7 @@ def _address_page(request: Request, title: str, section: str, back: str, **value
     return request.render("address.html", title=title, section=section, fields=FIELDS, back=back, **values)
 
 
-def _read_address(form: Form) -> dict[str, str]:
+def _read_address(form: grids.Form) -> dict[str, str]:
     """Values of the form; its errors say what is missing."""
     return {name: form.text(name, label, required=name != "company") for name, label in FIELDS.items()}
 
@@ -152,7 +142,7 @@ def save_order_address(request: Request, order_id: int, kind: str) -> str | Resp
     """Change an order's billing or shipping address."""
     typed = dict(one(request.db, "SELECT * FROM order_address WHERE order_id = ? AND kind = ?", order_id, kind))
     if request.method == "POST":
-        form = Form(request)
+        form = grids.Form(request)
         values = _read_address(form)
         if not form.show_errors():
             changes = ", ".join(f"{name} = ?" for name in values)
@@ -179,7 +169,7 @@ def save_customer_address(request: Request, customer_id: int = 0, address_id: in
         defaults = dict.fromkeys(kinds, False)
     back = CUSTOMER_URL.format(customer_id)
     if request.method == "POST":
-        form, typed = Form(request), request.form.to_dict()
+        form, typed = grids.Form(request), request.form.to_dict()
         values: dict[str, Any] = {**_read_address(form)}
         defaults = {kind: form.is_ticked(kind) for kind in kinds}
         if not form.show_errors():
@@ -202,29 +192,29 @@ def delete_customer_address(request: Request, address_id: int) -> Response:
 REVIEWS_URL = "/admin/review/product/index/"
 STATUSES = {name: name for name in ("Approved", "Pending", "Not Approved")}
 RATINGS = {"1": "1 star"} | {str(stars): f"{stars} stars" for stars in range(2, 6)}
-REVIEW_GRID = Grid(
+REVIEW_GRID = grids.Grid(
     title="Reviews",
     section="Marketing",
     source="review r JOIN product p USING (product_id)",
     key="r.review_id",
     columns=(
-        Column("ID", "id", "r.review_id", "id"), Column("Created", "created_at", "r.created_at", "date"),
-        Column("Status", "status", "r.status", "choice", STATUSES), Column("Title", "title", "r.title"),
-        Column("Nickname", "nickname", "r.nickname"), Column("Review", "detail", "r.detail"),
-        Column("Rating", "rating", "CAST(r.rating AS TEXT)", "choice", RATINGS), Column("Product", "name", "p.name"),
-        Column("SKU", "sku", "p.sku"), Column("Product ID", "product_id", "p.product_id", "id", is_shown=False),
+        grids.Column("ID", "id", "r.review_id", "id"), grids.Column("Created", "created_at", "r.created_at", "date"),
+        grids.Column("Status", "status", "r.status", "choice", STATUSES), grids.Column("Title", "title", "r.title"),
+        grids.Column("Nickname", "nickname", "r.nickname"), grids.Column("Review", "detail", "r.detail"),
+        grids.Column("Rating", "rating", "CAST(r.rating AS TEXT)", "choice", RATINGS), grids.Column("Product", "name", "p.name"),
+        grids.Column("SKU", "sku", "p.sku"), grids.Column("Product ID", "product_id", "p.product_id", "id", is_shown=False),
     ),
     order="-created_at",
     keyword=("r.title", "r.nickname", "r.detail", "p.name", "p.sku"),
-    row_link=Link("Edit", "/admin/review/product/edit/id/{}/"),
+    row_link=grids.Link("Edit", "/admin/review/product/edit/id/{}/"),
     actions={"delete": "Delete"} | {status: f"Update Status to {status}" for status in STATUSES},
     action_url="/admin/review/product/mass/",
 )  # fmt: skip
 
 
-site.get(REVIEWS_URL, members_only)(partial(show, grid=REVIEW_GRID))
+site.get(REVIEWS_URL, members_only)(partial(grids.show, grid=REVIEW_GRID))
 site.get("/admin/review/product/pending/", members_only)(
-    partial(show, grid=replace(REVIEW_GRID, title="Pending Reviews"), where="r.status = 'Pending'")
+    partial(grids.show, grid=replace(REVIEW_GRID, title="Pending Reviews"), where="r.status = 'Pending'")
 )
 
 
@@ -243,7 +233,7 @@ def save_review(request: Request, review_id: int) -> str | Response:
     row = _find(request, review_id)
     typed = dict(row)
     if request.method == "POST":
-        form, typed = Form(request), request.form.to_dict()
+        form, typed = grids.Form(request), request.form.to_dict()
         values = {
             "status": form.choice("status", "Status", STATUSES),
             "rating": form.choice("rating", "Rating", RATINGS),
@@ -268,7 +258,7 @@ def delete_review(request: Request, review_id: int) -> Response:
 @site.post("/admin/review/product/mass/", members_only)
 def change_reviews(request: Request) -> Response:
     """Delete all ticked reviews, or set their status."""
-    ids, action = selected(request), request.form.get("action", "")
+    ids, action = grids.selected(request), request.form.get("action", "")
     if action not in REVIEW_GRID.actions or not ids:
         request.flash("Please choose an action." if ids else "Please select review(s).", "error")
     else:
@@ -276,54 +266,54 @@ def change_reviews(request: Request) -> Response:
         values = [(review_id, action)[: 1 if action == "delete" else 2] for review_id in ids]
         count = request.db.executemany(f"{change} WHERE review_id = ?1", values).rowcount
         request.flash(f"A total of {count} record(s) have been {'deleted' if action == 'delete' else 'updated'}.")
-    return back_to(request, REVIEWS_URL)
+    return grids.back_to(request, REVIEWS_URL)
 
 
 RULES_URL = "/admin/sales_rule/promo_quote/"
 TERMS_URL = "/admin/search/term/index/"
 SUBSCRIBERS_URL = "/admin/newsletter/subscriber/"
 APPLY = {"by_percent": "Percent of product price discount", "cart_fixed": "Fixed amount discount for whole cart"}
-RULES = Grid(
+RULES = grids.Grid(
     title="Cart Price Rules",
     section="Marketing",
     source="cart_rule",
     key="rule_id",
     columns=(
-        Column("ID", "id", "rule_id", "id"), Column("Rule", "name", "name"), Column("Coupon Code", "coupon", "coupon_code"),
-        Column("Start", "from_date", "from_date", "date"), Column("End", "to_date", "to_date", "date"),
-        Column("Status", "status", "CAST(is_active AS TEXT)", "choice", {"1": "Active", "0": "Inactive"}),
-        Column("Uses", "uses", "times_used", "number"),
+        grids.Column("ID", "id", "rule_id", "id"), grids.Column("Rule", "name", "name"), grids.Column("Coupon Code", "coupon", "coupon_code"),
+        grids.Column("Start", "from_date", "from_date", "date"), grids.Column("End", "to_date", "to_date", "date"),
+        grids.Column("Status", "status", "CAST(is_active AS TEXT)", "choice", {"1": "Active", "0": "Inactive"}),
+        grids.Column("Uses", "uses", "times_used", "number"),
     ),
     order="-id",
-    row_link=Link("Edit", "/admin/sales_rule/promo_quote/edit/id/{}/"),
-    add=Link("Add New Rule", "/admin/sales_rule/promo_quote/new/"),
+    row_link=grids.Link("Edit", "/admin/sales_rule/promo_quote/edit/id/{}/"),
+    add=grids.Link("Add New Rule", "/admin/sales_rule/promo_quote/new/"),
 )  # fmt: skip
-TERMS = Grid(
+TERMS = grids.Grid(
     title="Search Terms",
     section="Marketing",
     source="search_term",
     key="query_id",
     columns=(
-        Column("ID", "id", "query_id", "id"), Column("Search Query", "query", "query_text"),
-        Column("Results", "results", "num_results", "number"), Column("Uses", "uses", "uses", "number"),
-        Column("Updated", "updated_at", "updated_at", "date"),
+        grids.Column("ID", "id", "query_id", "id"), grids.Column("Search Query", "query", "query_text"),
+        grids.Column("Results", "results", "num_results", "number"), grids.Column("Uses", "uses", "uses", "number"),
+        grids.Column("Updated", "updated_at", "updated_at", "date"),
     ),
     order="query",
     actions={"delete": "Delete"},
     action_url="/admin/search/term/mass/",
 )  # fmt: skip
 TYPES = {"guest": "Guest", "customer": "Customer"}
-SUBSCRIBERS = Grid(
+SUBSCRIBERS = grids.Grid(
     title="Newsletter Subscribers",
     section="Marketing",
     source="newsletter_subscriber s LEFT JOIN customer c USING (customer_id)",
     key="s.email",
     columns=(
-        Column("Email", "email", "s.email"),
-        Column("Type", "type", "iif(c.customer_id IS NULL, 'guest', 'customer')", "choice", TYPES),
-        Column("Customer Name", "name", "c.firstname || ' ' || c.lastname"),
-        Column("Status", "status", "s.status", "choice", {"Subscribed": "Subscribed", "Unsubscribed": "Unsubscribed"}),
-        Column("Since", "created_at", "s.created_at", "date"),
+        grids.Column("Email", "email", "s.email"),
+        grids.Column("Type", "type", "iif(c.customer_id IS NULL, 'guest', 'customer')", "choice", TYPES),
+        grids.Column("Customer Name", "name", "c.firstname || ' ' || c.lastname"),
+        grids.Column("Status", "status", "s.status", "choice", {"Subscribed": "Subscribed", "Unsubscribed": "Unsubscribed"}),
+        grids.Column("Since", "created_at", "s.created_at", "date"),
     ),
     order="email",
     keyword=("s.email", "c.firstname", "c.lastname"),
@@ -332,12 +322,12 @@ SUBSCRIBERS = Grid(
 )
 
 
-site.get(RULES_URL, members_only)(partial(show, grid=RULES))
-site.get(TERMS_URL, members_only)(partial(show, grid=TERMS))
-site.get(SUBSCRIBERS_URL, members_only)(partial(show, grid=SUBSCRIBERS))
+site.get(RULES_URL, members_only)(partial(grids.show, grid=RULES))
+site.get(TERMS_URL, members_only)(partial(grids.show, grid=TERMS))
+site.get(SUBSCRIBERS_URL, members_only)(partial(grids.show, grid=SUBSCRIBERS))
 
 
-def _read_rule(request: Request, form: Form, rule_id: int | None) -> dict[str, Any]:
+def _read_rule(request: Request, form: grids.Form, rule_id: int | None) -> dict[str, Any]:
     """The columns of the table that the rule's form holds; what is wrong collects in its errors."""
     values: dict[str, Any] = {
         "name": form.text("name", "Rule Name"),
@@ -368,15 +358,15 @@ def save_rule(request: Request, rule_id: int | None = None) -> str | Response:
     row = None if rule_id is None else one(request.db, "SELECT * FROM cart_rule WHERE rule_id = ?", rule_id)
     typed = {"is_active": "1"}
     if request.method == "POST":
-        form, typed = Form(request), request.form.to_dict()
+        form, typed = grids.Form(request), request.form.to_dict()
         values = _read_rule(request, form, rule_id)
         if not form.show_errors():
             store(request.db, "cart_rule", "rule_id", rule_id, **values)
             return request.redirect(RULES_URL, "You saved the rule.")
     elif row:
         typed = {name: row[name] or "" for name in ("name", "description", "coupon_code", "action")}
-        typed["amount"] = str(row["amount"]) if row["action"] == "by_percent" else written_cents(row["amount"])
-        typed |= {name: written_date(row[name]) for name in ("from_date", "to_date")}
+        typed["amount"] = str(row["amount"]) if row["action"] == "by_percent" else grids.written_cents(row["amount"])
+        typed |= {name: grids.written_date(row[name]) for name in ("from_date", "to_date")}
         typed |= {"is_active": "1"} if row["is_active"] else {}
     title = row["name"] if row else "New Cart Price Rule"
     return request.render("rule.html", title=title, section="Marketing", rule=row, typed=typed, apply=APPLY)
@@ -392,13 +382,13 @@ def delete_rule(request: Request, rule_id: int) -> Response:
 @site.post("/admin/search/term/mass/", members_only)
 def change_terms(request: Request) -> Response:
     """Delete all ticked search terms."""
-    ids = selected(request)
+    ids = grids.selected(request)
     if request.form.get("action") != "delete" or not ids:
         request.flash("Please choose an action." if ids else "Please select searches.", "error")
     else:
         gone = request.db.executemany("DELETE FROM search_term WHERE query_id = ?", [(query_id,) for query_id in ids])
         request.flash(f"Total of {gone.rowcount} record(s) were deleted.")
-    return back_to(request, TERMS_URL)
+    return grids.back_to(request, TERMS_URL)
 
 
 @site.post("/admin/newsletter/subscriber/mass/", members_only)
@@ -413,4 +403,4 @@ def change_subscribers(request: Request) -> Response:
         change = "" if action == "delete" else " SET status = 'Unsubscribed'"
         count = request.db.executemany(f"{sql} newsletter_subscriber{change} WHERE email = ?", emails).rowcount
         request.flash(f"A total of {count} record(s) were {'deleted' if action == 'delete' else 'updated'}.")
-    return back_to(request, SUBSCRIBERS_URL)
+    return grids.back_to(request, SUBSCRIBERS_URL)
