@@ -167,7 +167,7 @@ def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_third
 def test_downloads_and_file_choosers_leave_nothing(browser):
     browser.goto(HOME + "files")
     press(browser, "Get")
-    assert browser.page().notices == ("Download not kept: x.txt",)
+    assert browser.page().notices[0] == "Downloaded x.txt, 1 bytes: x"
     assert browser.page().url == HOME + "files"
     press(browser, "File")
     assert "file chooser" in browser.page().notices[0]

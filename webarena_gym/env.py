@@ -390,13 +390,15 @@ class WebArenaLite(gymnasium.Env[str, str]):
         from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
         options, windowed = self.options, self.options.viewport == "layout"
+        is_own = options.application is not None
         return ChromiumBrowser(
             network,
             hosts=hosts,
             headless=options.render_mode != "human",
-            strict=windowed or options.bbox or network is None,  # on foreign pages, layout decides what can be used
+            strict=windowed or options.bbox or is_own or network is None,  # on foreign pages, layout decides what can be used
             windowed=windowed,
             records=options.rules == "verified",
+            asks=is_own,
         )
 
     def _begin(self, episode: Episode) -> Told:

@@ -45,6 +45,8 @@ class Application:
     connection to its database from one request to the next"""
     state: str = ""
     """folder of the files that episodes may change, as seen from the file; each episode has a copy. Empty: there are none"""
+    uploads: str = ""
+    """folder of files that are at hand for file fields, as seen from the file"""
     databases: Mapping[str, str] = field(default_factory=dict)
     """SQLite files in `state` by name, for checks of the kind "state" and for side effects; the first is also called by the site's name"""
     incidental: tuple[str, ...] = ()
@@ -110,6 +112,8 @@ class Application:
     def _check_state(self) -> None:
         if self.state and not self.state_folder.is_dir():
             raise self._wrong("state", f"a folder; {self.state_folder} is none")
+        if self.uploads and not Path(self.folder, self.uploads).is_dir():
+            raise self._wrong("uploads", "a folder")
         for name, path in self.databases.items():
             if not (self.state and (self.state_folder / path).is_file()):
                 raise ApplicationError(f"the database {name} is {path!r}; expected a file in {self.state_folder}")
@@ -175,7 +179,7 @@ def read_application(path: str | Path | Application) -> Application:
     base = path.resolve().parent
     record["folder"] = str(base / record.get("folder", "."))
     record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm")}
-    for key in ("state", "tasks", "templates", "python"):
+    for key in ("state", "uploads", "tasks", "templates", "python"):
         if record.get(key) and (key != "python" or "/" in record[key]):
             record[key] = str(base / record[key])
     try:

@@ -203,6 +203,11 @@ class Copy:
             return answer, answer.read()
 
     @property
+    def address(self) -> int | str:
+        """Where it listens: a port, or the path of a socket."""
+        return self._port or self._socket
+
+    @property
     def is_alive(self) -> bool:
         """True as long as its process runs."""
         with suppress(ApplicationError):

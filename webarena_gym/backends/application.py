@@ -15,7 +15,7 @@ from webarena_gym.backends.base import Backend, first_pages, follow, opening
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
-from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, HostUnknownError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
@@ -49,7 +49,13 @@ class ApplicationBackend(Backend):
         self._application = application
         self.urls = {f"__{application.name.upper()}__": application.url}
         self.not_saved = f"{application.name} keeps state in memory, so its episodes cannot be saved"
-        self._network = Network({application.host: self._answer})
+        folder = Path(application.folder, application.uploads)
+        files = sorted(path for path in folder.iterdir() if path.is_file()) if application.uploads else []
+        self._network = Network(
+            {application.host: self._answer},
+            {path.name: path.read_bytes() for path in files},
+            lambda: self._running().address,
+        )
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
         self.site_errors = self._network.errors
@@ -113,7 +119,13 @@ class ApplicationBackend(Backend):
             self._browser = self._make_browser(self._network)
 
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        return self._running().wsgi(environ, start_response)
+        copy = self._running()
+        try:
+            return copy.wsgi(environ, start_response)
+        except ApplicationError:
+            if copy is self._copy:
+                raise
+            raise HostUnknownError("asked in an episode that is over") from None
 
     def _running(self) -> Copy:
         if self._copy is None:

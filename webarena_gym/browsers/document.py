@@ -6,7 +6,7 @@ documents with the same source and changes share one tree.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import dropwhile
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 from lxml.html import HtmlComment, HtmlElement
 
+from webarena_gym.browsers.http import NEEDS_SCRIPTS
 from webarena_gym.pages import dom
 
 Path = tuple[int, ...]
@@ -26,6 +27,13 @@ TEXT = "#text"
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
 # The lookup of lxml.html's own parser is a call of Python's for every element that is looked at.
 _PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
+_HANDLER = re.compile(rb"on(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
+_NO_SCRIPTS = ("json", "template", "text/html", "text/plain")  # in the types of `script` elements that are data
+_DUMB_ROLES = frozenset(
+    "alert banner complementary contentinfo document feed figure form group heading img list listitem main navigation none note"  # noqa: SIM905
+    " presentation region row rowgroup rowheader search separator status table columnheader cell article".split()
+)
+_REASONS = 3  # that a note tells
 _IN_HEAD = frozenset(("title", "meta", "link", "base", "style", "script", "noscript", "template", etree.Comment))
 NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that no tree can hold."""
@@ -49,8 +57,10 @@ class SavedDocument(NamedTuple):
 class Source:
     """A page in one state: parsed once for all documents that show it, and never changed."""
 
-    def __init__(self, root: HtmlElement) -> None:
+    def __init__(self, root: HtmlElement, html: bytes, first: "Source | None" = None) -> None:
         self.root = root
+        self._html = html
+        self._first = first  # the page as it was sent, where a person has changed it since
         self.readings: dict[Hashable, Any] = {}
         """A cache of what readers of the page have made of it."""
 
@@ -76,15 +86,76 @@ class Source:
         return next((control for control in controls if "autofocus" in control.attrib), None)
 
     @cached_property
+    def is_scripted(self) -> bool:
+        """True if the page has scripts."""
+        if self._first:
+            return self._first.is_scripted
+        kinds = (script.get("type", "") for script in self.root.iter("script"))
+        return any(not any(word in kind for word in _NO_SCRIPTS) for kind in kinds) or bool(_HANDLER.search(self._html))
+
+    @cached_property
+    def takes_files(self) -> bool:
+        """True if the page has a file field."""
+        return self._first.takes_files if self._first else any(dom.kind(field) == "file" for field in self.root.iter("input"))
+
+    @cached_property
+    def unscripted(self) -> tuple[str, ...]:
+        """What is missing of the page where its scripts do not run, or its frames do not load, as a note for its user."""
+        if self._first:
+            return self._first.unscripted
+        reasons = [f"of the frame {frame.get('src') or 'without an address'}" for frame in self.root.iter("iframe", "frame")]
+        if self.is_scripted:
+            reasons += dict.fromkeys(_script_marks(self.root))
+        if not reasons:
+            return ()
+        more = f" and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
+        return (f"{NEEDS_SCRIPTS}: {'; '.join(reasons[:_REASONS])}{more}",)
+
+    @cached_property
     def is_too_deep(self) -> bool:
         """True if what goes down by recursion must not read the page."""
         return bool(dom.is_too_deep(self.root))
 
 
+_ALIVE = etree.XPath(
+    "//*[@onclick or @draggable = 'true' or @contenteditable[. != 'false'] or contains(local-name(), '-')]"
+    " | //*[@role or @tabindex >= 0][not(self::a or self::button or self::input or self::select or self::textarea or self::summary)]"
+)
+_FILLED = etree.XPath(
+    "//*[self::div or self::ul or self::p or self::main or self::section or self::tbody][@id][not(node())] | //canvas"
+)
+_NEWS = etree.XPath("boolean(//script[contains(., 'WebSocket(') or contains(., 'EventSource(')])")
+
+
+def _script_marks(root: HtmlElement) -> Iterator[str]:
+    """Yield what of a page with scripts shows that it lives from them."""
+    for form in root.iter("form"):
+        if "onsubmit" in form.attrib or not ("action" in form.attrib or "method" in form.attrib):
+            yield "a form that a script sends"
+        for control in dom.controls(form):
+            what, name, is_sent = dom.kind(control), control.get("name"), form.get("method", "").lower() == "post"
+            hidden = what == "hidden" or (what in dom.TYPEABLE_KINDS and not dom.is_visible(control))
+            if hidden and name and is_sent and not dom.field_value(control):
+                yield f'a form sends its hidden field "{name}" empty unless a script fills it'
+            elif not name and what in dom.TYPEABLE_KINDS and not hidden:
+                yield "a field without a name, which only a script sends"
+    for control in root.iter(*dom.CONTROL_TAGS):
+        if any(name.startswith("on") for name in control.keys()):  # noqa: SIM118 - of lxml
+            yield "a control that a script listens to"
+        elif dom.kind(control) == "button" or (dom.owner(control) is None and dom.kind(control) != "hidden"):
+            yield "a control without a form"
+    if next((part for part in _ALIVE(root) if part.get("role") not in _DUMB_ROLES), None) is not None:
+        yield "parts that only scripts bring to life"
+    if _FILLED(root):
+        yield "parts that scripts fill"
+    if _NEWS(root):
+        yield "news that a script receives"
+
+
 @lru_cache(maxsize=256)
 def read_source(html: bytes) -> Source:
     """Return the page as it was sent: the same object while it is kept, since groups of episodes see the same pages."""
-    return Source(parse(html))
+    return Source(parse(html), html)
 
 
 @lru_cache(maxsize=128)
@@ -94,7 +165,7 @@ def read_changed(html: bytes, changes: tuple[Change, ...]) -> Source:
     root = parse(html) if source.is_too_deep else deepcopy(source.root.getroottree()).getroot()
     for path, name, value in changes:
         _write(_element_at(root, path), name, value)
-    return Source(root)
+    return Source(root, html, source)
 
 
 class Document:
@@ -269,6 +340,8 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
         elif control.tag == "select":
             if "multiple" not in control.attrib:
                 _select_one(control)
+        elif "value" in control.attrib and dom.kind(control) == "file":
+            del control.attrib["value"]  # which only a person gives it
         elif "checked" in control.attrib and dom.kind(control) == "radio" and control.get("name"):
             earlier = ticked.get(group := (dom.owner(control), control.get("name")))
             if earlier is not None:

@@ -7,9 +7,11 @@ options the page shows anyway, scroll, or step a number that can be typed.
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
+from mimetypes import MimeTypes
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote_plus
 
@@ -103,6 +105,36 @@ def find_option(select: HtmlElement, wanted: str) -> HtmlElement:
         available = ", ".join(f'"{dom.option_label(option)}"' for option in options if not dom.is_disabled(option))
         raise ActionError(f'{describe(select)} has no option "{wanted}"; it has {available or "none"}')
     return next((option for option in found if not dom.is_disabled(option)), found[0])
+
+
+def chosen_files(field: HtmlElement, wanted: str, files: Collection[str], *, beside: bool = False) -> list[str]:
+    """Return the names of the files in a file field after one was chosen by its name, "" for none; `beside` keeps those of a field for several."""
+    check_enabled(field)
+    held = file_names(field.get("value", ""), files) if beside and "multiple" in field.attrib else []
+    return [*(name for name in held if name != wanted), find_file(wanted, files, describe(field))] if wanted else []
+
+
+def find_file(wanted: str, files: Collection[str], place: str) -> str:
+    """Return the name of a file at hand, without case where none is written so. Raises ActionError."""
+    found = wanted if wanted in files else next((name for name in files if name.lower() == wanted.strip().lower()), "")
+    if not found:
+        raise ActionError(f'{place} takes a file by its name, not "{wanted}"; {at_hand(files)}')
+    return found
+
+
+def file_names(value: str, files: Collection[str]) -> list[str]:
+    """Return the names that a file field shows."""
+    return [value] if value in files else [name for name in value.split(", ") if name]
+
+
+def file_type(name: str) -> str:
+    """Return the media type of a file by its name, the same on all machines."""
+    return MimeTypes().guess_type(name)[0] or "application/octet-stream"
+
+
+def at_hand(files: Collection[str]) -> str:
+    """Say of which files the names can be given."""
+    return f"at hand are {', '.join(files) or 'none'}"
 
 
 def control_value(control: HtmlElement) -> str:
@@ -210,7 +242,7 @@ def _is_missing(control: HtmlElement, what: str) -> bool:
         return not any("checked" in radio.attrib for radio in dom.radio_group(control))
     if what == "select":
         return not any(map(dom.option_value, dom.selected_options(control)))
-    return what == "file" or not control_value(control)
+    return not control_value(control)
 
 
 def _range_problem(control: HtmlElement, what: str, text: str) -> str:
@@ -261,15 +293,22 @@ _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class FormEntry(NamedTuple):
-    """One name and value that a form sends; a file entry is the empty file that a browser sends when none was chosen."""
+    """One name and value that a form sends; of a file, its name, which is empty when none was chosen, and its content."""
 
     name: str
     value: str
     is_file: bool = False
+    content: bytes = b""
 
 
-def form_request(form: HtmlElement, button: HtmlElement | None, page_url: str, resolve: Callable[[str], str]) -> Request | None:
-    """Return the request that sends a form of the page at `page_url`; None for a form that leads to no site.
+def form_request(
+    form: HtmlElement,
+    button: HtmlElement | None,
+    page_url: str,
+    resolve: Callable[[str], str],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> Request | None:
+    """Return the request that sends a form of the page at `page_url`, with the `files` at hand; None for a form that leads to no site.
 
     What the pressed button says in `formaction`, `formmethod` and `formenctype` goes before what the form says. `resolve`
     makes an address of the page absolute.
@@ -281,7 +320,7 @@ def form_request(form: HtmlElement, button: HtmlElement | None, page_url: str, r
     url = resolve(action) if action else page_url
     if method == "dialog" or not is_web(url):
         return None
-    sent = form_entries(form, button)
+    sent = form_entries(form, button, files)
     if method == "post":
         content_type, body = encode_form(sent, enctype)
         return Request(url, "POST", content_type, body, referrer_for(page_url, url))
@@ -291,7 +330,9 @@ def form_request(form: HtmlElement, button: HtmlElement | None, page_url: str, r
     return Request(url, referrer=referrer_for(page_url, url))
 
 
-def form_entries(form: HtmlElement, submitter: HtmlElement | None) -> list[FormEntry]:
+def form_entries(
+    form: HtmlElement, submitter: HtmlElement | None, files: Mapping[str, bytes] = MappingProxyType({})
+) -> list[FormEntry]:
     """Return what a form sends when `submitter` is pressed, in document order."""
     return [
         entry
@@ -299,11 +340,11 @@ def form_entries(form: HtmlElement, submitter: HtmlElement | None) -> list[FormE
         if (control is submitter or kind(control) not in BUTTON_KINDS)
         and not is_disabled(control)
         and next(control.iterancestors("datalist"), None) is None
-        for entry in _control_entries(control)
+        for entry in _control_entries(control, files)
     ]
 
 
-def _control_entries(control: HtmlElement) -> list[FormEntry]:
+def _control_entries(control: HtmlElement, files: Mapping[str, bytes]) -> list[FormEntry]:
     name, what = control.get("name", ""), kind(control)
     if what == "image":
         prefix = f"{name}." if name else ""
@@ -315,7 +356,8 @@ def _control_entries(control: HtmlElement) -> list[FormEntry]:
     if what == "select":
         return [FormEntry(name, option_value(option)) for option in selected_options(control) if not is_disabled(option)]
     if what == "file":
-        return [FormEntry(name, "", is_file=True)]
+        names = file_names(control.get("value", ""), files) or [""]
+        return [FormEntry(name, each, is_file=True, content=files.get(each, b"")) for each in names]
     if what == "hidden" and name.lower() == "_charset_":
         return [FormEntry(name, "UTF-8")]
     return [FormEntry(name, control_value(control))]
@@ -323,19 +365,24 @@ def _control_entries(control: HtmlElement) -> list[FormEntry]:
 
 def encode_form(sent: Sequence[FormEntry], enctype: str) -> tuple[str, bytes]:
     """Return the content type and the body that carry the entries; URL-encoded unless `enctype` asks for multipart."""
-    pairs = [(_LINE_BREAK.sub("\r\n", name), _LINE_BREAK.sub("\r\n", value), is_file) for name, value, is_file in sent]
+    pairs = [(_LINE_BREAK.sub("\r\n", each.name), _LINE_BREAK.sub("\r\n", each.value), each.is_file) for each in sent]
     if enctype != MULTIPART:
         query = "&".join(f"{quote_plus(name, safe='*')}={quote_plus(text, safe='*')}" for name, text, _ in pairs)
         return URLENCODED, query.replace("~", "%7E").encode()
     # A digest of the content makes a boundary that is the same for the same form and stands nowhere in it.
-    boundary = "----form" + hashlib.sha256(repr(pairs).encode()).hexdigest()[:24]
-    lines: list[str] = []
-    for name, text, is_file in pairs:
-        quoted = name.replace("\r\n", "%0D%0A").replace('"', "%22")
-        lines.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{quoted}"')
-        lines.append('; filename=""\r\nContent-Type: application/octet-stream' if is_file else "")
-        lines.append(f"\r\n\r\n{text}\r\n")
-    return f"{MULTIPART}; boundary={boundary}", ("".join(lines) + f"--{boundary}--\r\n").encode()
+    contents = [each.content for each in sent]
+    boundary = "----form" + hashlib.sha256(repr(pairs).encode() + b"".join(contents)).hexdigest()[:24]
+    lines: list[bytes] = []
+    for (name, text, is_file), content in zip(pairs, contents, strict=True):
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_in_quotes(name)}"'
+        if is_file:
+            head += f'; filename="{_in_quotes(text)}"\r\nContent-Type: {file_type(text)}'
+        lines += [head.encode(), b"\r\n\r\n", content if is_file else text.encode(), b"\r\n"]
+    return f"{MULTIPART}; boundary={boundary}", b"".join(lines) + f"--{boundary}--\r\n".encode()
+
+
+def _in_quotes(name: str) -> str:
+    return name.replace("\r\n", "%0D%0A").replace('"', "%22")
 
 
 _MODIFIERS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))

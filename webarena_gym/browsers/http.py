@@ -10,9 +10,11 @@ import socket
 import string
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from html import escape
 from ipaddress import IPv6Address
+from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -20,6 +22,7 @@ from lxml.html import HTMLParser, document_fromstring
 
 from webarena_gym.errors import ActionError
 from webarena_gym.pages.page import HostUnknownError, Network, Response
+from webarena_gym.pages.reading import clean
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
@@ -214,7 +217,7 @@ _SNIFFED_BYTES = 1024
 _END_TAGS = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
 
 
-NEEDS_SCRIPTS = 'Browser: this page needs scripts, which the in-process browser does not run; browser="chromium" does'
+NEEDS_SCRIPTS = 'this page needs scripts, which the in-process browser does not run; browser="chromium" does'
 _UNSEEN = ("script", "style", "noscript", "template")
 
 
@@ -227,7 +230,7 @@ def render_response(response: Response) -> bytes:
     if media_type in _HTML_TYPES:
         html = _decode(response.body, content_type)
         if "<script" in html and _is_bare(html):
-            html += f"<p>{NEEDS_SCRIPTS}</p>"
+            html += f"<p>Browser: {NEEDS_SCRIPTS}</p>"
         # The parser drops what follows </html>; a browser shows it.
         return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
     if media_type == "image/svg+xml":
@@ -301,15 +304,36 @@ class Request(NamedTuple):
     referrer: str = ""
 
 
+_SHOWN_OF_FILE = 300  # characters
+_KEPT_OF_FILE = 2**23  # bytes
+
+
+def told_of_download(name: str, content: bytes, downloads: dict[str, bytes]) -> str:
+    """Keep a file that was downloaded among the others, unless it is very large, and return what its user is told, with the beginning of a text."""
+    if len(content) > _KEPT_OF_FILE:
+        return f"Download not kept: {name}, {len(content)} bytes"
+    downloads[name] = content
+    text = content[: 4 * _SHOWN_OF_FILE].decode("utf-8", "replace")
+    shown = f": {clean(text, _SHOWN_OF_FILE)}" if b"\0" not in content and "\ufffd" not in text[:-1] else ""
+    return f"Downloaded {name}, {len(content)} bytes{shown}"
+
+
 class Client:
-    """Loads pages over a network, with the cookies of one browser."""
+    """Loads pages over a network, with the cookies of one browser, and keeps what it downloads; `notices` are for its user."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
         self.cookies = CookieJar()
+        self.downloads: dict[str, bytes] = {}
+        self.notices: list[str] = []
 
-    def load(self, request: Request) -> tuple[str, bytes] | None:
-        """Return the URL and the HTML at the end of all redirects; None for an answer that is no page, as a download."""
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files at hand."""
+        return {**self._network.files, **self.downloads}
+
+    def load(self, request: Request, save_as: str | None = None) -> tuple[str, bytes] | None:
+        """Return the URL and the HTML at the end of all redirects; None for an answer that is no page, or is to be saved under a name."""
         if request.url == BLANK_URL:
             return BLANK_URL, BLANK_PAGE
         for _ in range(_REDIRECT_LIMIT + 1):
@@ -323,7 +347,14 @@ class Client:
                 if not url:
                     return request.url, failure_page(location)
                 request = _redirected(request, response.status, url)
-            elif response.status in {204, 205} or response.header("Content-Disposition").lower().startswith("attachment"):
+            elif response.status in {204, 205}:
+                return None
+            elif save_as is not None or response.header("Content-Disposition").lower().startswith("attachment"):
+                told = Message()
+                told["Content-Disposition"] = response.header("Content-Disposition") or "attachment"
+                name = told.get_filename() or save_as or unquote(urlsplit(request.url).path)
+                name = PurePosixPath(name.replace("\\", "/")).name or "download"
+                self.notices.append(told_of_download(name, response.body, self.downloads))
                 return None
             else:
                 return request.url, render_response(response)

@@ -1,10 +1,11 @@
 """A user agent for server-rendered pages: WSGI applications answer it directly, lxml holds its pages, nothing is drawn.
 
-It does what HTML says about links, forms, tabs, history, focus and cookies. It has no scripts, style sheets, frames, uploads or
-downloads, and no cache: going back shows the page as it was answered, with what was entered but for what Chromium forgets.
+It does what HTML says about links, forms, tabs, history, focus and cookies. It has no scripts, style sheets, frames, and
+no cache: going back shows the page as it was answered, with what was entered but for what Chromium forgets.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
@@ -12,10 +13,12 @@ from lxml.html import HtmlElement
 
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
 from webarena_gym.browsers.forms import (
+    at_hand,
     check_enabled,
     check_form,
     check_key,
     check_shown,
+    chosen_files,
     chosen_options,
     control_value,
     default_button,
@@ -33,12 +36,14 @@ from webarena_gym.browsers.forms import (
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
     BLANK_URL,
+    NEEDS_SCRIPTS,
     Client,
     Cookie,
     CookieJar,
     Request,
     failure_page,
     is_web,
+    origin_of,
     referrer_for,
     resolve_url,
     typed_url,
@@ -47,6 +52,7 @@ from webarena_gym.browsers.http import (
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Tab, Traffic
+from webarena_gym.pages.reading import is_interactive
 
 
 class Snapshot(NamedTuple):
@@ -55,6 +61,7 @@ class Snapshot(NamedTuple):
     tabs: tuple[SavedTab, ...]
     active_tab: int
     cookies: tuple[Cookie, ...]
+    downloads: Mapping[str, bytes] = MappingProxyType({})
 
 
 class InProcessBrowser:
@@ -68,7 +75,7 @@ class InProcessBrowser:
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         self._check_open()
-        self._client.cookies = CookieJar.of_hosts(cookies)
+        self._client.cookies, self._client.downloads = CookieJar.of_hosts(cookies), {}
         self._tabs = []
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
@@ -83,8 +90,13 @@ class InProcessBrowser:
             tabs=tuple(Tab(tab.entry.document.source.title, tab.entry.url) for tab in self._tabs),
             active_tab=self._active,
             focused=entry.document.focused,
+            notices=(*self._client.notices, *entry.document.source.unscripted, *self._told_of_files()),
             readings=entry.document.source.readings,
         )
+
+    def _told_of_files(self) -> Iterator[str]:
+        if self._document.source.takes_files and (files := self._client.files):
+            yield f"File fields take files by their names; {at_hand(files)}"
 
     @property
     def has_failed(self) -> bool:
@@ -105,9 +117,11 @@ class InProcessBrowser:
         if self._tab and not 0 <= index < len(self._tabs):
             raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._tabs) - 1}")
         self._active = index
+        self._client.notices.clear()
 
     def close_tab(self) -> None:
         self._tabs.remove(self._tab)
+        self._client.notices.clear()
         self._active = max(0, self._active - 1)
         if not self._tabs:
             self.new_tab()
@@ -129,6 +143,7 @@ class InProcessBrowser:
         )
 
     def wait(self, for_ms: float | None = None) -> None:  # noqa: ARG002 - nothing is ever due
+        self._client.notices.clear()
         self._tab  # noqa: B018 - which raises where there is none
 
     def screenshot(self) -> bytes:
@@ -143,7 +158,8 @@ class InProcessBrowser:
 
     def snapshot(self) -> Snapshot:
         self._check_open()
-        return Snapshot(tuple(tab.save() for tab in self._tabs), self._active, self._client.cookies.contents())
+        client = self._client
+        return Snapshot(tuple(tab.save() for tab in self._tabs), self._active, client.cookies.contents(), {**client.downloads})
 
     def restore(self, snapshot: Any) -> None:
         self._check_open()
@@ -151,7 +167,7 @@ class InProcessBrowser:
             raise SnapshotError(f"expected a snapshot of the in-process browser, not {type(snapshot).__name__}")
         self._tabs = [OpenTab.restored(saved) for saved in snapshot.tabs]
         self._active = snapshot.active_tab
-        self._client.cookies = CookieJar(snapshot.cookies)
+        self._client.cookies, self._client.downloads = CookieJar(snapshot.cookies), {**snapshot.downloads}
 
     def close(self) -> None:
         self._closed = True
@@ -168,6 +184,7 @@ class InProcessBrowser:
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
         self._check(element)
         self._check(target)
+        self._expect_no_scripts(element)
         raise ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
 
     def click(self, element: HtmlElement) -> None:
@@ -176,17 +193,24 @@ class InProcessBrowser:
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check(element)
+        if dom.kind(element) == "file":
+            self._choose_file(element, text)
+            return
         self._fill(element, text)
         if enter:
             self.press("Enter")
 
     def select(self, element: HtmlElement, option: str) -> None:
         self._check(element)
+        if dom.kind(element) == "file":
+            self._choose_file(element, option, beside=True)
+            return
         self._choose(element, find_option(element, option))
         self._document.focus(element)
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
         check_key(key)
+        self._client.notices.clear()
         if element is not None:
             self._check(element)
             self._document.focus(focusable_near(element))
@@ -230,6 +254,8 @@ class InProcessBrowser:
         target = usable_target(element)
         document.focus(focusable_near(element if target is None else target))
         if target is None:
+            if is_interactive(element):
+                self._expect_no_scripts(element)
             return
         if dom.is_link(target):
             self._follow(target)
@@ -256,6 +282,20 @@ class InProcessBrowser:
             elif what == "reset":
                 reset = {each for part in dom.controls(form) for each in (part, *part.iter("option"))}
                 self._document.write_defaults(reset.__contains__)
+            else:
+                self._expect_no_scripts(control)
+        elif what in dom.BUTTON_KINDS:
+            self._expect_no_scripts(control)
+
+    def _choose_file(self, field: HtmlElement, name: str, *, beside: bool = False) -> None:
+        chosen = chosen_files(field, name, self._client.files, beside=beside)
+        self._document.focus(field)
+        self._document.write((field, "value", ", ".join(chosen)))
+
+    def _expect_no_scripts(self, element: HtmlElement) -> None:
+        """Raise ActionError for an element that nothing but a script could bring to life, where the page has scripts."""
+        if self._document.source.is_scripted:
+            raise ActionError(f"{describe(element)} does nothing here: {NEEDS_SCRIPTS}")
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
         chosen = chosen_options(select, option, toggle=toggle)
@@ -268,6 +308,7 @@ class InProcessBrowser:
 
     def _travel(self, distance: int, problem: str) -> None:
         before = self._document
+        self._client.notices.clear()
         if not self._tab.travel(distance):
             raise ActionError(problem)
         entry = self._tab.entry
@@ -284,16 +325,24 @@ class InProcessBrowser:
 
     def _follow(self, link: HtmlElement) -> None:
         url = self._resolve(link.get("href"))
-        if "download" in link.attrib or not (url == BLANK_URL or is_web(url)):
+        if not (url == BLANK_URL or is_web(url)):
+            if not url or url.lower().startswith("javascript:"):
+                self._expect_no_scripts(link)
             return
         silent = "noreferrer" in link.get("rel", "").lower().split()
         referrer = "" if silent else referrer_for(self._tab.entry.url, url)
-        self._navigate(Request(url, referrer=referrer), "link", link.get("target"))
+        request = Request(url, referrer=referrer)
+        if "download" in link.attrib and origin_of(url) == origin_of(self._tab.entry.url):
+            self._client.load(request, link.get("download"))
+            return
+        if link.get("href").strip() == "#":
+            self._expect_no_scripts(link)
+        self._navigate(request, "link", link.get("target"))
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
         check_form(form, button)
         own = {} if button is None else button.attrib
-        request = form_request(form, button, self._tab.entry.url, self._resolve)
+        request = form_request(form, button, self._tab.entry.url, self._resolve, self._client.files)
         if request is not None:
             self._navigate(request, "form", own.get("formtarget", form.get("target")))
 
@@ -304,6 +353,7 @@ class InProcessBrowser:
 
     def _navigate(self, request: Request, way: Literal["address", "link", "form"], target: str | None = "") -> None:
         tab = self._tab
+        self._client.notices.clear()
         here, document = tab.entry
         new_tab = (document.source.target if target is None else target).lower() not in {"", "_self", "_parent", "_top"}
         same_page = without_fragment(request.url) == without_fragment(here)
@@ -343,6 +393,7 @@ class InProcessBrowser:
     def _check(self, element: HtmlElement) -> None:
         if element.getroottree().getroot() is not self._document.root:
             raise ActionError(f"{describe(element)} is no longer on the page")
+        self._client.notices.clear()
         check_shown(element)
 
 

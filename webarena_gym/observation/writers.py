@@ -12,12 +12,15 @@ from webarena_gym.pages.reading import (
     HEADINGS,
     MAX_LABEL,
     MAX_TEXT,
+    MAX_VALUE,
+    NAMING,
     SKIPPED,
     SPACE,
     Labels,
     clean,
     controls,
     is_control,
+    is_editor,
     is_loose,
     is_plain,
     is_plain_link,
@@ -100,7 +103,8 @@ class Walk:
             self._stand_in(element, hidden)
         elif is_control(element):
             self.use(element)
-            if is_loose(element) and len(visible_text(element)) > MAX_LABEL:  # more than its name tells
+            is_unnamed = is_loose(element) or (is_editor(element) and NAMING.isdisjoint(names))
+            if is_unnamed and len(visible_text(element)) > MAX_LABEL:  # more than its name tells
                 self.enter(element)
         elif tag in HEADINGS:
             self._writer.heading(element, self)
@@ -248,7 +252,7 @@ def described(element: HtmlElement) -> tuple[str, list[str]]:
         role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
         properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
         if value := value_beside(element):
-            properties.append(f"value: '{clean(value)}'")
+            properties.append(f"value: '{clean(value, MAX_VALUE)}'")
     properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
     if attributes.get("aria-disabled") == "true" and "disabled" not in attributes:
         properties.append("disabled: True")
@@ -256,7 +260,6 @@ def described(element: HtmlElement) -> tuple[str, list[str]]:
 
 
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
-_NAMING = frozenset(("aria-label", "aria-labelledby"))
 _STATES = frozenset((*_FLAGS, *_ARIA, "aria-disabled"))
 
 
@@ -349,7 +352,7 @@ class HtmlWriter(Writer):
             what = kind(element)
             if what not in ("text", "search"):
                 written.append(f'type="{what}"')
-            if what not in TICK_KINDS | {"password", "file"} and field_value(element):
+            if what not in TICK_KINDS | {"password"} and field_value(element):
                 written.append(f'value="{_attribute(clean(field_value(element)))}"')
             elif what == "password" and field_value(element):
                 written.append('value="(hidden)"')
@@ -360,8 +363,8 @@ class HtmlWriter(Writer):
                 written.append("disabled")
             if element.tag not in FIELDS:
                 written += [f'{name}="{_attribute(clean(element.get(name)))}"' for name in _ARIA if element.get(name)]
-        if not _NAMING.isdisjoint(names) and (value := value_beside(element)):
-            written.append(f'value="{_attribute(clean(value))}"')
+        if not NAMING.isdisjoint(names) and (value := value_beside(element)):
+            written.append(f'value="{_attribute(clean(value, MAX_VALUE))}"')
         if element is self._focused:
             written.append("focused")
         if self._bbox and "data-bbox" in element.attrib:

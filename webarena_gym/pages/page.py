@@ -6,6 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -96,14 +97,22 @@ class Network:
     """Calls the sites of one episode. Redirects and cookies are the browser's business.
 
     An exception of a site is answered with status 500 and noted in `errors`, unless it was asked for a picture, which not all
-    browsers do. Who begins an episode empties the list. `clock` is a time at which scripts of pages see their clock stand still.
+    browsers do. Who begins an episode empties the list. `files` are at hand by their names, for file fields. Where a server is
+    behind the sites, `address` returns at which port of this machine, or path of a socket, it listens for what is no plain request.
+    `clock` is a time at which scripts of pages see their clock stand still.
     """
 
     clock = ""
 
-    def __init__(self, sites: Mapping[str, WSGIApplication]) -> None:
+    def __init__(
+        self,
+        sites: Mapping[str, WSGIApplication],
+        files: Mapping[str, bytes] = MappingProxyType({}),
+        address: Callable[[], int | str] | None = None,
+    ) -> None:
         self._sites = dict(sites)
         self.errors: list[str] = []
+        self.files, self.address = files, address
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -141,7 +150,9 @@ class Network:
         try:
             return _answer(site, environ)
         except Exception as error:  # whatever a site raises
-            if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):
+            if isinstance(error, HostUnknownError) or (
+                isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error)
+            ):
                 raise  # no fault of the site: its episode has ended meanwhile
             if not str(environ.get("HTTP_ACCEPT", "")).startswith("image/"):
                 where = traceback.extract_tb(error.__traceback__)[-1]

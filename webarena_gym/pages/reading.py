@@ -47,6 +47,8 @@ _HOLDING = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"
 _ROLES = _HOLDING | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
 )
+NAMING = frozenset(("aria-label", "aria-labelledby", "aria-placeholder", "data-placeholder"))
+"""The attributes that name what shows another text, or none."""
 _ARROWS = re.compile("[\u2190-\u21ff\u25b2-\u25c5\u2b06\u2b07]")
 
 
@@ -93,7 +95,7 @@ def controls(element: HtmlElement) -> list[HtmlElement]:
     found: list[HtmlElement] = []
     for child in element.findall("summary")[:1] if is_closed(element) else element:
         if isinstance(child.tag, str) and child.tag not in SKIPPED and not is_withheld(child):
-            inner = [] if child.tag in FIELDS else controls(child)
+            inner = [] if child.tag in FIELDS or is_editor(child) else controls(child)
             found += inner or ([child] if is_interactive(child) else [])
     return found
 
@@ -111,7 +113,14 @@ def _holds_control(element: HtmlElement) -> bool:
 
 def is_control(element: HtmlElement) -> bool:
     """Say whether the element is used as a whole, and not by what is inside it."""
-    return is_interactive(element) and (element.tag in FIELDS or not len(element) or not _holds_control(element))
+    return is_interactive(element) and (
+        element.tag in FIELDS or not len(element) or is_editor(element) or not _holds_control(element)
+    )
+
+
+def is_editor(element: HtmlElement) -> bool:
+    """Say whether a person writes into the element, so that links in it are text."""
+    return element.get("contenteditable") in EDITABLE
 
 
 def visible_text(element: HtmlElement) -> str:
@@ -151,16 +160,12 @@ def value_beside(element: HtmlElement) -> str:
 
     Words beside such a name say the same more briefly.
     """
-    if element.tag in FIELDS or ("aria-label" not in element.attrib and "aria-labelledby" not in element.attrib):
+    if element.tag in FIELDS or NAMING.isdisjoint(element.keys()):
         return ""
     text = visible_text(element)
-    holds = (
-        element.get("role") in _HOLDING
-        or element.get("aria-haspopup", "false") != "false"
-        or element.get("contenteditable") in EDITABLE
-    )
+    holds = element.get("role") in _HOLDING or element.get("aria-haspopup", "false") != "false" or is_editor(element)
     is_number = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
-    return text if (holds or is_number) and text not in element.get("aria-label", "") else ""
+    return text if (holds or is_number) and (text not in element.get("aria-label", "") or is_editor(element)) else ""
 
 
 def order_of(header: HtmlElement) -> str:
@@ -227,7 +232,8 @@ class Labels:
                 name = self._beside(element) or element.get("placeholder") or element.get("title") or ""
                 name = name or element.get("name", "")
         elif not name:
-            name = visible_text(element) or element.get("title") or _pictured(element) or _hinted(element)
+            hint = element.get("aria-placeholder") or element.get("data-placeholder") if is_editor(element) else ""
+            name = hint or visible_text(element) or element.get("title") or _pictured(element) or _hinted(element)
         return clean(name, MAX_LABEL) or tag
 
     def _named_by(self, element: HtmlElement) -> str:
@@ -238,7 +244,8 @@ class Labels:
     def _text_of(self, identity: str) -> str:
         """Return what a label shows of the first element with that id; read once, however many elements are named by it."""
         if identity in self._elements:
-            self._named[identity] = clean(visible_text(self._elements.pop(identity)), MAX_LABEL)
+            named = self._elements.pop(identity)
+            self._named[identity] = clean(visible_text(named) or named.text_content(), MAX_LABEL)  # also of what is hidden
         return self._named.get(identity, "")
 
     @cached_property

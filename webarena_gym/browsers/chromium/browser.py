@@ -4,24 +4,28 @@ What a person could not do is refused by the same rules as in the in-process bro
 the same about the same page.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers.chromium.context import Context, Session
+from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, tree_of
+from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.forms import (
+    at_hand,
     check_enabled,
     check_form,
     check_key,
     check_shown,
+    chosen_files,
     chosen_options,
     default_button,
     describe,
     entered_text,
     expect_effect,
+    find_file,
     find_option,
     focusable_near,
     picked_by_key,
@@ -33,6 +37,7 @@ from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
+from webarena_gym.pages.reading import is_editor
 
 
 class View(NamedTuple):
@@ -47,14 +52,28 @@ class View(NamedTuple):
         """Return the view of a context's active tab as it is now."""
         tab = context.tab
         locations: dict[HtmlElement, NodeLocation] = {}
-        if tab.has_failed:
+        read = None if tab.has_failed or context.asking else await context.until_asked(tab.read())
+        if asking := context.asking:
+            url, root, focused, scripted = tab.url, parse(dialog_page(asking).encode()), None, False
+            locations = dict.fromkeys(root.iter("input", "button"), (None, 0))
+        elif read is None:
             url, root, focused, scripted = tab.url, tab.failure_root(), None, False
         else:
-            said, frames = await tab.read()
+            said, frames = read
             root, locations, focused = tree_of(said, frames)
             url, scripted = said[0]["url"], tab.is_scripted
         tabs = tuple(PageTab(each.title, each.url) for each in context.tabs)
-        return cls(Page(url, tab.title, root, tabs, context.active, focused, tuple(tab.signals.notices)), locations, scripted)
+        notices = [*tab.signals.notices, *_told_of_files(root, context.files, is_open=tab.signals.chooser is not None)]
+        return cls(Page(url, tab.title, root, tabs, context.active, focused, tuple(notices)), locations, scripted)
+
+
+def _told_of_files(root: HtmlElement, files: Collection[str], *, is_open: bool) -> Iterator[str]:
+    if is_open and not files:
+        yield "A file chooser was opened and closed: no files here."
+    elif is_open:
+        yield f"A file chooser is open: select a file by its name in what was clicked; {at_hand(files)}"
+    elif files and any(dom.kind(field) == "file" for field in root.iter("input")):
+        yield f"File fields take files by their names; {at_hand(files)}"
 
 
 def location_of(element: HtmlElement, view: View | None) -> NodeLocation:
@@ -67,6 +86,7 @@ def location_of(element: HtmlElement, view: View | None) -> NodeLocation:
 
 T = TypeVar("T")
 
+_ASKED = "a dialog is open: click OK or Cancel first"
 _PICKED_KINDS = frozenset(("date", "month", "week", "time", "datetime-local", "range", "color"))
 
 
@@ -81,6 +101,7 @@ class ChromiumBrowser:
         windowed: whether a page is only what the window shows of it, which `scroll` moves.
         viewport: the size of the window in CSS pixels.
         records: whether the traffic of each session with real servers is recorded, as far as it is not encrypted.
+        asks: whether dialogs that ask something are shown as pages, to be answered; else they are answered with OK.
 
     """
 
@@ -94,9 +115,10 @@ class ChromiumBrowser:
         windowed: bool = False,
         viewport: tuple[int, int] = (1280, 720),
         records: bool = False,
+        asks: bool = False,
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
-        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records)
+        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records, asks=asks)
         self._windowed = windowed
         self._seen: View | None = None
         self._closed = False
@@ -129,6 +151,10 @@ class ChromiumBrowser:
 
     def click(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
+        if self._context.asking:
+            if element.tag == "button":
+                self._answer(accept=element.text == "OK")
+            return
         target = usable_target(element)
         if target is not None and target.tag == "option":
             select = next(target.iterancestors("select"))
@@ -137,7 +163,10 @@ class ChromiumBrowser:
             return
         if target is not None and dom.kind(target) in dom.SUBMIT_KINDS and (form := dom.owner(target)) is not None:
             check_form(form, target)
-        self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
+        dead = element.get("aria-disabled") == "true"  # which a page only says: a person's click arrives all the same
+        if target is not None and dom.is_link(target) and "download" in target.attrib:
+            self._tab.signals.saved.clear()  # it will come
+        self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS, force=dead), "click")
 
     def right_click(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
@@ -158,12 +187,15 @@ class ChromiumBrowser:
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_shown(element)
+        if asking := self._context.asking:
+            asking.entered, self._seen = entered_text(element, text), None
+            if enter:
+                self._answer(accept=True)
+            return
+        if self._chose_file(element, text):
+            return
         scripted = self._tab.is_scripted
-        takes_all = element.get("contenteditable") in ("", "true") or element.get("role") in (
-            "textbox",
-            "combobox",
-            "searchbox",
-        )
+        takes_all = is_editor(element) or element.get("role") in ("textbox", "combobox", "searchbox")
         entered = text if takes_all else entered_text(element, text)
         keyboard = self._tab.page.keyboard
 
@@ -182,10 +214,29 @@ class ChromiumBrowser:
 
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
-        self._choose(element, find_option(element, option))
+        if not self._chose_file(element, option, beside=True):
+            self._choose(element, find_option(element, option))
+
+    def _chose_file(self, element: HtmlElement, name: str, *, beside: bool = False) -> bool:
+        """Choose a file at hand in a file field, or in the file chooser that is open, if it is one of both; say whether it is."""
+        chooser, files = self._tab.signals.chooser, self._context.files
+        if dom.kind(element) == "file":
+            chosen = self._context.payloads(chosen_files(element, name, files, beside=beside))
+            self._use(element, lambda handle: handle.set_input_files(chosen))
+        elif chooser is not None and element.tag != "select" and files and name:
+            chosen = self._context.payloads([find_file(name, files, "the file chooser")])
+            self._do(lambda _: chooser.set_files(chosen))
+        else:
+            return False
+        return True
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
         check_key(key)
+        if self._context.asking:
+            if key not in ("Enter", "Escape"):
+                raise ActionError(f'the key "{key}" does nothing here: {_ASKED}')
+            self._answer(accept=key == "Enter" and (element is None or element.text != "Cancel"))
+            return
         if element is not None:
             self._check_shown(element)
             if (focusable := focusable_near(element)) is not None:
@@ -218,12 +269,14 @@ class ChromiumBrowser:
 
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
+        self._check_unasked()
         address = typed_url(url)
         self._seen = None
         self._run(self._context.new_tab(address))
 
     def switch_tab(self, index: int) -> None:
         self._check_started()
+        self._check_unasked()
         if not 0 <= index < len(self._context.tabs):
             raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._context.tabs) - 1}")
         self._seen = None
@@ -231,6 +284,7 @@ class ChromiumBrowser:
 
     def close_tab(self) -> None:
         self._check_started()
+        self._check_unasked()
         self._seen = None
         self._run(self._context.close_tab())
         if not self._context.tabs:
@@ -267,10 +321,13 @@ class ChromiumBrowser:
         return self._run(self._context.cookies())
 
     def screenshot(self) -> bytes:
-        return self._run(self._tab.screenshot())
+        self._check_started()
+        return self._run(self._context.screenshot())
 
     def snapshot(self) -> Any:
         self._check_open()
+        if self._context.asking:
+            raise SnapshotError(f"this cannot be saved: {_ASKED}")
         return self._run(self._context.save())
 
     def restore(self, snapshot: Any) -> None:
@@ -300,8 +357,14 @@ class ChromiumBrowser:
     def _do(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
         """Do something in the active tab, wait until everything has settled, and look anew afterwards."""
         self._check_started()
+        self._check_unasked()
         self._seen = None
         self._run(self._context.act(action))
+
+    def _answer(self, *, accept: bool) -> None:
+        """Answer the dialog that is open."""
+        self._seen = None
+        self._run(self._context.answer(accept=accept))
 
     def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], what: str = "", argument: Any = None) -> None:
         """Do something with an element of the newest page: by script what can be done so, else with mouse and keys."""
@@ -335,6 +398,7 @@ class ChromiumBrowser:
 
     def _travel(self, distance: int, problem: str) -> None:
         self._check_started()
+        self._check_unasked()
         self._seen = None
         if not self._run(self._context.travel(distance)):
             raise ActionError(problem)
@@ -353,6 +417,10 @@ class ChromiumBrowser:
     def _check_open(self) -> None:
         if self._closed:
             raise BrowserError("the browser was closed")
+
+    def _check_unasked(self) -> None:
+        if self._context.asking:
+            raise ActionError(_ASKED)
 
     def _check_started(self) -> None:
         self._check_open()

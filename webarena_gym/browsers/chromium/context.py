@@ -2,16 +2,21 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from html import escape
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, is_document, serve_network
-from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, Tab
-from webarena_gym.browsers.http import is_web
+from webarena_gym.browsers.chromium.signals import Signals
+from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, Tab
+from webarena_gym.browsers.forms import file_type
+from webarena_gym.browsers.http import is_web, told_of_download
 from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.pages.page import Network, Traffic
 
@@ -22,7 +27,8 @@ CHANGES = """() => {
     if (element.localName === "option") changes.push([index, element.selected]);
     else if (element.localName === "details") changes.push([index, element.open]);
     else if (["checkbox", "radio"].includes(element.type)) changes.push([index, element.checked]);
-    else if (element.type !== "file" && element.type !== "hidden") changes.push([index, element.value]);
+    else if (element.type === "file") changes.push([index, [...element.files].map(({name}) => name)]);
+    else if (element.type !== "hidden") changes.push([index, element.value]);
   });
   const all = [...document.querySelectorAll("*")];
   return [changes, all.indexOf(document.activeElement)];
@@ -33,7 +39,7 @@ CHANGE = """([changes, focused]) => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
   for (const [index, value] of changes) {
     const element = elements[index];
-    if (!element) continue;
+    if (!element || Array.isArray(value)) continue;
     if (element.localName === "option") element.selected = value;
     else if (element.localName === "details") element.open = value;
     else if (["checkbox", "radio"].includes(element.type)) element.checked = value;
@@ -42,7 +48,8 @@ CHANGE = """([changes, focused]) => {
   const all = [...document.querySelectorAll("*")];
   if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.();
 }"""
-"""A JavaScript function that makes these changes again."""
+"""A JavaScript function that makes these changes again, but for files."""
+_FIELD = '(index) => document.querySelectorAll("input, textarea, option, details")[index]'
 
 
 class SavedTab(NamedTuple):
@@ -64,13 +71,25 @@ class Session(NamedTuple):
     active: int
     cookies: tuple[Mapping[str, Any], ...]
     geolocation: Mapping[str, float] | None = None
+    downloads: Mapping[str, bytes] = MappingProxyType({})
 
 
 T = TypeVar("T")
 
+_OPEN_SHADOWS = """{
+  const attach = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: "open"}); };
+}"""
 POPUP_S = 10.0
 OPENING_S = 20.0  # how long a new page may take to be there
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
+
+
+def dialog_page(asking: Signals) -> str:
+    """Return an open dialog as a page."""
+    dialog = asking.dialog
+    field = f'<p><input aria-label="Answer" value="{escape(asking.entered)}"></p>' if dialog.type == "prompt" else ""
+    return f"<dialog open><p>{escape(dialog.message)}</p>{field}<button>OK</button> <button>Cancel</button></dialog>"
 
 
 class Context:
@@ -85,10 +104,16 @@ class Context:
         how: tuple[bool, bool],
         *,
         records: bool = False,
+        asks: bool = False,
     ) -> None:
         self._driver = driver
+        self._asks = asks
+        self._asked = asyncio.Event()
+        self._unfinished: asyncio.Future[Any] | None = None  # what goes on once a dialog is answered
+        self.downloads: dict[str, bytes] = {}
         self._records = records
         self._how = how
+        self._network = network
         self._serve = None if network is None else serve_network(network)
         self._sites = frozenset(() if network is None else network.hosts)
         self._clock = "" if network is None else network.clock
@@ -98,6 +123,7 @@ class Context:
         self._context: Any = None
         self._network_process: int | None = None  # with which the context began
         self._popups: list[Any] = []
+        self._has_saved = False  # a download, since something was done last
         self._spare: Tab | None = None  # a cleared one
         self._answers: dict[str, HttpResponse] = {}
         self._replayed: dict[str, HttpResponse] = {}
@@ -111,6 +137,43 @@ class Context:
     def tab(self) -> Tab:
         """The active tab."""
         return self.tabs[self.active]
+
+    @property
+    def asking(self) -> Signals | None:
+        """The signals of the tab in which a dialog waits for an answer."""
+        return next((tab.signals for tab in self.tabs if tab.signals.dialog is not None), None)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files at hand."""
+        return {**(self._network.files if self._network else {}), **self.downloads}
+
+    async def until_asked(self, work: Awaitable[T]) -> T | None:
+        """Return what some work comes to; None where a dialog comes up, after which it goes on."""
+        if not self._asks:
+            return await work
+        self._unfinished = doing = asyncio.ensure_future(work)
+        asked = asyncio.ensure_future(self._asked.wait())
+        try:
+            await asyncio.wait((doing, asked), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            doing.cancel()
+            raise
+        finally:
+            asked.cancel()
+        if not doing.done():
+            return None
+        self._unfinished = None
+        return doing.result()
+
+    async def answer(self, *, accept: bool) -> None:
+        """Answer the dialog that is open, and wait for what follows."""
+        asking = self.asking
+        assert asking is not None
+        dialog, asking.dialog = asking.dialog, None
+        self._asked.clear()
+        await (dialog.accept(asking.entered) if accept else dialog.dismiss())
+        await self.until_asked(self._unfinished or self.tab.act(lambda: asyncio.sleep(0)))
 
     async def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what some work of the methods below comes to; the sites answer only while there is some.
@@ -181,6 +244,7 @@ class Context:
             await self._context.add_cookies(jar)
 
     async def _begin(self, geolocation: Mapping[str, float] | None) -> None:
+        self.downloads.clear()
         if self._gate is not None:
             self._gate.forget()
         if geolocation == self._geolocation and await self._clear():
@@ -189,7 +253,7 @@ class Context:
         self._geolocation = geolocation
         chromium = await self._driver.chromium()
         if self._gate is None:
-            self._gate = Gate(None if self._serve is None else self._answer, self._hosts)
+            self._gate = Gate(None if self._serve is None else self._answer, self._hosts, self._network)
             self._proxy = await self._gate.open()
         if self._records:
             self.traffic = self._gate.traffic = Traffic()
@@ -207,7 +271,9 @@ class Context:
         if self._clock:
             await self._context.clock.set_fixed_time(self._clock)
         self._network_process = await self._driver.network_process()
-        self._context.on("page", lambda page: self._popups.append(page))  # noqa: PLW0108 - the list is replaced
+        self._context.on("page", self._on_page)
+        if self._how[0]:
+            await self._context.add_init_script(_OPEN_SHADOWS)
         if self._records:
             self._context.on("requestfailed", self._on_failed)
 
@@ -228,6 +294,22 @@ class Context:
         self._answers, self._replayed = {}, {}
         return True
 
+    def _on_page(self, page: Any) -> None:
+        self._popups.append(page)
+        page.on("download", self._on_download)
+
+    async def _on_download(self, download: Any) -> None:
+        """Keep a file; Chromium tells it of the tab from which another one was opened for it."""
+        name, content, self._has_saved = download.suggested_filename, None, True
+        tab = next((tab for tab in self.tabs if tab.page is download.page), self.tab)
+        tab.signals.saved.clear()
+        with suppress(PlaywrightError):
+            content = Path(await download.path()).read_bytes()
+            await download.delete()
+        kept = None if content is None else told_of_download(name, content, self.downloads)
+        tab.signals.notices.append(kept or f"Download not kept: {name}")
+        tab.signals.saved.set()
+
     def _on_failed(self, request: Any) -> None:
         """Record what never got to a server: a script asks for another host, or for a port not in use."""
         if self.traffic is not None and not self._is_known(request.url):
@@ -240,6 +322,10 @@ class Context:
 
     async def _end(self) -> None:
         context, self._context = self._context, None
+        if self._unfinished is not None:
+            self._unfinished.cancel()
+        self._unfinished = None
+        self._asked.clear()
         self.tabs, self.active, self._popups, self._spare = [], 0, [], None
         self._answers, self._replayed, self._ran_scripts = {}, {}, False
         if context is not None:
@@ -262,11 +348,16 @@ class Context:
         if tab is None:
             page = await self._new_page()
             self._popups.remove(page)
-            tab = await Tab.of(page, self._how, listens=self._serve is None)
+            tab = await self._tab_of(page)
         self.tabs.append(tab)
         self.active = len(self.tabs) - 1
         if url != BLANK_URL or tab.is_stale:
             await self.act(lambda tab: self.navigate(tab, url))
+
+    async def _tab_of(self, page: Any) -> Tab:
+        tab = await Tab.of(page, self._how, listens=self._serve is None)
+        tab.signals.asked = self._asked if self._asks else None
+        return tab
 
     async def _new_page(self) -> Any:
         chromium = self._context.browser
@@ -290,9 +381,16 @@ class Context:
             await tab.open(url)
 
     async def act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
-        """Do something in the active tab, wait for what follows, and turn to the tab that it opened, if it did."""
-        tab = self.tab
-        tab.signals.notices.clear()
+        """Do something in the active tab, wait for what follows, and turn to the tab that it opened, if it did.
+
+        What opens a dialog goes on when that is answered.
+        """
+        self.tab.signals.notices.clear()
+        self.tab.signals.chooser = None
+        self._has_saved = False
+        await self.until_asked(self._act(self.tab, action))
+
+    async def _act(self, tab: Tab, action: Callable[[Tab], Awaitable[Any]]) -> None:
         await tab.act(lambda: action(tab))
         if tab.signals.is_opening:
             with suppress(TimeoutError):
@@ -300,13 +398,21 @@ class Context:
             tab.signals.is_opening = False
         await tab.remember(self._answers)
         while self._popups:
-            opened = await Tab.of(self._popups.pop(0), self._how, listens=self._serve is None)
+            page = self._popups.pop(0)
+            if self._has_saved and not page.url:  # which was opened for the download
+                await page.close()
+                continue
+            opened = await self._tab_of(page)
             self.tabs.append(opened)
             self.active = len(self.tabs) - 1
             with suppress(PlaywrightError):
                 await opened.page.wait_for_load_state("load")
             await opened.settle()
             await opened.remember(self._answers)
+        if not tab.signals.saved.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(tab.signals.saved.wait(), QUIET_S)
+            tab.signals.saved.set()
         closed = [each for each in self.tabs if each.page.is_closed()]
         for each in closed:
             self.tabs.remove(each)
@@ -321,7 +427,9 @@ class Context:
     async def travel(self, distance: int) -> bool:
         """Go back or forward in the active tab; return False when there is no such page."""
         self.tab.signals.notices.clear()
-        return await self.tab.travel(distance)
+        self.tab.signals.chooser = None
+        moved = await self.until_asked(self.tab.travel(distance))
+        return moved is not False
 
     async def cookies(self) -> list[dict[str, Any]]:
         """Return all cookies, as Playwright's storage states hold them."""
@@ -330,6 +438,8 @@ class Context:
     async def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
         self._ran_scripts = True
+        if self.asking is not None:
+            await self.answer(accept=False)
         self.tab.check()
         self.tab.said = None
         try:
@@ -339,6 +449,22 @@ class Context:
             if "crashed" in error.message or "has been closed" in error.message:
                 raise
             raise ScriptError(f"{expression!r} threw {error.message.splitlines()[0]}") from error
+
+    def payloads(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Return files at hand as Playwright takes them."""
+        files = self.files
+        return [{"name": name, "mimeType": file_type(name), "buffer": files[name]} for name in names if name in files]
+
+    async def screenshot(self) -> bytes:
+        """Return a picture of the active tab, or of the dialog that covers it."""
+        if self.asking is None:
+            return await self.tab.screenshot()
+        page = await self._new_page()
+        self._popups.remove(page)
+        await page.set_content(dialog_page(self.asking))
+        picture: bytes = await page.screenshot(type="png")
+        await page.close()
+        return picture
 
     async def save(self) -> Session:
         """Return everything as a value. Raises BrowserError when Chromium has lost some of it."""
@@ -350,11 +476,12 @@ class Context:
             tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes))
         cookies = tuple(await self._context.cookies())
         await self._check()
-        return Session(tuple(tabs), self.active, cookies, self._geolocation)
+        return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads})
 
     async def restore(self, session: Session) -> None:
         """Bring a saved session back in a new context: each page of each tab is shown as it was served then."""
         await self._begin(session.geolocation)
+        self.downloads.update(session.downloads)
         await self._context.add_cookies(list(session.cookies))
         for saved in session.tabs:
             await self.new_tab()
@@ -370,6 +497,10 @@ class Context:
             if distance:
                 await self.tab.travel(distance)
             await self.tab.page.evaluate(CHANGE, saved.changes)
+            for index, value in saved.changes[0]:
+                if isinstance(value, list) and value:
+                    field = (await self.tab.page.evaluate_handle(_FIELD, index)).as_element()
+                    await field.set_input_files(self.payloads(value))
             self.tab.said = None
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))

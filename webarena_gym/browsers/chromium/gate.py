@@ -43,10 +43,25 @@ def is_document(headers: Mapping[str, str]) -> bool:
     return headers.get("accept", "").startswith("text/html")
 
 
+Address = int | str
+"""Where a server of this machine listens: a port, or the path of a socket."""
+
+
+async def _connect(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if isinstance(address, str):
+        return await asyncio.open_unix_connection(address)
+    return await asyncio.open_connection("127.0.0.1", address)
+
+
 async def pass_on(
-    method: str, url: str, headers: Mapping[str, str], body: bytes, traffic: Traffic | None = None
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    traffic: Traffic | None = None,
+    address: Address | None = None,
 ) -> HttpResponse | Stream:
-    """Send a plain request to a real server and return its answer. Raises OSError when there is none.
+    """Send a plain request to a real server, at that `address` if one is given, and return its answer. Raises OSError when there is none.
 
     Pages, and what has a length, are returned as a whole; with a record of `traffic`, all but events, and then neither compressed
     nor "not modified".
@@ -54,7 +69,7 @@ async def pass_on(
     if traffic is not None:
         exchange = traffic.ask(method, url, headers, body)
         headers = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
-    parts = _exchange(method, url, headers, body)
+    parts = _exchange(method, url, headers, body, address)
     head = await anext(parts)
     assert isinstance(head, h11.Response)
     kept = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers]
@@ -79,15 +94,18 @@ async def _contents(parts: AsyncGenerator[h11.Response | bytes, None]) -> AsyncG
 
 
 async def _exchange(
-    method: str, url: str, headers: Mapping[str, str], body: bytes
+    method: str, url: str, headers: Mapping[str, str], body: bytes, address: Address | None
 ) -> AsyncGenerator[h11.Response | bytes, None]:
     """Yield the head of a server's answer, and then its contents as they come. Raises OSError when there is no answer."""
-    address = urlsplit(url)
-    path = (address.path or "/") + (f"?{address.query}" if address.query else "")
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = h11.Connection(h11.CLIENT)
-    reader, writer = await asyncio.open_connection(address.hostname, address.port or 80)
+    if address is None:
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
+    else:
+        reader, writer = await _connect(address)
     try:
-        sent = [("Host", address.netloc), *headers.items(), ("Connection", "close"), ("Content-Length", str(len(body)))]
+        sent = [("Host", parts.netloc), *headers.items(), ("Connection", "close"), ("Content-Length", str(len(body)))]
         request = h11.Request(method=method, target=path, headers=_encoded(sent))
         for event in (request, h11.Data(data=body), h11.EndOfMessage()):
             writer.write(connection.send(event) or b"")
@@ -131,11 +149,14 @@ class Gate:
     `serve` answers plain requests; `allowed` names hosts (or "host:port") of real servers, to which requests and tunnels are
     passed on. A request for anything else gets no answer, as if nothing were there. What asks for the sites while they are
     `shut` waits until they open: so nothing happens in a world while nobody acts in it, not even by what a page still loads.
-    Where there is a `traffic`, it gets the plain requests to real servers; what is in tunnels cannot be seen.
+    Where there is a `traffic`, it gets the plain requests to real servers; what is in tunnels cannot be seen. Of a `network` with
+    a server behind it, WebSockets and events go to that, to end with the session.
     """
 
-    def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset()) -> None:
+    def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset(), network: Network | None = None) -> None:
         self._serve = serve
+        self._hosts = frozenset(network.hosts if network is not None and network.address is not None else ())
+        self._address = None if network is None else network.address
         self._allowed = allowed
         self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
@@ -261,7 +282,11 @@ class Gate:
         await self._opened.wait()
         if session != self._session or reader.at_eof():
             raise ConnectionError("nobody waits for the answer any more")
-        return self._serve(method, url, kept, body)
+        if host not in self._hosts or self._address is None or is_document(kept):
+            return self._serve(method, url, kept, body)
+        if headers.get("accept") == _EVENTS:
+            return await pass_on(method, url, kept, body, address=self._address())
+        return await asyncio.to_thread(self._serve, method, url, kept, body)  # it may wait until there is news
 
     async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse | Stream:
         try:
@@ -278,20 +303,33 @@ class Gate:
         return name in self._allowed or f"{name}:{port or 80}" in self._allowed
 
     async def _tunnel(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Pass bytes both ways between the browser and an allowed host."""
+        """Pass bytes both ways between the browser and an allowed host, or the server behind a site."""
         host, _, port = target.rpartition(":")
-        if not self.is_allowed(target) and not self.is_allowed(host):
+        is_site = port == "80" and host in self._hosts and self._address is not None
+        if not (is_site or self.is_allowed(target) or self.is_allowed(host)):
             writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()
             return
+        session, task = self._session, asyncio.current_task()
+        if is_site:
+            await self._opened.wait()
         try:
-            far_reader, far_writer = await asyncio.open_connection(host, int(port))
+            if is_site and self._address is not None and task is not None:
+                if session != self._session:
+                    return
+                self._streams.add(task)
+                far_reader, far_writer = await _connect(self._address())
+            else:
+                far_reader, far_writer = await asyncio.open_connection(host, int(port))
         except (OSError, ValueError):
             writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()
             return
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        try:
+            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        finally:  # also when the session ends
+            far_writer.close()
 
 
 def _encoded(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

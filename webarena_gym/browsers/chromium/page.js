@@ -33,7 +33,8 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
   const USED = new Set(["a", "button", "input", "select", "textarea", "summary"]);
   // What reacts to the mouse though its kind does not say so.
-  const HEARD = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop"];
+  const HEARD = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop",
+    ...(strict ? ["mouseenter", "mouseover", "pointerenter", "contextmenu"] : [])];
   const ROLES = ["button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch",
     "treeitem", "combobox", "textbox", "searchbox", "spinbutton", "slider"];
   const KINDS = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
@@ -57,9 +58,22 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     if (!strict) return false;
     if (style().visibility !== "visible")
       return ![...element.querySelectorAll("*")].some((inner) => getComputedStyle(inner).visibility === "visible");
-    if (!USED.has(tag)) return false;
+    if (style().pointerEvents === "none" && !element.checkVisibility({opacityProperty: true})) return true;  // faded out
+    if (!USED.has(tag) && !element.matches(KINDS)) return false;
     const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
-    return boxes.every((box) => box.width === 0 || box.height === 0) || isCovered(element);
+    return boxes.every((box) => box.width === 0 || box.height === 0) || isAway(element) || isCovered(element);
+  };
+
+  // Nobody can scroll to it: it stands before the page begins or beside it, or in a box that is closed to nothing.
+  const CLIPPED = /^(inset\((50|100)%|circle\(0)/;
+  const isAway = (element) => {
+    const box = element.getBoundingClientRect(), page = document.documentElement;
+    if (box.right + scrollX <= 0 || box.bottom + scrollY <= 0 || box.left + scrollX >= page.scrollWidth) return true;
+    for (let around = element; around; around = around.parentElement)
+      if (CLIPPED.test(getComputedStyle(around).clipPath)) return true;
+      else if (around !== element && (around.offsetHeight === 0 || around.offsetWidth === 0) && getComputedStyle(around).overflowY !== "visible"
+        && getComputedStyle(around).display !== "contents" && around !== page && around !== document.body) return true;
+    return false;
   };
 
   // Something else takes the click in the middle of the element: neither inside of it nor a label of it nor around it.
@@ -78,11 +92,33 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
       || /display\s*:\s*none|visibility\s*:\s*(hidden|collapse)/i.test(names.get("style") ?? "")) && element.checkVisibility()
       && [element, ...element.querySelectorAll("*")].some((each) => each.checkVisibility({visibilityProperty: true}));
 
+  // What shows more when the mouse is over it, by a style sheet.
+  const hovered = new Set();
+  const REVEALS = ["display", "visibility", "opacity", "height", "max-height", "transform", "left", "top", "clip-path", "pointer-events"];
+  const findHovered = (root, rules) => {
+    for (const rule of rules) {
+      if (rule.cssRules?.length) findHovered(root, rule.cssRules);
+      if (!rule.selectorText?.includes(":hover") || !REVEALS.some((name) => rule.style.getPropertyValue(name))) continue;
+      for (const selector of rule.selectorText.split(",")) {
+        const [, subject, rest] = /^(.*?):hover(.*)$/.exec(selector.trim()) ?? [];
+        if (!subject || !/[\s>+~]/.test(rest.trim() && rest)) continue;
+        try { for (const each of root.querySelectorAll(subject)) hovered.add(each); } catch { /* no selector without the rest */ }
+      }
+    }
+  };
+  if (strict) {
+    for (const sheet of document.styleSheets) {
+      try { findHovered(document, sheet.cssRules); } catch { /* of another host */ }
+    }
+  }
+
   const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
   const listens = (element) => {
     if (element === document.body || element === document.documentElement || element.closest(KINDS)) return false;
     const {width, height} = element.getBoundingClientRect();
     if (width === 0 || height === 0) return false;
+    if (hovered.has(element)) return true;
+    if (!scripted) return false;
     const heard = listenersOf?.(element) ?? {};
     return HEARD.some((kind) => heard[kind] || element[`on${kind}`])
       || (isPointed(element) && !isPointed(element.parentElement));  // it is handed down
@@ -95,7 +131,10 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     if (tag === "input") {
       const type = element.type;
       if (type === "checkbox" || type === "radio") flag("checked", element.checked);
-      else if (type !== "file" && (element.value !== "" || names.has("value"))) {
+      else if (type === "file") {
+        names.delete("value");
+        if (element.files.length) names.set("value", [...element.files].map(({name}) => name).join(", "));
+      } else if (element.value !== "" || names.has("value")) {
         const value = element.value;
         if (names.get("value") !== value) { names.delete("value"); names.set("value", value); }
       }
@@ -104,7 +143,7 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     if (["input", "button", "select", "textarea"].includes(tag)) flag("disabled", element.matches(":disabled"));
     if (isShownAnyway(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
-    if (scripted && !UNDRAWN.has(tag) && listens(element)) names.set("data-listens", "");
+    if ((scripted || hovered.size) && !UNDRAWN.has(tag) && listens(element)) names.set("data-listens", "");
     if (strict && element.hasAttribute("data-bbox") === false && USED.has(tag)) {
       const box = element.getBoundingClientRect();
       names.set("data-bbox", [box.x, box.y, box.width, box.height].map(Math.round).join(","));

@@ -27,6 +27,12 @@ class Signals:
         self.stopped = asyncio.Event()  # cleared from when a navigation begins until its page is there with all its parts
         self.arrived = asyncio.Event()  # cleared from when a navigation begins until its document is there
         self.stop()
+        self.chooser: Any = None  # the file chooser that the last action opened
+        self.saved = asyncio.Event()  # cleared while a download is under way
+        self.saved.set()
+        self.asked: asyncio.Event | None = None  # set when a dialog waits for an answer; None where all are answered at once
+        self.dialog: Any = None  # that dialog
+        self.entered = ""  # what its text field holds
         self.requests: set[Any] = set()  # not answered, once `listen` was called, but for what is asked for without end
         self._asked: Counter[str] = Counter()  # how often, since things settled last
         self._endless: set[str] = set()  # what the document waits for, or asks for, all the time
@@ -44,7 +50,7 @@ class Signals:
             "Page.frameNavigated": self._on_navigated,
             "Page.navigatedWithinDocument": self._on_turned,
             "Page.frameStoppedLoading": self._on_stopped,
-            "Page.downloadWillBegin": self._on_stopped,
+            "Page.downloadWillBegin": self._on_downloading,
             "Page.windowOpen": self._on_opening,
         }.items():
             session.on(event, listener)
@@ -52,8 +58,7 @@ class Signals:
             "dialog": self._on_dialog,
             "crash": self._on_crash,
             "close": lambda _: self.stop(),
-            "filechooser": lambda _: self.notices.append("A file chooser was opened and closed: no files here."),
-            "download": self._on_download,
+            "filechooser": lambda chooser: setattr(self, "chooser", chooser),
             "requestfailed": self._on_failed,
         }.items():
             page.on(event, hear)
@@ -107,6 +112,10 @@ class Signals:
         if event["frameId"] == self._frame:
             self.stop()
 
+    def _on_downloading(self, event: dict[str, Any]) -> None:
+        self.saved.clear()
+        self._on_stopped(event)
+
     def _on_opening(self, _: dict[str, Any]) -> None:
         self.is_opening = True
 
@@ -116,15 +125,14 @@ class Signals:
 
     async def _on_dialog(self, dialog: Any) -> None:
         held = dialog.default_value
+        if self.asked is not None and dialog.type in ("confirm", "prompt"):
+            self.dialog, self.entered = dialog, held
+            self.asked.set()
+            return
         answer = f'"{held}"' if held else "OK"
         self.notices.append(f"{dialog.type.title()} dialog, answered with {answer}: {dialog.message}")
         with suppress(PlaywrightError):
             await dialog.accept(held)
-
-    async def _on_download(self, download: Any) -> None:
-        self.notices.append(f"Download not kept: {download.suggested_filename}")
-        with suppress(PlaywrightError):
-            await download.cancel()
 
     def _on_request(self, request: Any) -> None:
         if request.resource_type in _WAITED_FOR:
