@@ -5,7 +5,10 @@ must come to the same. In process, what HTML alone does must work, and what need
 """
 
 import json
+import math
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +24,7 @@ from tests import needs
 from tests.control_pages import FILES, RUNS, expected, steps_of
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import close_all
+from webarena_gym.errors import SnapshotError
 from webarena_gym.tasks import Task
 
 HERE = Path(__file__).parent
@@ -299,6 +303,81 @@ def test_in_process_what_html_does_works_and_what_needs_scripts_is_told(make_env
         assert (problems, fits(one, value, text)) == ([], True), text or first
     else:
         assert one.how in first + text + " ".join(problems), text or first
+
+
+@pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
+def test_files_go_with_a_snapshot(make_env, browser):
+    env = make_env(browser)
+    run = next(place for place, (one, _) in enumerate(RUNS) if one.variant == "sent back")
+    env.step(f"goto('http://controls.test/page/{run}')")
+    page = env.step("click('Fetch')")[4]["page"]
+    assert "Browser: Downloaded report.csv, 17 bytes: id,name 7,Report" in page
+    assert "at hand are a.csv, photo.png, two words.txt, report.csv" in page
+    env.step("fill('File', 'report.csv')")
+    before = env.unwrapped.snapshot()
+    for _ in range(2):
+        page = env.unwrapped.restore(before)[1]["page"]
+        assert '<input label="File" type="file" value="report.csv"' in page
+        assert "f=report.csv" in env.step("click('Send')")[4]["page"]
+    env.step(f"goto('http://controls.test/page/{run}')")
+    assert (
+        'takes a file by its name, not "none.txt"; at hand are a.csv,'
+        in env.step("select_option('File', 'none.txt')")[4]["action_error"]
+    )
+    env.reset()
+    env.step(f"goto('http://controls.test/page/{run}')")
+    assert "at hand are a.csv, photo.png, two words.txt\n" in env.unwrapped.observation.text  # no downloads of another episode
+
+
+@needs.chromium
+def test_an_open_dialog_is_in_the_way_and_is_a_picture_too(make_env):
+    env = make_env("chromium")
+    env.step(
+        f"goto('http://controls.test/page/{next(place for place, (one, _) in enumerate(RUNS) if one.variant == 'prompt')}')"
+    )
+    page = env.step("click('Go')")[4]["page"]
+    assert [line for line in page.splitlines() if "<" in line] == [
+        '<input label="Answer" value="Bob">',
+        "<button>OK</button> <button>Cancel</button>",
+    ]
+    for reply in (
+        "go_back()",
+        "noop()",
+        "goto('http://controls.test/echo')",
+        "new_tab()",
+        "keyboard_press('a')",
+        "scroll(0, 9)",
+    ):
+        assert "a dialog is open" in env.step(reply)[4]["action_error"]
+    with pytest.raises(SnapshotError, match="a dialog is open"):
+        env.unwrapped.snapshot()
+    browser = env.unwrapped._backend.browser
+    assert browser.screenshot().startswith(b"\x89PNG")
+    assert browser.run_script("out.textContent") == "nobody"  # it is dismissed for whoever looks into the page
+    env.step("click('Go')")
+    assert "Out:" in env.reset()[0]
+
+
+@needs.chromium
+def test_sockets_lead_to_the_application_alone_and_its_death_is_no_zero(make_env):
+    env = make_env("chromium")
+    env.reset()
+    ask = "new Promise((done) => {{ const it = new WebSocket('ws://{}'); it.onopen = () => done('open'); it.onerror = () => done('refused') }})"
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        port = elsewhere.getsockname()[1]
+        browser = env.unwrapped._backend.browser
+        for place in (f"127.0.0.1:{port}", f"localhost:{port}", f"controls.test:{port}", "other.test", "controls.test:81"):
+            assert browser.run_script(ask.format(place)) == "refused"
+        assert browser.run_script(ask.format("controls.test/socket")) == "open"
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
+    os.kill(env.unwrapped._backend._copy._pid, signal.SIGKILL)
+    _, reward, _, truncated, info = env.step("send_msg_to_user('done')")
+    assert math.isnan(reward)
+    assert truncated
+    assert "controls has died" in info["failure"]
+    env.reset()
 
 
 def test_steps_are_many_and_misses_are_few():

@@ -58,7 +58,6 @@ class ApplicationBackend(Backend):
         )
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
-        self.site_errors = self._network.errors
         self._copy: Copy | None = None
         self._opened: list[sqlite3.Connection] = []
 
@@ -126,6 +125,14 @@ class ApplicationBackend(Backend):
             if copy is self._copy:
                 raise
             raise HostUnknownError("asked in an episode that is over") from None
+
+    @property
+    def site_errors(self) -> Sequence[str]:
+        """What went wrong in this episode; the death of the application is found out also where a page only waits for its news."""
+        errors = self._network.errors
+        if not errors and self._copy is not None and not self._copy.is_alive:
+            errors.append(f"{self._application.name} has died: {self._copy.tail()}")
+        return errors
 
     def _running(self) -> Copy:
         if self._copy is None:

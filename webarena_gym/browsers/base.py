@@ -47,10 +47,13 @@ class Browser(Protocol):
         """Move the mouse over the element."""
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
-        """Replace a field's content with `text`; then press Enter if asked."""
+        """Replace a field's content with `text`, or a file field's with the file at hand of that name; then press Enter if asked."""
 
     def select(self, element: HtmlElement, option: str) -> None:
-        """Choose the option with that visible text: the same text first, else the first that contains it, without case."""
+        """Choose the option with that visible text: the same text first, else the first that contains it, without case.
+
+        In a file field, or in what has just opened a file chooser, it is the name of a file at hand.
+        """
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
         """Press a key, such as "Enter", in the element, which gets the focus; without one, in the focused element."""

@@ -198,7 +198,7 @@ def _check(options: argparse.Namespace) -> int:
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
     )
-    found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content()]
+    found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)]
     env.close()
     found["tasks"] = {}
     if (application.tasks or application.templates) and not problems:
