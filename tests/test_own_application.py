@@ -281,7 +281,7 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
     env, other = make(start, tasks=[parse_task(about)]), make(start, tasks=[parse_task(about)])
     texts = [each.reset()[0].partition(" <a")[0] for each in (env, env, other)]
     assert len(set(texts)) == 1
-    place = "/proc/self/cwd/state" if start == "wsgi" else "/srv/notes/state"
+    place = "/proc/self/cwd/state" if start == "wsgi" else "/webarena-gym/notes/state"
     assert f"{place}/notes.db" in texts[0]
     assert place in env.page.root.xpath("string(//a/@href)").replace("%2F", "/")
     assert env._backend._copy.wsgi  # the same way leads back
@@ -529,6 +529,28 @@ def evaluated(folder):
     return read_result(out / "result.json")["success"]["success"]
 
 
+def played_by_a_program(folder):
+    (folder / "player.py").write_text(
+        "import json, os\nfrom urllib.request import Request, urlopen\n"
+        "url = f\"{os.environ['WEBARENA_GYM_URL']}/episodes/{os.environ['WEBARENA_GYM_EPISODE']}/step\"\n"
+        f"for action in {ADD!r}:\n"
+        "    urlopen(Request(url, json.dumps({'action': action}).encode(), {'Content-Type': 'application/json'})).read()\n"
+    )
+    (folder / "one.json").write_text(json.dumps(TASKS[:1]))
+    own = [
+        "--application",
+        str(folder),
+        "--tasks",
+        str(folder / "one.json"),
+        "--elements",
+        "label",
+        "--out",
+        str(folder / "scores"),
+    ]
+    assert main(["evaluate", "--agent", f"command:{sys.executable} {folder / 'player.py'}", "--mode", "step", *own]) == 0
+    return read_result(folder / "scores" / "result.json")["success"]["success"]
+
+
 def vectorised(folder):
     envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=2, application=folder, elements="label")
     envs.reset(options={"task": "add"})
@@ -547,14 +569,19 @@ def stepped_in_an_arena(folder):
     return told["reward"]
 
 
-def browsed_in_an_arena(folder):
-    with running(application=read_application(folder)) as service:
-        begun = request_json(f"{service.url}/episodes", {"task": "add"})
-        form = urlencode({"title": "Soap", "body": "two bars"}).encode()
-        with urlopen(begun["start_urls"][0], form) as page:
-            assert "Soap: two bars" in page.read().decode()
-        told = request_json(f"{service.url}/episodes/{begun['id']}/answer", {})
-    return told["reward"]
+def served_to_a_person(folder):
+    command = [sys.executable, "-m", "webarena_gym", "app", "serve", str(folder), "--task", "add", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        goal, url = (server.stdout.readline().strip() for _ in range(2))
+        assert goal == "Do it."
+        url = url.removeprefix("open ")
+        for form, told in ((None, "I am done"), ({"title": "Soap", "body": "two bars"}, "Soap: two bars")):
+            with urlopen(url, form and urlencode(form).encode()) as page:
+                assert told in page.read().decode()
+        with urlopen(f"{url}.arena/done", b"answer=") as page:
+            text = page.read().decode()
+        server.terminate()
+    return float("Solved." in text)
 
 
 def adapted(folder):
@@ -566,7 +593,7 @@ def adapted(folder):
     return player.get_reward()
 
 
-@pytest.mark.parametrize("door", [evaluated, vectorised, stepped_in_an_arena, browsed_in_an_arena, adapted])
+@pytest.mark.parametrize("door", [evaluated, played_by_a_program, vectorised, stepped_in_an_arena, served_to_a_person, adapted])
 def test_whoever_plays_on_it_is_judged(folder, door):
     assert door(folder) == 1.0
 

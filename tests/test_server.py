@@ -606,6 +606,8 @@ def test_a_toolbar_is_above_the_pages_of_an_episode_for_people():
         page = request("GET", start).body.decode()
         assert "Solved." in page
         assert "I am done" not in page
+        assert request("POST", f"{start}.arena/again", form).header("Location") == start
+        assert "I am done" in request("GET", start).body.decode(), "it is begun again"
 
 
 # Its description.

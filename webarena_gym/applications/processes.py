@@ -33,6 +33,7 @@ _KEPT_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
 _DROPPED = frozenset(("connection", "keep-alive", "transfer-encoding", "content-length"))
 _SPELLINGS: tuple[Callable[[str], str], ...] = (str, partial(quote, safe=""), lambda path: path.replace("/", "\\/"))
 """Ways in which pages, addresses and JSON write a path."""
+_TEXTS = ("text/", "application/json", "application/javascript", "application/xml", "application/xhtml+xml", "image/svg+xml")
 _numbers = count(1)
 
 
@@ -117,7 +118,7 @@ class Copy:
     """A running copy of an application with a state of its own, in a folder of its own.
 
     `wsgi` passes a request on to it, and raises ApplicationError where it gives no answer. Where it tells its folder, which is another one
-    for each copy, its pages say /srv/NAME instead. `number` is one that no other running copy of this process has.
+    for each copy, its pages say /webarena-gym/NAME instead. `number` is one that no other running copy of this process has.
     """
 
     is_closed = False
@@ -125,7 +126,7 @@ class Copy:
     def __init__(self, application: Application, host: Host, folder: Path, number: int) -> None:
         self._application, self._host, self._log = application, host, folder / "log"
         self.folder, self.state, self.number = folder, folder / "state", number
-        self._told = [(spell(str(folder)), spell(f"/srv/{application.name}")) for spell in _SPELLINGS]
+        self._told = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
         self._port = _free_port() if "{port}" in application.command else 0
         self._socket = "" if self._port else str(folder / "socket")
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
@@ -185,8 +186,9 @@ class Copy:
         except (OSError, http.client.HTTPException) as error:
             raise ApplicationError(f"{self._application.name} gives no answer ({error!r}): {self.tail()}") from error
         kept = [(name, value) for name, value in answer.getheaders() if name.lower() not in _DROPPED]
+        is_text = answer.getheader("Content-Type", "").startswith(_TEXTS)
         for own, shown in self._told:
-            content = content.replace(own.encode(), shown.encode())
+            content = content.replace(own.encode(), shown.encode()) if is_text else content
             kept = [(name, value.replace(own, shown)) for name, value in kept]
         state.stop_times(self.state, self._application.clock)
         start_response(f"{answer.status} {answer.reason}", kept)
@@ -318,6 +320,9 @@ class Launcher:
             self._discard_next()
             if self._starting:
                 self._starting.shutdown()
+            for copy in self._copies if self.application.drop else ():
+                if not copy.is_closed:
+                    copy.close()
             if self._host is not None:
                 self._host.close()
             shutil.rmtree(self._folder, ignore_errors=True)

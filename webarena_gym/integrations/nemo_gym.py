@@ -99,12 +99,14 @@ def rows(split: str = "train", **chosen: Any) -> list[dict[str, Any]]:
     ]
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, application: str | None = None) -> None:
     """Write the server's folder, which lies where NeMo Gym looks for components: DIR/resources_servers/webarena_gym."""
     own = folder / "resources_servers" / NAME
-    data = {"train": rows("train"), "validation": rows("validation"), "example": rows("test")[:5]}
+    train, validation, test = (rows(split, application=application) for split in ("train", "validation", "test"))
+    data = {"train": train, "validation": validation, "example": test[:5]}
     files = {f"data/{name}.jsonl": "".join(json.dumps(row) + "\n" for row in each) for name, each in data.items()}
-    files[f"configs/{NAME}.yaml"] = _CONFIG
+    env = {"application": application} if application else {}
+    files[f"configs/{NAME}.yaml"] = _CONFIG.replace("env: {}", f"env: {json.dumps(env)}")
     files["requirements.txt"] = "nemo-gym\nwebarena-gym\n"
     files["app.py"] = "from webarena_gym.integrations.nemo_gym import WebArenaGymServer\n\nWebArenaGymServer.run_webserver()\n"
     for name, text in files.items():
@@ -115,4 +117,5 @@ def write(folder: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=write.__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR")
-    write(parser.parse_args().folder)
+    parser.add_argument("--application", metavar="FILE", help="a web application of one's own instead of the embedded sites")
+    write(**vars(parser.parse_args()))

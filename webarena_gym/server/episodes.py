@@ -128,13 +128,20 @@ class Episode:
         self._judged = 0
         self._snapshots: dict[str, _Saved] = {}
         self._taken = 0
+        self._hosts = {application.name: application.host} if application else HOSTS
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin the task, or begin it again."""
         with self._working():
-            text, info = env.reset(options={"task": self.task})
+            text, info = self.env.reset(options={"task": self.task})
         self._shown = Shown(text, info)
-        self._starts = [tab.url for tab in env.page.tabs]
-        if settings.mode == "browse":
-            hosts = {application.name: application.host} if application else HOSTS
-            self.gateway = Gateway(env.network, env.cookies, info["url"], hosts)
+        self._starts = [tab.url for tab in self.env.page.tabs]
+        self.result, self._is_over = None, False
+        if self.settings.mode == "browse":
+            known = self.gateway and self.gateway.translation
+            self.gateway = Gateway(self.env.network, self.env.cookies, info["url"], self._hosts)
+            self.gateway.translation = known or self.gateway.translation
 
     # Its state.
 

@@ -44,7 +44,7 @@ TEMPLATES = Environment(
 _LOG = logging.getLogger(__name__)
 _SWEEP_S = 5.0
 _COOKIE = "arena_"
-_ENTER, _DONE = "/.arena/enter/", "/.arena/done"  # paths of the server's own at the ports of sites
+_ENTER, _DONE, _AGAIN = "/.arena/enter/", "/.arena/done", "/.arena/again"  # paths of the server's own at the ports of sites
 
 
 class Address(NamedTuple):
@@ -202,9 +202,9 @@ class EpisodeService:
             # The name is the episode's own, since a browser sends the cookies of one port to all others of the host.
             cookie = f"{_COOKIE}{key[:8]}={key}; Path=/; HttpOnly; SameSite=Lax"
             return response_of(302, [("Location", f"/{path.lstrip('/')}"), ("Set-Cookie", cookie)])
-        if served.has_toolbar and target == _DONE and request.method == "POST":
+        if served.has_toolbar and target in (_DONE, _AGAIN) and request.method == "POST":
             self.check_origin(request)
-            return await self._judge(name, request, body)
+            return await (self._judge(name, request, body) if target == _DONE else self._begin_again(name))
         visit = Visit(site, request.method, target, dict(request.headers), body)
         return await self.run(self._browse, name, visit, has_toolbar=served.has_toolbar)
 
@@ -226,6 +226,12 @@ class EpisodeService:
             await self.run(episode.conclude, answer, back)
         return response_of(303, [("Location", back or "/")])
 
+    async def _begin_again(self, name: str) -> Response:
+        """Let a person do the task once more, from its beginning."""
+        episode = self.store.find(name)
+        await self.run(episode.begin)
+        return response_of(303, [("Location", episode.state().start_urls[0])])
+
 
 def target_of(request: Request) -> str:
     """Return the target of a request as it was sent."""
@@ -246,11 +252,14 @@ def _same(given: str, wanted: str) -> bool:
 
 
 def _with_toolbar(page: bytes, goal: str, result: Result | None) -> bytes:
-    """Return a page with a person's toolbar at the head of its body: the goal, a box for the answer, the verdict. Without a body, it stays."""
-    html = TEMPLATES.get_template("toolbar.html").render(action=_DONE, goal=goal, result=result)
+    """Return a page with a person's toolbar at the head of its body: the goal, a box for the answer, the verdict. Where that is not tagged, at its end."""
+    html = TEMPLATES.get_template("toolbar.html").render(action=_DONE, again=_AGAIN, goal=goal, result=result)
     begun = page.find(b"<body")
     place = page.find(b">", begun) + 1
-    return page if begun < 0 or place == 0 else page[:place] + html.encode() + page[place:]
+    if begun < 0 or place == 0:
+        is_whole = page.lstrip()[:9].lower().startswith((b"<!doctype", b"<html"))  # no piece of a page, for a script
+        return page + html.encode() * is_whole
+    return page[:place] + html.encode() + page[place:]
 
 
 def is_any(host: str) -> bool:

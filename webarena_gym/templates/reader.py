@@ -22,7 +22,8 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
 `spoils` another is drawn by the other's function with `is_spoiled`: with a page that tells its readers to do something else.
 
-An entry with `draw`, a call of what draws several templates, has nothing else.
+An entry with `draw`, a call of what draws several templates, has nothing else. An application of one's own has a file of rows, which may
+call what `BUILT_IN` has.
 
 A call is a table: a function's name with its arguments, then those by keyword. Functions are given `world` and `row` where they
 have parameters of these names. `*{list}` among arguments stands for all that the list holds.

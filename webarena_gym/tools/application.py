@@ -39,6 +39,7 @@ wsgi = "{name}.wsgi:application"       # or asgi = "module:name", or command = "
 python = ".venv/bin/python"            # the interpreter that has it
 state = "state"                        # the folder that an episode may change; each has a copy
 tasks = "tasks.json"
+# templates = "templates.toml"         # queries that draw more of them
 
 [databases]                            # SQLite files in it, for checks of the kind "state" and for side effects
 {name} = "db.sqlite3"

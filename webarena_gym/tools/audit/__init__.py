@@ -16,9 +16,9 @@ from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.options import BrowserKind
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Task, find
+from webarena_gym.tasks import Task, find, templates, templates_of
 from webarena_gym.tools.audit.answers import another as another
-from webarena_gym.tools.audit.answers import known_templates, other_answers, try_answers
+from webarena_gym.tools.audit.answers import other_answers, try_answers
 from webarena_gym.tools.audit.evidence import Sightings, groundless
 from webarena_gym.tools.audit.replays import Findings as Findings
 from webarena_gym.tools.audit.replays import earns, exit_with
@@ -123,7 +123,7 @@ def _examine_all(
         except EvaluationError as error:
             findings.count(task, f"it cannot be judged: {error}")
             continue
-        is_drawn = task.template in known_templates(application)
+        is_drawn = task.template in (templates_of(application) if application else templates())
         if is_drawn and _text(find(task.task_id, scale=task.scale, **options)) != _text(task):
             findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
         for place in _places([task], variation) & repertoires.keys():

@@ -25,7 +25,7 @@ _OTHERS = (2, 12)  # draws of a template that are looked at for one with another
 def another(task: Task, variation: Variation = "content", application: Application | None = None) -> Task | None:
     """Return another draw of the task's template in its world, with another truth; None when there is none."""
     place = variation, task.scale, application
-    if task.template not in known_templates(application) or task.world_seed is None:
+    if task.template not in _templates(application) or task.world_seed is None:
         return None
     drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, *place))
     return next((other for other in drawn if _truth(other) != _truth(task)), None)
@@ -33,7 +33,7 @@ def another(task: Task, variation: Variation = "content", application: Applicati
 
 def other_answers(task: Task, variation: Variation = "content", application: Application | None = None) -> list[str]:
     """Return the answers of other draws of the task's template in its world."""
-    is_drawn = task.template in known_templates(application) and task.world_seed is not None
+    is_drawn = task.template in _templates(application) and task.world_seed is not None
     if not is_drawn or not task.eval.get("reference_answers"):
         return []
     drawn = _draws(task.template, task.world_seed or 0, _OTHERS[-1], variation, task.scale, application)
@@ -48,8 +48,7 @@ def _draws(
     return draw([template], world_seed=world_seed, count=count, variation=variation, scale=scale, application=application)
 
 
-def known_templates(application: Application | None) -> Mapping[str, Template]:
-    """Return the templates of the embedded sites, or of an application, by name."""
+def _templates(application: Application | None) -> Mapping[str, Template]:
     return templates_of(application) if application else templates()
 
 

@@ -71,7 +71,8 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         walk = self.walk
-        start = f"{walk.site}, world {walk.world_seed}, variation {walk.variation}, seed {walk.seed}"
+        world = "" if walk.application else f"world {walk.world_seed}, variation {walk.variation}, "
+        start = f"{walk.site}, {world}seed {walk.seed}"
         return "\n    ".join((f"{start}: {self.what}", *map(repr, self.replies)))
 
 
