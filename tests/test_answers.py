@@ -115,6 +115,8 @@ KINDS = [
     ("Copper Grill; 561 m", "Oak Grill; 780 m", 'Where is the nearest grill, and how far is it? Answer like "Name; 120 m".'),
     ("walking: 14 min; driving: 2 min", "walking: 2 min; driving: 14 min", "Compare walking and driving: how long does each take?"),
     ("Ket Zoo > Tas Bridge > Lu Park", "Ket Zoo > Lu Park > Tas Bridge", 'In which order? Answer in the form "A > B > C".'),
+    ("1Z3844465680391328", "000000316", "Give me the tracking number of the parcel with my order 000000316."),
+    ("Mercy Hospital", "Tuglavom Airport", "Which hospital can I get to the fastest by car from Tuglavom Airport?"),
     ("Franklin Boulevard", "King Drive", "On the walk to Tasobir Burgers Klidan King Drive, along which street does the map lead me the farthest?"),
     ("N/A", "$5.00", "How much does the Linen Scarf cost here?"),
     ("N/A", "toolkit-go", "Which project has the Linen Scarf?"),

@@ -48,7 +48,7 @@ _DAYS = _words("monday tuesday wednesday thursday friday saturday sunday mon tue
 _BOUNDS = _words("about more less fewer least most over under above below almost nearly around before than")
 _PER = _words("a an per each every")
 _EXCLUDED = _words("not no except without excluding left only besides")
-_JOINING = _words("and from to between by with was here there together along")
+_JOINING = _words("and from to between by with was here there together along x")
 _JOINT = _words("together altogether combined differ differs difference sum both added total")
 _ABSENT = _words("not no none never cannot nothing nobody neither nor without unable missing absent unavailable")
 _NEGATING = _words("non un in of existing existent")  # pieces of words such as "non-existent"
@@ -461,6 +461,7 @@ class _Reading:
             if is_apart and self.parts[0].kind != "hours":
                 return f"the value stands twice: {_FORM}"
             others = [self._qualified(tokens, place) for place in claims]
+            others += [self._beside(tokens)] if self.parts[0].kind == "code" else []
         else:
             others = [] if self.is_typed else [*(self._renamed(tokens, place) for place in claims), self._beside(tokens)]
         return next(filter(None, others), "") or self._spare(tokens, claims[0])
@@ -494,7 +495,13 @@ class _Reading:
         return ""
 
     def _beside(self, tokens: Sequence[_Token]) -> str:
-        """Return a piece of a name of the goal that stands for itself, as another answer would: "A (B)", "from A to B"."""
+        """Return what of the goal stands for itself, as another answer would: a name or code of it where nothing is stated of it, or a
+        piece of a longer name, as in "A (B)" and "from A to B".
+        """
+        echoes = [token for token in tokens if token.kind == "value" or token.text == _GOAL]
+        words = [token for token in tokens if token.kind == "word" and token.text != _GOAL]
+        if echoes and all(token.norm in _JOINING for token in words) and not any(token.norm == "|" for token in tokens):
+            return f"something of the goal stands beside the answer: {_FORM}"
         pieces = self.goal.names | self.goal.quoted
         start = 0
         while start < len(tokens):

@@ -10,6 +10,7 @@ from string import Template as Text
 from typing import Any
 
 from webarena_gym.answers import is_not_available
+from webarena_gym.answers.form import stem
 from webarena_gym.answers.values import read, split_minutes
 from webarena_gym.applications.application import Application
 from webarena_gym.evaluators import is_right_answer
@@ -136,7 +137,11 @@ def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
                 yield _filled(joint, right, value)
                 yield _filled(joint, value, right)
     for joint in JOINTS:
-        if "${b}" not in joint and not is_polar and not is_not_available(right):
+        own = re.findall(r"[a-z]+", joint.replace("${a}", ""))
+        is_said = len(own) == 1 and stem(own[0]) in map(
+            stem, re.findall("[a-z]+", task.intent.lower())
+        )  # a word of the goal turns no answer: "59 min (estimate)"
+        if "${b}" not in joint and not is_said and not is_polar and not is_not_available(right):
             yield _filled(joint, right, "")
     if re.fullmatch(r"\$?[\d,]+(?:\.\d+)?", right):
         yield from (_filled(scale, right, "") for scale in _SCALES)
