@@ -11,18 +11,8 @@ from tests.code_host import HOST, Developer
 from webarena_gym.sites.world import build
 
 ODD = (
-    "",
-    " ",
-    "x" * 5000,
-    "<b>&\"'",
-    "'; DROP TABLE project; --",
-    "\u202e\U0001f600\x00",
-    "-1",
-    "9" * 30,
-    "../../etc",
-    "a//b",
-    "%",
-)
+    "", " ", "x" * 5000, "<b>&\"'", "'; DROP TABLE project; --", "\u202e\U0001f600\x00", "-1", "9" * 30, "../../etc", "a//b", "%",
+)  # fmt: skip
 
 
 @cache
@@ -36,10 +26,18 @@ def visitor() -> Iterator[Developer]:
         yield visitor
 
 
-def project(
-    visitor: Developer, condition: str = "owner_id = 1 AND visibility = 'public' AND license != '' AND forked_from_id IS NULL"
-) -> dict[str, Any]:
+MINE = "owner_id = 1 AND visibility = 'public' AND license != '' AND forked_from_id IS NULL"
+
+
+def project(visitor: Developer, condition: str = MINE) -> dict[str, Any]:
     return visitor.row(f"SELECT *, namespace || '/' || path AS full FROM project p WHERE {condition} ORDER BY project_id")
+
+
+def at(visitor: Developer, condition: str = MINE) -> dict[str, Any]:
+    """Go to the page of a project."""
+    row = project(visitor, condition)
+    visitor.open(f"/{row['full']}")
+    return row
 
 
 FOREIGN = """visibility = 'public' AND owner_id > 1 AND NOT is_archived
@@ -49,133 +47,98 @@ FOREIGN = """visibility = 'public' AND owner_id > 1 AND NOT is_archived
 # Lists of projects.
 
 
-def test_my_home_page_shows_the_projects_that_i_am_a_member_of(visitor):
+def test_my_home_page_and_that_of_strangers_who_are_asked_to_sign_in_before_they_do_anything(visitor):
     assert visitor.title == "Projects · Codeyard"
     count = visitor.value("SELECT count(DISTINCT project_id) FROM membership WHERE user_id = 1")
     assert f"{count} projects" in visitor.text
-    visitor.click("Personal")
-    assert "8 projects" in visitor.text
+    assert "8 projects" in visitor.click("Personal").text
     assert visitor.path == "/dashboard/projects/personal"
-
-
-def test_strangers_see_public_projects_and_are_asked_to_sign_in_before_they_do_anything(visitor):
     visitor.become(None)
     count = visitor.value("SELECT count(*) FROM project WHERE visibility = 'public'")
     assert f"{count} projects" in visitor.text
-    visitor.open(f"/{project(visitor)['full']}").click("Star")
-    assert visitor.path == "/users/sign_in"
+    at(visitor)
+    assert visitor.click("Star").path == "/users/sign_in"
 
 
-def test_the_list_is_sorted_filtered_and_paged(visitor):
+def test_the_list_is_sorted_filtered_and_paged_and_topics_lead_to_it(visitor):
     visitor.click("Explore").choose("Sort by", "Most stars").click("Apply")
     assert visitor.path == "/explore?name=&sort=stars_desc"
     stars = [int(text.split(" star")[0]) for text in visitor.browser.page().root.xpath("//p[@class='figures']/text()[1]")]
     assert stars == sorted(stars, reverse=True)
     assert len(stars) == 20
     first = visitor.names
-    visitor.click("Next")
-    assert set(first).isdisjoint(visitor.names)
+    assert set(first).isdisjoint(visitor.click("Next").names)
     word = visitor.value("SELECT path FROM project WHERE visibility = 'public' AND forked_from_id IS NULL ORDER BY 1")
     visitor.open("/explore").fill({"Filter by name": word}).click("Apply")
     assert all(name.endswith(word) for name in visitor.names)
-
-
-def test_a_topic_leads_to_the_projects_that_have_it(visitor):
-    row = project(visitor, "topics != '' AND visibility = 'public'")
-    topic = row["topics"].split(", ")[0]
-    visitor.open(f"/{row['full']}").click(topic)
-    count = visitor.value(
-        "SELECT count(*) FROM project WHERE ', ' || topics || ',' LIKE ? AND visibility != 'private'", f"%, {topic},%"
-    )
-    assert f"{count} project" in visitor.text
+    topic = at(visitor, "topics != '' AND visibility = 'public'")["topics"].split(", ")[0]
+    query = "SELECT count(*) FROM project WHERE ', ' || topics || ',' LIKE ? AND visibility != 'private'"
+    assert f"{visitor.value(query, f'%, {topic},%')} project" in visitor.click(topic).text
 
 
 # A project at a glance.
 
 
 def test_a_project_shows_what_it_is_and_its_readme(visitor):
-    row = project(visitor)
-    text = visitor.open(f"/{row['full']}").text
+    row = at(visitor)
     addresses = [f"git@code.test:{row['full']}.git", f"https://code.test/{row['full']}.git"]
     for part in (row["description"], row["license"], *addresses, "Features", f"Default branch: {row['default_branch']}"):
-        assert part in text
+        assert part in visitor.text
 
 
-def test_a_private_project_is_not_there_for_others(visitor):
+def test_private_and_internal_projects_are_not_there_for_others(visitor):
     row = project(visitor, "visibility = 'private' AND owner_id = 1")
-    outsider = visitor.value(
-        "SELECT user_id FROM user WHERE user_id NOT IN (SELECT user_id FROM membership WHERE project_id = ?)", row["project_id"]
-    )
-    for user_id in (None, outsider):
+    query = "SELECT user_id FROM user WHERE user_id NOT IN (SELECT user_id FROM membership WHERE project_id = ?)"
+    for user_id in (None, visitor.value(query, row["project_id"])):
         visitor.become(user_id)
         for page in ("", "/-/tree/main", "/-/commits/main", "/-/branches", "/-/project_members", "/-/starrers", "/-/forks"):
             assert visitor.status(f"/{row['full']}{page}") == 404
         assert visitor.post(f"/{row['full']}/-/unstar").status_code in (302, 404)
-
-
-def test_an_internal_project_is_there_for_all_who_are_signed_in(visitor):
     row = project(visitor, "visibility = 'internal' AND owner_id = 1")
     assert visitor.become(9).status(f"/{row['full']}") == 200
     assert visitor.become(None).status(f"/{row['full']}") == 404
 
 
-def test_a_star_is_given_and_taken_back(visitor):
-    row = project(visitor, FOREIGN + " AND project_id NOT IN (SELECT project_id FROM star WHERE user_id = 1)")
-    mine = "SELECT count(*) FROM star WHERE user_id = 1 AND project_id = ?"
-    visitor.open(f"/{row['full']}").click("Star")
-    assert visitor.value(mine, row["project_id"]) == 1
-    visitor.click("Unstar")
-    assert visitor.value(mine, row["project_id"]) == 0
-    assert visitor.path == f"/{row['full']}"
-
-
-def test_starrers_are_listed_the_latest_first(visitor):
+def test_a_star_is_given_and_taken_back_and_starrers_are_listed_the_latest_first(visitor):
+    row = at(visitor, FOREIGN + " AND project_id NOT IN (SELECT project_id FROM star WHERE user_id = 1)")
+    for button, count in (("Star", 1), ("Unstar", 0)):
+        assert visitor.click(button).path == f"/{row['full']}"
+        assert visitor.value("SELECT count(*) FROM star WHERE user_id = 1 AND project_id = ?", row["project_id"]) == count
     row = project(visitor, "visibility = 'public' AND (SELECT count(*) FROM star s WHERE s.project_id = p.project_id) > 35")
-    visitor.open(f"/{row['full']}/-/starrers")
-    last = visitor.value(
-        "SELECT name FROM star JOIN user USING (user_id) WHERE project_id = ? ORDER BY star.created_at DESC", row["project_id"]
-    )
-    assert last in visitor.text
-    visitor.click("Next")
-    assert "Previous" in visitor.text
+    last = "SELECT name FROM star JOIN user USING (user_id) WHERE project_id = ? ORDER BY star.created_at DESC"
+    assert visitor.value(last, row["project_id"]) in visitor.open(f"/{row['full']}/-/starrers").text
+    assert "Previous" in visitor.click("Next").text
 
 
 # Forks and new projects.
 
 
-def test_a_fork_has_the_repository_of_its_source(visitor):
-    row = project(visitor, FOREIGN)
-    visitor.open(f"/{row['full']}").click("Fork", "Fork project")
+def test_a_fork_has_the_repository_of_its_source_and_goes_only_where_i_may_create_projects(visitor):
+    row = at(visitor, FOREIGN)
+    visitor.click("Fork", "Fork project")
     assert visitor.path == f"/{visitor.me['username']}/{row['path']}"
     assert "Forked from" in visitor.text
     copy = project(visitor, "project_id = (SELECT max(project_id) FROM project)")
-    commits = "SELECT group_concat(sha) FROM (SELECT sha FROM commit_branch JOIN git_commit USING (commit_id) JOIN branch USING (branch_id) WHERE branch.project_id = ? AND name = ? ORDER BY sha)"
-    assert visitor.value(commits, copy["project_id"], row["default_branch"]) == visitor.value(
-        commits, row["project_id"], row["default_branch"]
-    )
+    commits = """SELECT group_concat(sha) FROM (SELECT sha FROM commit_branch JOIN git_commit USING (commit_id)
+        JOIN branch USING (branch_id) WHERE branch.project_id = ? AND name = ? ORDER BY sha)"""
+    copied, source = (visitor.value(commits, each["project_id"], row["default_branch"]) for each in (copy, row))
+    assert copied == source
     assert (copy["forked_from_id"], copy["owner_id"], copy["license"]) == (row["project_id"], 1, row["license"])
-    visitor.open(f"/{row['full']}").click("Fork", "Fork project")
-    assert "has already been taken" in visitor.text
-
-
-def test_a_fork_goes_only_where_i_may_create_projects(visitor):
-    row = project(visitor, FOREIGN)
-    before = visitor.value("SELECT count(*) FROM project")
-    foreign = visitor.value(
-        "SELECT path FROM user_group WHERE group_id NOT IN (SELECT group_id FROM group_member WHERE user_id = 1)"
-    )
-    response = visitor.post(f"/{row['full']}/-/forks/new", namespace=foreign, visibility="public")
+    assert "has already been taken" in visitor.open(f"/{row['full']}").click("Fork", "Fork project").text
+    mine, before = visitor.me["username"], visitor.value("SELECT count(*) FROM project")
+    others = "SELECT path FROM user_group WHERE group_id NOT IN (SELECT group_id FROM group_member WHERE user_id = 1)"
+    response = visitor.post(f"/{row['full']}/-/forks/new", namespace=visitor.value(others), visibility="public")
     assert "Select a namespace" in response.text
     internal = project(visitor, "visibility = 'internal' AND owner_id IS NOT NULL")
-    response = visitor.post(f"/{internal['full']}/-/forks/new", namespace=visitor.me["username"], visibility="public")
+    response = visitor.post(f"/{internal['full']}/-/forks/new", namespace=mine, visibility="public")
     assert "cannot be more visible" in response.text
     assert visitor.value("SELECT count(*) FROM project") == before
 
 
-def test_a_blank_project_begins_with_a_readme_or_with_nothing(visitor):
+def test_a_project_begins_with_a_readme_with_nothing_or_with_a_template(visitor):
+    mine = visitor.me["username"]
     visitor.click("New project", "Create blank project").fill({"Project name": "Do it myself"})
-    visitor.click("Public", "Create project")
-    assert visitor.path == f"/{visitor.me['username']}/do-it-myself"
+    assert visitor.click("Public", "Create project").path == f"/{mine}/do-it-myself"
     assert visitor.value("SELECT content FROM file ORDER BY branch_id DESC") == "# Do it myself\n"
     visitor.open("/projects/new/blank").fill({"Project name": "empty_one"})
     visitor.click("Initialize repository with a README", "Create project")
@@ -183,54 +146,47 @@ def test_a_blank_project_begins_with_a_readme_or_with_nothing(visitor):
     made = visitor.row("SELECT * FROM project ORDER BY project_id DESC")
     assert (made["visibility"], made["owner_id"]) == ("private", 1)
     for page in ("tree/main", "commits/main", "graphs/main", "branches", "project_members"):
-        assert visitor.status(f"/{visitor.me['username']}/empty_one/-/{page}") in (200, 302)
+        assert visitor.status(f"/{mine}/empty_one/-/{page}") in (200, 302)
     visitor.click("New file").fill({"File name": "docs/a b.md", "File content": "hello"}).click("Commit changes")
     assert visitor.value("SELECT content FROM file WHERE path = 'docs/a b.md'") == "hello"
-
-
-def test_a_project_begins_with_the_files_of_a_template(visitor):
-    visitor.click("New project", "Create from template", "Use Android template").fill({"Project name": "pocket"}).click(
-        "Create project"
-    )
-    assert "app" in visitor.text
+    visitor.open("/").click("New project", "Create from template", "Use Android template").fill({"Project name": "pocket"})
+    assert "app" in visitor.click("Create project").text
     files = "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = (SELECT max(project_id) FROM project)"
     assert visitor.value(files) == 3
 
 
 def test_odd_names_of_projects_and_groups_are_refused_or_harmless(visitor):
+    fields = {"namespace": visitor.me["username"], "visibility": "public"}
     for name in ODD:
-        response = visitor.post("/projects/new/blank", name=name, namespace=visitor.me["username"], visibility="public")
-        assert response.status_code in (200, 302)
-        assert visitor.post(
-            "/projects/new/blank", name="fine", path=name or "-", namespace=visitor.me["username"], visibility="public"
-        ).status_code in (200, 302)
-        assert visitor.post("/groups/new", name=name, visibility="public").status_code in (200, 302)
-        for row in visitor.db.execute("SELECT namespace, path FROM project").fetchall():
-            assert "/" not in row["path"]
+        for answer in (
+            visitor.post("/projects/new/blank", name=name, **fields),
+            visitor.post("/projects/new/blank", name="fine", path=name or "-", **fields),
+            visitor.post("/groups/new", name=name, visibility="public"),
+        ):
+            assert answer.status_code in (200, 302)
+        assert visitor.value("SELECT count(*) FROM project WHERE path LIKE '%/%'") == 0
         assert visitor.status("/dashboard/projects/personal") == 200
 
 
 # Repositories.
 
 
-def test_folders_files_and_raw_texts(visitor):
-    row = project(visitor, "owner_id = 1 AND path LIKE '%-dotfiles'")
-    visitor.open(f"/{row['full']}").click("shell", "aliases.sh")
-    content = visitor.value(
-        "SELECT content FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND file.path = 'shell/aliases.sh' AND name = ?",
-        row["project_id"],
-        row["default_branch"],
-    )
+DOTFILES = "owner_id = 1 AND path LIKE '%-dotfiles'"
+
+
+def test_folders_files_and_raw_texts_also_of_branches_with_a_slash(visitor):
+    row = at(visitor, DOTFILES)
+    visitor.click("shell", "aliases.sh")
+    query = """SELECT content FROM file JOIN branch USING (branch_id)
+        WHERE project_id = ? AND file.path = 'shell/aliases.sh' AND name = ?"""
+    content = visitor.value(query, row["project_id"], row["default_branch"])
     assert content.strip() in visitor.browser.page().root.find(".//main//pre").text_content()
-    visitor.click("History")
-    assert "Initial commit" in visitor.text
+    assert "Initial commit" in visitor.click("History").text
     raw = visitor.client.get(f"/{row['full']}/-/raw/{row['default_branch']}/shell/aliases.sh", base_url=HOST)
     assert (raw.text, raw.mimetype) == (content, "text/plain")
-
-
-def test_a_branch_with_a_slash_has_pages_of_its_own(visitor):
     row = visitor.row(
-        "SELECT p.namespace || '/' || p.path AS full, b.name, b.branch_id FROM branch b JOIN project p USING (project_id) WHERE b.name LIKE '%/%' AND visibility = 'public' ORDER BY branch_id"
+        """SELECT p.namespace || '/' || p.path AS full, b.name FROM branch b JOIN project p USING (project_id)
+        WHERE b.name LIKE '%/%' AND visibility = 'public' ORDER BY branch_id"""
     )
     for page in ("tree", "commits", "graphs"):
         assert visitor.status(f"/{row['full']}/-/{page}/{row['name']}") == 200
@@ -238,87 +194,65 @@ def test_a_branch_with_a_slash_has_pages_of_its_own(visitor):
     assert visitor.path == f"/{row['full']}/-/tree/{row['name']}"
 
 
-def test_editing_a_file_makes_one_commit(visitor):
-    row = project(visitor)
-    visitor.open(f"/{row['full']}").click("README.md", "Edit file")
+def test_editing_a_file_makes_one_commit_also_on_a_new_branch(visitor):
+    row = at(visitor)
+    visitor.click("README.md", "Edit file")
     visitor.fill({"File content": "# New\n\nText with  blanks\n", "Commit message": "Rewrite it"}).click("Commit changes")
     commit = visitor.row("SELECT * FROM git_commit ORDER BY commit_id DESC")
     assert (commit["title"], commit["author_id"], commit["project_id"]) == ("Rewrite it", 1, row["project_id"])
-    assert visitor.row("SELECT * FROM file_change WHERE commit_id = ?", commit["commit_id"])["kind"] == "modified"
+    assert visitor.value("SELECT kind FROM file_change WHERE commit_id = ?", commit["commit_id"]) == "modified"
     head = "SELECT head_id FROM branch WHERE project_id = ? AND name = ?"
     assert visitor.value(head, row["project_id"], row["default_branch"]) == commit["commit_id"]
     text = visitor.value("SELECT content FROM file WHERE commit_id = ?", commit["commit_id"])
     assert text == "# New\n\nText with  blanks\n"
-    visitor.open(f"/{row['full']}/-/commit/{commit['sha'][:8]}")
-    assert "Rewrite it" in visitor.text
+    assert "Rewrite it" in visitor.open(f"/{row['full']}/-/commit/{commit['sha'][:8]}").text
     visitor.open(f"/{row['full']}").click("README.md", "Edit file", "Commit changes")
     assert "There is nothing to commit" in visitor.text
-
-
-def test_a_commit_can_go_to_a_new_branch(visitor):
-    row = project(visitor)
-    visitor.open(f"/{row['full']}").click("New file").fill(
-        {"File name": "notes/today.txt", "File content": "x", "Target branch": "side/way"}
-    )
-    visitor.click("Commit changes")
+    wanted = {"File name": "notes/today.txt", "File content": "x", "Target branch": "side/way"}
+    visitor.open(f"/{row['full']}").click("New file").fill(wanted).click("Commit changes")
     assert visitor.path == f"/{row['full']}/-/blob/side/way/notes/today.txt"
     assert visitor.value("SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE file.path = 'notes/today.txt'") == 1
-    visitor.click("Branches")
-    assert "1 commit ahead, 0 behind" in visitor.text
+    assert "1 commit ahead, 0 behind" in visitor.click("Branches").text
 
 
 def test_files_and_folders_cannot_be_in_each_other_s_place(visitor):
-    row = project(visitor, "owner_id = 1 AND path LIKE '%-dotfiles'")
+    row = project(visitor, DOTFILES)
     address = f"/{row['full']}/-/new/{row['default_branch']}"
     for name, message in (
-        ("shell", "A folder called shell already exists"),
-        ("README.md", "already exists"),
-        ("README.md/x", "is a file"),
-        ("", "can't be blank"),
-        ("../x", "not valid"),
-        ("a//b", "not valid"),
-        ("x" * 300, "not valid"),
-    ):
+        ("shell", "A folder called shell already exists"), ("README.md", "already exists"), ("README.md/x", "is a file"),
+        ("", "can't be blank"), ("../x", "not valid"), ("a//b", "not valid"), ("x" * 300, "not valid"),
+    ):  # fmt: skip
         response = visitor.post(address, file_name=name, content="x", message="m", branch="")
         assert message.replace("'", "&#39;") in response.text
     assert "can&#39;t be blank" in visitor.post(address, file_name="fine", content="x", message=" ").text
     assert "too long" in visitor.post(address, file_name="fine", content="x" * 100_001, message="m").text
 
 
-def test_deleting_a_file(visitor):
-    row = project(visitor)
-    visitor.open(f"/{row['full']}").click("LICENSE", "Delete file")
-    assert "LICENSE" not in visitor.names
-    assert visitor.value("SELECT license FROM project WHERE project_id = ?", row["project_id"]) == ""
-
-
-def test_a_license_comes_from_a_template(visitor):
-    row = project(visitor)
+def test_a_license_comes_from_a_template_and_goes_with_its_file(visitor):
+    row = at(visitor)
+    license_of = "SELECT license FROM project WHERE project_id = ?"
     wanted = "MIT License" if row["license"] != "MIT License" else "BSD 3-Clause License"
-    visitor.open(f"/{row['full']}").click("LICENSE", "Edit file").choose("License template", wanted).click(
-        "Apply template", "Commit changes"
-    )
-    assert visitor.value("SELECT license FROM project WHERE project_id = ?", row["project_id"]) == wanted
+    visitor.click("LICENSE", "Edit file").choose("License template", wanted).click("Apply template", "Commit changes")
+    assert visitor.value(license_of, row["project_id"]) == wanted
     assert visitor.me["name"] in visitor.text
+    assert "LICENSE" not in visitor.open(f"/{row['full']}").click("LICENSE", "Delete file").names
+    assert visitor.value(license_of, row["project_id"]) == ""
 
 
 def test_only_developers_change_repositories(visitor):
-    row = project(visitor, FOREIGN)
-    place = f"/{row['full']}/-"
-    branch = row["default_branch"]
+    row = at(visitor, FOREIGN)
+    assert "New file" not in visitor.text
+    assert "Settings" not in visitor.text
+    place, branch = f"/{row['full']}/-", row["default_branch"]
     paths = [f"new/{branch}", f"edit/{branch}/README.md", f"delete/{branch}/README.md", "branches/new", "branches/delete"]
     for path in (*paths, "edit", "archive", "delete", "project_members", "project_members/invite"):
         assert visitor.post(f"{place}/{path}", file_name="x", content="x", message="x", name="x").status_code == 403, path
-    text = visitor.open(f"/{row['full']}").text
-    assert "New file" not in text
-    assert "Settings" not in text
-    visitor.become(None)
-    assert visitor.post(f"{place}/new/{branch}").location == "/users/sign_in"
+    assert visitor.become(None).post(f"{place}/new/{branch}").location == "/users/sign_in"
 
 
 def test_nobody_writes_to_an_archived_project_until_it_is_taken_back(visitor):
-    row = project(visitor)
-    visitor.open(f"/{row['full']}").click("Settings", "Archive project")
+    row = at(visitor)
+    visitor.click("Settings", "Archive project")
     assert "This project is archived" in visitor.text
     answer = visitor.post(f"/{row['full']}/-/new/{row['default_branch']}", file_name="x", content="x", message="x")
     assert answer.status_code == 403
@@ -335,12 +269,10 @@ def test_commits_are_narrowed_by_author_and_text(visitor):
         JOIN project p USING (project_id) JOIN commit_branch USING (commit_id) JOIN branch b USING (branch_id)
         WHERE b.name = p.default_branch AND visibility = 'public' GROUP BY p.project_id, author_email HAVING found > 4 ORDER BY 1, 2"""
     )
-    visitor.open(f"/{row['full']}").click("Commits").choose("Author", row["author_name"]).click("Filter commits")
-    assert f"{row['found']} commits" in visitor.text
-    visitor.fill({"Search by message": "zzz"}).click("Filter commits")
-    assert "No commits were found." in visitor.text
-    visitor.open(f"/{row['full']}").click("Contributors")
-    assert f"{row['author_name']}" in visitor.text
+    visitor.open(f"/{row['full']}").click("Commits").choose("Author", row["author_name"])
+    assert f"{row['found']} commits" in visitor.click("Filter commits").text
+    assert "No commits were found." in visitor.fill({"Search by message": "zzz"}).click("Filter commits").text
+    assert row["author_name"] in visitor.open(f"/{row['full']}").click("Contributors").text
     counts = [int(cell.text_content().split()[0]) for cell in visitor.browser.page().root.xpath("//tbody/tr/td[3]")]
     assert counts == sorted(counts, reverse=True)
 
@@ -358,8 +290,8 @@ def test_a_commit_page_shows_the_lines_that_changed(visitor):
 
 
 def test_branches_are_made_and_deleted(visitor):
-    row = project(visitor)
-    visitor.open(f"/{row['full']}").click("Branches", "New branch").fill({"Branch name": "idea"}).click("Create branch")
+    row = at(visitor)
+    visitor.click("Branches", "New branch").fill({"Branch name": "idea"}).click("Create branch")
     assert "The branch idea was created." in visitor.text
     files = "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ?"
     assert visitor.value(files, row["project_id"], "idea") == visitor.value(files, row["project_id"], row["default_branch"])
@@ -380,39 +312,26 @@ def test_odd_names_of_branches_are_refused(visitor, name):
 # Members and groups.
 
 
-def test_several_people_are_invited_at_once(visitor):
-    row = project(visitor)
-    people = visitor.db.execute(
-        "SELECT * FROM user WHERE user_id NOT IN (SELECT user_id FROM project_member WHERE project_id = ?) ORDER BY user_id LIMIT 3",
-        (row["project_id"],),
-    ).fetchall()
-    visitor.open(f"/{row['full']}").click("Members", "Invite members")
+def test_several_people_are_invited_at_once_and_one_of_several_of_a_name(visitor):
+    row = at(visitor)
+    absent = "user_id NOT IN (SELECT user_id FROM project_member WHERE project_id = ?)"
+    place = "SELECT role, expires_on FROM project_member WHERE project_id = ? AND user_id = ?"
+    query = f"SELECT * FROM user WHERE {absent} ORDER BY user_id LIMIT 3"
+    people = visitor.db.execute(query, (row["project_id"],)).fetchall()
     wanted = f"{people[0]['username']}, {people[1]['name']}, {people[2]['email']}"
-    visitor.fill({"Username, name or email address": wanted, "Access expiration date (optional)": "2030-01-05"})
-    visitor.choose("Select a role", "Developer").click("Invite")
+    visitor.click("Members", "Invite members").fill({"Username, name or email address": wanted})
+    visitor.fill({"Access expiration date (optional)": "2030-01-05"}).choose("Select a role", "Developer").click("Invite")
     for person in people:
-        place = visitor.row(
-            "SELECT * FROM project_member WHERE project_id = ? AND user_id = ?", row["project_id"], person["user_id"]
-        )
-        assert (place["role"], place["expires_on"]) == ("Developer", "2030-01-05")
-
-
-def test_a_name_that_several_people_have_is_chosen_from(visitor):
-    row = project(visitor)
+        assert visitor.rows(place, row["project_id"], person["user_id"]) == [("Developer", "2030-01-05")]
     first = visitor.value(
-        "SELECT substr(name, 1, instr(name, ' ') - 1) AS first FROM user WHERE user_id > 1 GROUP BY first HAVING count(*) > 1 ORDER BY 1"
+        """SELECT substr(name, 1, instr(name, ' ') - 1) AS first FROM user
+        WHERE user_id > 1 GROUP BY first HAVING count(*) > 1 ORDER BY 1"""
     )
     visitor.open(f"/{row['full']}/-/project_members/invite").fill({"Username, name or email address": first})
-    visitor.choose("Select a role", "Reporter").click("Invite")
-    assert "Several people match" in visitor.text
-    person = visitor.row(
-        "SELECT * FROM user WHERE name LIKE ? AND user_id NOT IN (SELECT user_id FROM project_member WHERE project_id = ?)",
-        f"{first} %",
-        row["project_id"],
-    )
+    assert "Several people match" in visitor.choose("Select a role", "Reporter").click("Invite").text
+    person = visitor.row(f"SELECT * FROM user WHERE name LIKE ? AND {absent}", f"{first} %", row["project_id"])
     visitor.click(f"{person['name']} (@{person['username']})", "Invite")
-    role = "SELECT role FROM project_member WHERE project_id = ? AND user_id = ?"
-    assert visitor.value(role, row["project_id"], person["user_id"]) == "Reporter"
+    assert visitor.value(place, row["project_id"], person["user_id"]) == "Reporter"
 
 
 @pytest.mark.parametrize("fields", [
@@ -429,17 +348,18 @@ def test_odd_invitations_are_refused_with_a_message(visitor, fields):
 
 
 def test_roles_and_days_change_and_members_go(visitor):
-    row = project(visitor, "owner_id = 1 AND (SELECT count(*) FROM project_member m WHERE m.project_id = p.project_id) > 2")
-    person = visitor.row(
-        "SELECT u.* FROM project_member JOIN user u USING (user_id) WHERE project_id = ? AND user_id > 1 ORDER BY 1",
-        row["project_id"],
-    )
+    row = at(visitor, "owner_id = 1 AND (SELECT count(*) FROM project_member m WHERE m.project_id = p.project_id) > 2")
+    query = "SELECT u.* FROM project_member JOIN user u USING (user_id) WHERE project_id = ? AND user_id > 1 ORDER BY 1"
+    person = visitor.row(query, row["project_id"])
     held = "SELECT role || coalesce(expires_on, '') FROM project_member WHERE project_id = ? AND user_id = ?"
-    visitor.open(f"/{row['full']}").click("Members").choose(f"Role of {person['name']}", "Maintainer")
+    visitor.click("Members").choose(f"Role of {person['name']}", "Maintainer")
     visitor.fill({f"Expiration date of {person['name']}": "2031-02-03"}).click(f"Update {person['name']}")
     assert visitor.value(held, row["project_id"], person["user_id"]) == "Maintainer2031-02-03"
     visitor.click(f"Remove {person['name']}")
     assert visitor.value(held, row["project_id"], person["user_id"]) is None
+
+
+ADD_MEMBER = "INSERT OR REPLACE INTO project_member VALUES (?, 40, ?, ?, '2000-01-01')"
 
 
 def test_the_last_owner_stays_and_maintainers_make_no_owners(visitor):
@@ -448,11 +368,8 @@ def test_the_last_owner_stays_and_maintainers_make_no_owners(visitor):
     assert visitor.post(f"{members}/leave").status_code == 403
     assert visitor.post(members, user_id="1", role="Guest", action="update").status_code == 403
     assert visitor.post(members, user_id="999", role="Guest", action="update").status_code == 404
-    visitor.db.execute(
-        "INSERT OR REPLACE INTO project_member VALUES (?, 40, 'Maintainer', NULL, '2020-01-01')", (row["project_id"],)
-    )
-    visitor.become(40)
-    username = visitor.value("SELECT username FROM user WHERE user_id = 41")
+    visitor.db.execute(ADD_MEMBER, (row["project_id"], "Maintainer", None))
+    username = visitor.become(40).value("SELECT username FROM user WHERE user_id = 41")
     assert "Select a role" in visitor.post(f"{members}/invite", names=username, role="Owner").text
     assert visitor.post(members, user_id="1", action="remove").status_code == 403
     assert visitor.post(f"/{row['full']}/-/delete", confirmation=row["full"]).status_code == 403
@@ -460,22 +377,17 @@ def test_the_last_owner_stays_and_maintainers_make_no_owners(visitor):
 
 def test_a_membership_ends_on_its_day(visitor):
     row = project(visitor, "visibility = 'private' AND owner_id = 1")
-    visitor.db.execute(
-        "INSERT OR REPLACE INTO project_member VALUES (?, 40, 'Guest', '2001-01-01', '2000-01-01')", (row["project_id"],)
-    )
-    assert visitor.become(40).status(f"/{row['full']}") == 404
-    visitor.db.execute("UPDATE project_member SET expires_on = '2099-01-01' WHERE user_id = 40")
-    assert visitor.status(f"/{row['full']}") == 200
+    for day, status in (("2001-01-01", 404), ("2099-01-01", 200)):
+        visitor.db.execute(ADD_MEMBER, (row["project_id"], "Guest", day))
+        assert visitor.become(40).status(f"/{row['full']}") == status
 
 
-def test_a_group_is_made_filled_and_renamed(visitor):
+def test_a_group_is_made_filled_and_renamed_and_managed_by_owners_only(visitor):
     username = visitor.value("SELECT username FROM user WHERE user_id = 12")
     visitor.click("New group").fill({"Group name": "N Lab"}).click("Public", "Create group")
     assert visitor.path == "/groups/n-lab"
-    visitor.click("Group members", "Invite members").fill({"Username, name or email address": username}).choose(
-        "Select a role", "Guest"
-    ).click("Invite")
-    assert "Members were successfully added" in visitor.text
+    visitor.click("Group members", "Invite members").fill({"Username, name or email address": username})
+    assert "Members were successfully added" in visitor.choose("Select a role", "Guest").click("Invite").text
     visitor.open("/groups/n-lab").click("New project in this group").fill({"Project name": "inside"}).click("Create project")
     assert visitor.path == "/n-lab/inside"
     visitor.open("/groups/n-lab").click("Group settings").fill({"Group URL (optional)": "other-lab"}).click("Save changes")
@@ -484,29 +396,22 @@ def test_a_group_is_made_filled_and_renamed(visitor):
     taken = visitor.post("/groups/new", name="x", path=visitor.me["username"].upper(), visibility="public")
     assert "has already been taken" in taken.text
     assert "a word of the site" in visitor.post("/groups/new", name="Explore", visibility="public").text
-
-
-def test_only_owners_manage_a_group(visitor):
-    path = visitor.value(
-        "SELECT path FROM user_group JOIN group_member USING (group_id) WHERE user_id = 1 AND role = 'Developer' ORDER BY group_id"
-    )
+    mine = "SELECT path FROM user_group JOIN group_member USING (group_id) WHERE user_id = 1 AND role = 'Developer' ORDER BY group_id"
     for page in ("edit", "group_members", "group_members/invite"):
-        assert visitor.post(f"/groups/{path}/-/{page}", names="x", role="Guest", user_id="2").status_code == 403
+        answer = visitor.post(f"/groups/{visitor.value(mine)}/-/{page}", names="x", role="Guest", user_id="2")
+        assert answer.status_code == 403
 
 
 # Settings.
 
 
 def test_settings_change_what_a_project_says_of_itself(visitor):
-    row = project(visitor)
-    visitor.open(f"/{row['full']}").click("Settings")
-    visitor.fill({"Project description (optional)": "Shorter.", "Topics (optional)": "a, b,, a "}).click(
-        "Internal", "Save changes"
-    )
-    after = visitor.row("SELECT * FROM project WHERE project_id = ?", row["project_id"])
-    assert (after["description"], after["topics"], after["visibility"]) == ("Shorter.", "a, b", "internal")
-    visitor.fill({"Project name": ""}).click("Save changes")
-    assert "Project name can't be blank." in visitor.text
+    row = at(visitor)
+    visitor.click("Settings").fill({"Project description (optional)": "Shorter.", "Topics (optional)": "a, b,, a "})
+    visitor.click("Internal", "Save changes")
+    after = "SELECT description, topics, visibility FROM project WHERE project_id = ?"
+    assert visitor.rows(after, row["project_id"]) == [("Shorter.", "a, b", "internal")]
+    assert "Project name can't be blank." in visitor.fill({"Project name": ""}).click("Save changes").text
     visitor.open(f"/{row['full']}/-/edit").fill({"Path": "moved"}).click("Change path")
     assert visitor.path == f"/{row['namespace']}/moved"
 

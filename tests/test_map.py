@@ -13,7 +13,6 @@ from tests.visitors import Visitor
 from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.map import queries
-from webarena_gym.sites.map import queries as finding
 from webarena_gym.sites.map.geometry import Point, distance, duration, metres_between
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot, directions, line
 from webarena_gym.sites.world import build, load_site
@@ -51,6 +50,9 @@ class MapVisitor(Visitor):
 
     def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
         return queries.fetch(self.db, query, *values)
+
+    def place(self, condition: str, *values: object) -> sqlite3.Row:
+        return self.rows(f"SELECT * FROM places WHERE {condition} LIMIT 1", *values)[0]
 
 
 @pytest.fixture
@@ -92,31 +94,28 @@ def test_the_front_page_shows_the_country_and_moves_the_map(visitor):
     assert visitor.path.startswith("/query?lat=42.")
 
 
-def test_pictures_are_drawings_that_show_more_from_nearby(visitor, client):
+def test_pictures_are_drawings_that_show_more_from_nearby_and_have_the_size_that_is_asked_for(visitor, client):
+    def drawn(**query):
+        answer = client.get("/export/map.svg", query_string=query)
+        assert answer.mimetype == "image/svg+xml"
+        return answer.text
+
     (town,) = visitor.rows("SELECT * FROM towns ORDER BY population DESC LIMIT 1")
-    far = client.get("/export/map.svg?zoom=8").get_data(as_text=True)
-    near = client.get(f"/export/map.svg?zoom=14&lat={town['latitude']}&lon={town['longitude']}")
-    assert near.mimetype == "image/svg+xml"
-    assert town["name"] in far
-    assert near.get_data(as_text=True).count("<path") > 40
+    assert town["name"] in drawn(zoom=8)
+    assert drawn(zoom=14, lat=town["latitude"], lon=town["longitude"]).count("<path") > 40
     a, b = visitor.rows("SELECT * FROM places WHERE town_id = 1 LIMIT 2")
     ends = {"from": a["name"], "to": b["name"], "mode": "foot"}
-    route = client.get("/export/map.svg", query_string=ends).text
-    assert "#2b62c9" in route
-    assert 'data-window="' in route
-    aside = client.get("/export/map.svg", query_string={**ends, "lat": "41.5", "lon": "-29.5", "zoom": "12"}).text
-    assert 'data-window="41.50000 -29.50000 12"' in aside
-
-
-def test_pictures_have_the_size_that_is_asked_for_and_a_marker_stays_where_it_is(client):
+    assert "#2b62c9" in drawn(**ends)
+    assert 'data-window="' in drawn(**ends)
+    assert 'data-window="41.50000 -29.50000 12"' in drawn(**ends, lat="41.5", lon="-29.5", zoom="12")
     for asked, size, zoom in (
-        ("", "720 560", 8), ("&width=300&height=1200", "300 1200", 8), ("&width=99&height=1201", "720 560", 8), ("&small=1", "360 400", 7),
+        ({}, "720 560", 8), ({"width": 300, "height": 1200}, "300 1200", 8), ({"width": 99, "height": 1201}, "720 560", 8),
+        ({"small": 1}, "360 400", 7),
     ):  # fmt: skip
-        drawn = client.get(f"/export/map.svg?zoom=8{asked}").text
-        assert re.search(rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', drawn)
-    around, aside = ({"zoom": "12", "lat": "41.5", "lon": lon, "marker": "41.5,-29.5"} for lon in ("-29.5", "-29.49"))
-    drawn = [client.get("/export/map.svg", query_string=query).text for query in (around | {"marker": "1"}, around, aside)]
-    assert ['d="M360.0 280.0l-9-15' in picture for picture in drawn] == [True, True, False]
+        assert re.search(rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', drawn(zoom=8, **asked))
+    for marker, lon, is_in_the_middle in (("1", "-29.5", True), ("41.5,-29.5", "-29.5", True), ("41.5,-29.5", "-29.49", False)):
+        picture = drawn(zoom=12, lat="41.5", lon=lon, marker=marker)
+        assert ('d="M360.0 280.0l-9-15' in picture) == is_in_the_middle
 
 
 def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
@@ -130,24 +129,24 @@ def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
 
 
 def test_kinds_of_places_near_something_come_by_distance(visitor):
-    (centre,) = visitor.rows("SELECT * FROM places WHERE category = 'stadium' LIMIT 1")
+    centre = visitor.place("category = 'stadium'")
     for words in ("cafes near", "Coffee shop around", "cafe close to"):
         visitor.search(f"{words} {centre['name']}")
         assert visitor.browser.page().root.cssselect("main h1")[0].text == f"Cafes near {centre['name']}"
-        away = [one.metres for one in finding.search(visitor.db, f"{words} {centre['name']}")[1]]
+        away = [one.metres for one in queries.search(visitor.db, f"{words} {centre['name']}")[1]]
         assert away == sorted(away)
-        assert visitor.links == [one.label for one in finding.search(visitor.db, f"cafes near {centre['name']}")[1][:10]]
+        assert visitor.links == [one.label for one in queries.search(visitor.db, f"cafes near {centre['name']}")[1][:10]]
 
 
 def test_kinds_of_places_in_a_town_are_all_in_that_town_and_branches_of_a_chain_near_a_place(visitor):
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 2")
-    found = finding.search(visitor.db, f"pharmacies in {town['name']}")[1]
+    found = queries.search(visitor.db, f"pharmacies in {town['name']}")[1]
     rows = visitor.rows("SELECT * FROM places WHERE town_id = 2 AND category = 'pharmacy'")
     assert {one.label for one in found} == {row["name"] for row in rows}
-    title, of_state = finding.search(visitor.db, f"hotels in {town['state']}")
+    title, of_state = queries.search(visitor.db, f"hotels in {town['state']}")
     assert title == f"hotels in {town['state']}"
     assert all(town["state"] in one.address for one in of_state)
-    (branch,) = visitor.rows("SELECT * FROM places WHERE category = 'supermarket' AND town_id = 1 LIMIT 1")
+    branch = visitor.place("category = 'supermarket' AND town_id = 1")
     visitor.search(f"{branch['brand']} near {branch['town']}")
     assert branch["name"] in visitor.links or "Next" in visitor.text
     assert all(name.startswith(branch["brand"]) for name in visitor.links)
@@ -169,29 +168,33 @@ def test_any_house_number_of_a_street_is_found_on_it_and_leads_back(visitor, roa
     for row in visitor.rows("SELECT * FROM streets WHERE street_id % 90 = 1"):
         last = None
         for number in (1, 700, 1733, 2400):
-            (found,) = [one for one in finding.find(visitor.db, f"{number} {row['name']}, {row['town']}") if one.is_exact]
+            (found,) = [one for one in queries.find(visitor.db, f"{number} {row['name']}, {row['town']}") if one.is_exact]
             assert found.address == f"{number} {row['name']}, {row['town']}, {row['state']} {row['postcode']}"
             assert roads.edges[found.spot.edge_id].street_id == row["street_id"]
             assert last is None or metres_between(last, found.point) > 0.02 * row["length"]
             last = found.point
-            back = finding.nearest_address(visitor.db, found.point)
+            back = queries.nearest_address(visitor.db, found.point)
             assert back.metres < 3
-    assert not finding.find(visitor.db, f"2401 {row['name']}, {row['town']}")
+    assert not queries.find(visitor.db, f"2401 {row['name']}, {row['town']}")
     (row,) = visitor.rows("SELECT * FROM streets WHERE street_id = 9")
-    found = finding.find(visitor.db, f"120 {row['name']}, Apt 12, {row['town']}, {row['state']} {row['postcode']}")
+    found = queries.find(visitor.db, f"120 {row['name']}, Apt 12, {row['town']}, {row['state']} {row['postcode']}")
     assert [one.label for one in found if one.is_exact] == [f"120 {row['name']}, {row['town']}"]
 
 
-def test_coordinates_are_looked_up(visitor):
-    (row,) = visitor.rows("SELECT * FROM places WHERE category = 'zoo' LIMIT 1")
+def test_coordinates_are_looked_up_also_far_away(visitor):
+    row = visitor.place("category = 'zoo'")
     visitor.search(f"{row['latitude']:.5f}, {row['longitude']:.5f}")
     assert visitor.path == f"/query?lat={row['latitude']:.5f}&lon={row['longitude']:.5f}"
     assert row["town"] in visitor.text
     assert "Nearest address" in visitor.text
+    for point in ("0,0", "90, 180", "-90 -180"):
+        assert "What is at" in visitor.search(point).text
+    assert queries.find(visitor.db, "91.5, 10.5") == []
+    assert isinstance(queries.nearest_address(visitor.db, Point(42.0, -29.5)).metres, float)
 
 
 def test_the_page_of_a_place_says_all_about_it(visitor):
-    (row,) = visitor.rows("SELECT * FROM places WHERE category = 'hotel' AND phone != '' AND brand != '' LIMIT 1")
+    row = visitor.place("category = 'hotel' AND phone != '' AND brand != ''")
     visitor.search(row["name"]).click(row["name"])
     assert visitor.path == f"/place/{row['place_id']}"
     for column in ("name", "address", "postcode", "brand", "phone", "town", "state", "weekdays"):
@@ -202,12 +205,12 @@ def test_the_page_of_a_place_says_all_about_it(visitor):
 
 
 def test_nearby_gives_straight_and_walking_distances_which_are_longer(visitor, roads):
-    (row,) = visitor.rows("SELECT * FROM places WHERE category = 'concert hall' LIMIT 1")
+    row = visitor.place("category = 'concert hall'")
     visitor.open(f"/place/{row['place_id']}").click("Restaurants nearby")
     cells = [[cell.text_content() for cell in line] for line in visitor.browser.page().root.cssselect("tbody tr")]
     assert len(cells) == 10
     for name, _, straight, walk, time in cells:
-        (other,) = visitor.rows("SELECT * FROM places WHERE name = ?", name)
+        other = visitor.place("name = ?", name)
         route = roads.route(FOOT, spot(row), spot(other))
         assert (walk, time) == (distance(route.metres), duration(route.minutes))
         assert distance(metres_between(roads.point(spot(row)), roads.point(spot(other)))) == straight
@@ -228,7 +231,7 @@ def test_towns_states_and_streets_have_pages(visitor):
     assert all(row["name"] in visitor.text for row in neighbours)
     visitor.click(neighbours[0]["name"])
     assert visitor.browser.page().title.startswith(neighbours[0]["name"])
-    (place,) = visitor.rows("SELECT * FROM places WHERE place_id = 3")
+    place = visitor.place("place_id = 3")
     visitor.open("/place/3").click(place["street"])
     assert place["name"] in visitor.text
 
@@ -236,42 +239,28 @@ def test_towns_states_and_streets_have_pages(visitor):
 def test_directions_show_distance_time_and_steps_and_can_be_reversed(visitor, roads):
     a, b = visitor.rows("SELECT * FROM places WHERE category = 'airport' LIMIT 2")
     for mode in (CAR, BICYCLE, FOOT):
-        visitor.directions(a["name"], b["name"], mode.name)
-        route = roads.route(mode, spot(a), spot(b))
-        assert distance(route.metres) in visitor.text
-        assert duration(route.minutes) in visitor.text
-        assert f"Arrive at {b['name']}" in visitor.text
+        text, route = visitor.directions(a["name"], b["name"], mode.name).text, roads.route(mode, spot(a), spot(b))
+        for said in (distance(route.metres), duration(route.minutes), f"Arrive at {b['name']}"):
+            assert said in text
     assert f"mode={mode.key}" in visitor.path
     visitor.click("Reverse directions")
     assert visitor.find("From").get("value") == b["name"]
     assert f"Arrive at {a['name']}" in visitor.text
 
 
-def test_directions_offer_a_choice_between_streets_of_a_name(visitor):
+def test_directions_offer_a_choice_lead_to_addresses_and_coordinates_and_say_what_is_wrong(visitor):
     often = "SELECT *, count(*) AS n FROM streets WHERE kind = 'street' GROUP BY name ORDER BY n DESC, name LIMIT 1"
-    (row,) = visitor.rows(often)
-    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
-    visitor.directions(row["name"], town["name"])
-    assert "From: which one?" in visitor.text
-    visitor.click(f"{row['name']}, {row['town']}")
-    assert f"Arrive at {town['name']}" in visitor.text
-
-
-def test_directions_say_what_is_wrong(visitor):
-    (state,) = visitor.rows("SELECT * FROM state LIMIT 1")
-    visitor.directions("zzzyx", state["name"])
-    assert "From: nothing is called zzzyx." in visitor.text
-    assert "is a whole state" in visitor.text
-    visitor.directions("", "zzzyx")
-    assert "From: please enter" in visitor.text
-
-
-def test_routes_lead_from_addresses_to_coordinates_and_to_where_one_is(visitor):
-    (row,) = visitor.rows("SELECT * FROM places WHERE place_id = 7")
+    (row,), (town,) = visitor.rows(often), visitor.rows("SELECT * FROM towns WHERE town_id = 1")
+    assert "From: which one?" in visitor.directions(row["name"], town["name"]).text
+    assert f"Arrive at {town['name']}" in visitor.click(f"{row['name']}, {row['town']}").text
+    row, (street,) = visitor.place("place_id = 7"), visitor.rows("SELECT * FROM streets WHERE street_id = 5")
     assert "0 m" in visitor.directions(row["name"], row["name"]).text
-    (street,) = visitor.rows("SELECT * FROM streets WHERE street_id = 5")
     visitor.directions(f"12 {street['name']}, {street['town']}", "42.0, -29.5", "Bicycle")
     assert "Arrive at 42.00000, -29.50000" in visitor.text
+    visitor.directions("zzzyx", visitor.value("SELECT name FROM state"))
+    assert "From: nothing is called zzzyx." in visitor.text
+    assert "is a whole state" in visitor.text
+    assert "From: please enter" in visitor.directions("", "zzzyx").text
 
 
 def test_routes_are_the_same_both_ways_and_pass_no_road_that_is_barred(visitor, roads):
@@ -287,20 +276,24 @@ def test_routes_are_the_same_both_ways_and_pass_no_road_that_is_barred(visitor, 
             assert walked == pytest.approx(there.metres, rel=0.02, abs=10)
 
 
-def test_places_are_saved_with_a_note_and_removed(me):
+def test_places_are_saved_with_a_note_and_removed_and_edits_are_suggested_and_withdrawn(me):
     me.db.execute("DELETE FROM saved_place WHERE user_id = 1")
-    (row,) = me.rows("SELECT * FROM places WHERE place_id = 4")
+    row = me.place("place_id = 4")
     me.open("/place/4").type(Note="Bring <cash>").click("Save place")
-    assert tuple(me.db.execute("SELECT place_id, note FROM saved_place WHERE user_id = 1").fetchone()) == (4, "Bring <cash>")
+    assert Visitor.rows(me, "SELECT place_id, note FROM saved_place WHERE user_id = 1") == [(4, "Bring <cash>")]
     me.type(Note="No").click("Update note", "Saved places")
     assert "Note: No" in me.text
-    me.click(f"Remove {row['name']}")
-    assert me.path == "/saved"
+    assert me.click(f"Remove {row['name']}").path == "/saved"
     assert "You have not saved any places." in me.text
+    me.open("/place/4").click("Suggest an edit").type(It_should_read="  ").click("Send suggestion")
+    assert "It should read is a required field." in me.text
+    assert me.type(It_should_read="Elsewhere").click("Send suggestion").path == "/suggestions"
+    me.click(f"Withdraw the suggestion for {row['name']}")
+    assert me.value("SELECT status FROM suggestion") == "withdrawn"
 
 
 def test_notes_are_put_on_places_that_are_known_commented_resolved_and_deleted(me):
-    (row,) = me.rows("SELECT * FROM places WHERE place_id = 4")
+    row = me.place("place_id = 4")
     me.open("/place/4").click("Add a note here").type(Note="There is a new door.").click("Add note")
     note = me.db.execute("SELECT * FROM map_note ORDER BY note_id DESC").fetchone()
     assert (note["latitude"], note["longitude"], note["status"]) == (row["latitude"], row["longitude"], "open")
@@ -324,16 +317,6 @@ def test_only_the_author_may_delete_a_note_or_withdraw_a_suggestion(client):
     assert client.post("/suggestion/1/withdraw", data=key).status_code == 403
     assert client.post("/suggestion/2/withdraw", data=key).status_code == 404
     assert client.post(f"/note/{note}/delete").status_code == 400
-
-
-def test_edits_are_suggested_and_withdrawn(me):
-    (row,) = me.rows("SELECT * FROM places WHERE place_id = 4")
-    me.open("/place/4").click("Suggest an edit").type(It_should_read="  ").click("Send suggestion")
-    assert "It should read is a required field." in me.text
-    me.type(It_should_read="Elsewhere").click("Send suggestion")
-    assert me.path == "/suggestions"
-    me.click(f"Withdraw the suggestion for {row['name']}")
-    assert me.value("SELECT status FROM suggestion") == "withdrawn"
 
 
 def test_writing_asks_to_sign_in_leads_back_and_signing_up_makes_an_account(visitor):
@@ -376,10 +359,3 @@ def test_what_is_not_there_is_a_page_of_its_own(client):
         answer = client.get(f"/{path}")
         assert answer.status_code == 404
         assert "Off the map" in answer.text
-
-
-def test_far_points_are_answered_too(visitor):
-    for point in ("0,0", "90, 180", "-90 -180"):
-        assert "What is at" in visitor.search(point).text
-    assert finding.find(visitor.db, "91.5, 10.5") == []
-    assert isinstance(finding.nearest_address(visitor.db, Point(42.0, -29.5)).metres, float)

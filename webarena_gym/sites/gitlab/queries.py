@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.gitlab.world_projects import licenses, rank
-from webarena_gym.sites.kit.database import first, insert, one, update
+from webarena_gym.sites.kit.database import first, insert, one, update, value
 
 VISIBILITIES = ("private", "internal", "public")
 
@@ -34,8 +34,7 @@ def project_role(db: sqlite3.Connection, project_id: int, user_id: int | None) -
 
 def group_role(db: sqlite3.Connection, group_id: int, user_id: int | None) -> str:
     """Return somebody's role in a group, "" without any."""
-    query = "SELECT role FROM current_group_member WHERE group_id = ? AND user_id = ?"
-    row = db.execute(query, (group_id, user_id)).fetchone()
+    row = first(db, "SELECT role FROM current_group_member WHERE group_id = ? AND user_id = ?", (group_id, user_id))
     return str(row["role"]) if row else ""
 
 
@@ -67,6 +66,9 @@ PROJECT_COLUMNS = """p.*, p.namespace || '/' || p.path AS full_path,
     (SELECT count(*) FROM project f WHERE f.forked_from_id = p.project_id) AS forks"""
 """Query of a project as pages show it: its row, its full path, its owner's name, and its numbers of stars and forks."""
 
+COMMITS = "SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id"
+"""Query of commits c with the usernames of their authors, as far as they have one."""
+
 OPEN_WORK = {
     "issues": "SELECT count(*) FROM issue WHERE project_id = ? AND state = 'opened'",
     "merge_requests": "SELECT count(*) FROM merge_request WHERE project_id = ? AND state = 'opened'",
@@ -85,12 +87,8 @@ def user_named(db: sqlite3.Connection, username: str) -> sqlite3.Row | None:
 
 def project(db: sqlite3.Connection, namespace: str, path: str, me: int | None) -> sqlite3.Row | None:
     """Return the project at a full path, with PROJECT_COLUMNS, when `me` may see it."""
-    return first(
-        db,
-        f"""SELECT {PROJECT_COLUMNS} FROM project p
-        WHERE namespace = :namespace COLLATE NOCASE AND path = :path COLLATE NOCASE AND {VISIBLE}""",
-        {"namespace": namespace, "path": path, "me": me},
-    )
+    where = "namespace = :namespace COLLATE NOCASE AND path = :path COLLATE NOCASE"
+    return next(iter(find_projects(db, me, where=where, namespace=namespace, path=path)), None)
 
 
 def group(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
@@ -109,21 +107,15 @@ def find_projects(
 
 def branches(db: sqlite3.Connection, project_id: int) -> list[sqlite3.Row]:
     """Return a project's branches with their newest commits, by name."""
-    return db.execute(
-        """
-        SELECT b.*, c.sha, c.title, c.author_name, c.created_at AS committed_at
-        FROM branch b LEFT JOIN git_commit c ON c.commit_id = b.head_id WHERE b.project_id = ? ORDER BY b.name
-        """,
-        (project_id,),
-    ).fetchall()
+    query = """SELECT b.*, c.sha, c.title, c.author_name, c.created_at AS committed_at
+        FROM branch b LEFT JOIN git_commit c ON c.commit_id = b.head_id WHERE b.project_id = ? ORDER BY b.name"""
+    return db.execute(query, (project_id,)).fetchall()
 
 
 def members(db: sqlite3.Connection, project_id: int) -> list[sqlite3.Row]:
     """Return the people who belong to a project today, by name, each once."""
-    return db.execute(
-        "SELECT * FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?) ORDER BY name, user_id",
-        (project_id,),
-    ).fetchall()
+    query = "SELECT * FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?) ORDER BY name, user_id"
+    return db.execute(query, (project_id,)).fetchall()
 
 
 LONGEST_FILE = 100_000  # characters
@@ -226,8 +218,8 @@ def commit(
 ) -> str:  # fmt: skip
     """Add a commit to a branch and return its name. `changes` has the new text of each file, None for one that goes."""
     branch_id, project_id = branch["branch_id"], branch["project_id"]
-    (head,) = one(db, "SELECT head_id FROM branch WHERE branch_id = ?", (branch_id,))
-    (last,) = one(db, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'")
+    head = value(db, "SELECT head_id FROM branch WHERE branch_id = ?", (branch_id,))
+    last = value(db, "SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'")
     sha = hashlib.sha1(f"{project_id}/{head}/{last}/{now}/{message}".encode(), usedforsecurity=False).hexdigest()
     title, _, text = message.partition("\n")
     commit_id = insert(
@@ -307,7 +299,7 @@ def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Ro
         commits = commits_between(db, item["project_id"], item["source_branch"], item["target_branch"])
     else:
         commits = db.execute(
-            f"{_COMMITS} WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1",
+            f"{COMMITS} WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1",
             (item["project_id"], merge_title(item), item["merged_at"]),
         ).fetchall()
     earliest: dict[str, sqlite3.Row] = {}
@@ -326,13 +318,10 @@ def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Ro
     return commits, changes
 
 
-_COMMITS = "SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id"
-
-
 def commits_between(db: sqlite3.Connection, project_id: int, source: str, target: str) -> list[sqlite3.Row]:
     """Return the commits of the source branch that the target branch has not, the newest first."""
     of_branch = "SELECT commit_id FROM commit_branch JOIN branch USING (branch_id) WHERE project_id = :id AND name ="
-    query = f"{_COMMITS} WHERE c.commit_id IN ({of_branch} :source) AND c.commit_id NOT IN ({of_branch} :target)"
+    query = f"{COMMITS} WHERE c.commit_id IN ({of_branch} :source) AND c.commit_id NOT IN ({of_branch} :target)"
     bound = {"id": project_id, "source": source, "target": target}
     return db.execute(f"{query} ORDER BY c.created_at DESC, c.commit_id DESC", bound).fetchall()
 
@@ -363,17 +352,14 @@ def merge(db: sqlite3.Connection, item: sqlite3.Row, user: sqlite3.Row, now: str
     source, target = (find_branch(db, item["project_id"], item[f"{role}_branch"]) for role in ("source", "target"))
     assert source is not None
     assert target is not None
-    of_branch = "SELECT commit_id FROM commit_branch WHERE branch_id = ?"
-    changed = db.execute(
-        f"SELECT DISTINCT path FROM file_change WHERE commit_id IN ({of_branch}) AND commit_id NOT IN ({of_branch}) ORDER BY path",
-        (source["branch_id"], target["branch_id"]),
-    ).fetchall()
+    of_branch, ids = "SELECT commit_id FROM commit_branch WHERE branch_id = ?", (source["branch_id"], target["branch_id"])
+    query = (
+        f"SELECT DISTINCT path FROM file_change WHERE commit_id IN ({of_branch}) AND commit_id NOT IN ({of_branch}) ORDER BY 1"
+    )
+    changed = db.execute(query, ids).fetchall()
     there, present = ({row["path"]: row["content"] for row in files(db, branch["branch_id"])} for branch in (source, target))
     changes = {path: there.get(path) for (path,) in changed if there.get(path) != present.get(path)}
-    db.execute(
-        "INSERT OR IGNORE INTO commit_branch SELECT ?, commit_id FROM commit_branch WHERE branch_id = ?",
-        (target["branch_id"], source["branch_id"]),
-    )
+    db.execute("INSERT OR IGNORE INTO commit_branch SELECT ?2, commit_id FROM commit_branch WHERE branch_id = ?1", ids)
     commit(db, target, user, f"{merge_title(item)}\n\n{item['title']}\n\nSee merge request !{item['iid']}", changes, now)
 
 
@@ -383,9 +369,7 @@ def diff_lines(change: Change) -> list[tuple[str, str]]:
     >>> diff_lines(Change("a", "modified", "x", "y"))
     [('hunk', '@@ -1 +1 @@'), ('removed', '-x'), ('added', '+y')]
     """
-    lines = list(
-        difflib.unified_diff(change.before.split("\n"), change.after.split("\n"), lineterm="", n=CONTEXT)
-    )[2:]  # fmt: skip
+    lines = [*difflib.unified_diff(change.before.split("\n"), change.after.split("\n"), lineterm="", n=CONTEXT)][2:]
     kinds = {"+": "added", "-": "removed", "@": "hunk"}
     shown = [(kinds.get(line[:1], "same"), line) for line in lines[:MAX_LINES]]
     return shown if len(lines) <= MAX_LINES else [*shown, ("hunk", f"{len(lines) - MAX_LINES} more lines")]
@@ -393,30 +377,23 @@ def diff_lines(change: Change) -> list[tuple[str, str]]:
 
 _ISSUES = "SELECT issue_id FROM issue WHERE project_id = :id"
 _REQUESTS = "SELECT merge_request_id FROM merge_request WHERE project_id = :id"
-_STATEMENTS = (
-    f"DELETE FROM todo WHERE issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})",
-    f"DELETE FROM note WHERE issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})",
-    *(f"DELETE FROM issue_{part} WHERE issue_id IN ({_ISSUES})" for part in ("label", "assignee")),
-    *(
-        f"DELETE FROM merge_request_{part} WHERE merge_request_id IN ({_REQUESTS})"
-        for part in ("label", "assignee", "reviewer")
-    ),
-    *(f"DELETE FROM {table} WHERE project_id = :id" for table in ("issue", "merge_request", "milestone", "label", "star")),
-    "DELETE FROM commit_branch WHERE branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)",
-    "DELETE FROM file WHERE branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)",
-    "DELETE FROM file_change WHERE commit_id IN (SELECT commit_id FROM git_commit WHERE project_id = :id)",
-    *(f"DELETE FROM {table} WHERE project_id = :id" for table in ("branch", "git_commit", "project_member")),
-    "UPDATE project SET forked_from_id = NULL WHERE forked_from_id = :id",
-    "DELETE FROM project WHERE project_id = :id",
-)
+_OF = dict.fromkeys(("todo", "note"), f"issue_id IN ({_ISSUES}) OR merge_request_id IN ({_REQUESTS})")
+_OF |= dict.fromkeys(("issue_label", "issue_assignee"), f"issue_id IN ({_ISSUES})")
+_OF |= {f"merge_request_{part}": f"merge_request_id IN ({_REQUESTS})" for part in ("label", "assignee", "reviewer")}
+_OF |= dict.fromkeys(("issue", "merge_request", "milestone", "label", "star"), "project_id = :id")
+_OF |= dict.fromkeys(("commit_branch", "file"), "branch_id IN (SELECT branch_id FROM branch WHERE project_id = :id)")
+_OF |= {"file_change": "commit_id IN (SELECT commit_id FROM git_commit WHERE project_id = :id)"}
+_OF |= dict.fromkeys(("branch", "git_commit", "project_member", "project"), "project_id = :id")
+"""Conditions on the rows that belong to a project, by table, in the order in which they can be deleted."""
 
 
 def open_count(db: sqlite3.Connection, kind: str, project_id: int) -> int:
     """Return how many issues or merge requests (`kind`, a key of OPEN_WORK) of a project are open."""
-    return int(db.execute(OPEN_WORK[kind], (project_id,)).fetchone()[0])
+    return int(value(db, OPEN_WORK[kind], (project_id,)))
 
 
 def delete_project(db: sqlite3.Connection, project_id: int) -> None:
     """Delete a project; its forks stay, on their own."""
-    for statement in _STATEMENTS:
-        db.execute(statement, {"id": project_id})
+    db.execute("UPDATE project SET forked_from_id = NULL WHERE forked_from_id = ?", (project_id,))
+    for table, condition in _OF.items():
+        db.execute(f"DELETE FROM {table} WHERE {condition}", {"id": project_id})

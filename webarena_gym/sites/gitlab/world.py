@@ -9,19 +9,9 @@ from typing import Any
 from webarena_gym.sites.country.dice import Dice, Scale, moment
 from webarena_gym.sites.country.names import invented
 from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
+from webarena_gym.sites.gitlab import world_projects
 from webarena_gym.sites.gitlab.world_planning import Plan, Planner, issue_row, note_row
-from webarena_gym.sites.gitlab.world_projects import (
-    ME,
-    PASSWORD,
-    Host,
-    Project,
-    Repository,
-    User,
-    draw_host,
-    draw_projects,
-    draw_repositories,
-    pools,
-)
+from webarena_gym.sites.gitlab.world_projects import ME, Host, Project, Repository, User
 
 Row = tuple[Any, ...]
 _TOKENS = (("deploy", "read_repository"), ("nightly backup", "read_api"), ("laptop", "api, read_user"), ("old phone", "api"))
@@ -29,9 +19,9 @@ _TOKENS = (("deploy", "read_repository"), ("nightly backup", "read_api"), ("lapt
 
 def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
-    host = draw_host(seed, moment(seed), scale)
-    projects = draw_projects(host)
-    repositories = draw_repositories(host, projects)
+    host = world_projects.draw_host(seed, moment(seed), scale)
+    projects = world_projects.draw_projects(host)
+    repositories = world_projects.draw_repositories(host, projects)
     planner = Planner(host)
     plans = [planner.plan(repository) for repository in repositories]
     insert(db, "world", [("seed", str(seed)), ("now", str(host.now))])
@@ -55,7 +45,7 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
     rows: dict[str, list[Row]] = defaultdict(list)
     for user in users:
         feed = _digest(f"feed/{seed}/{user.user_id}")[:20]
-        account = (user.user_id, user.username, user.name, user.email, PASSWORD)
+        account = (user.user_id, user.username, user.name, user.email, world_projects.PASSWORD)
         rows["user"].append((*account, *_profile(dice, user), feed, user.created_at))
     for user in users:
         followed = dice.some([other for other in users if other is not user], 5 if user.user_id == ME else dice.below(9))
@@ -69,7 +59,9 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
     for number, title in enumerate(("Laptop", "Office desktop"), 1):
         key = f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{_digest(f'key/{seed}/{number}')[:43]} {title.lower()}"
         rows["ssh_key"].append((number, ME, title, key, None, now - timedelta(days=dice.between(30, 500))))
-    for number, (title, file_name, content) in enumerate(dice.some(pools()["snippets"], 12), 1):  # the first three are mine
+    for number, (title, file_name, content) in enumerate(
+        dice.some(world_projects.pools()["snippets"], 12), 1
+    ):  # the first three are mine
         author = ME if number <= 3 else dice.pick(users[1:]).user_id
         born = now - timedelta(days=dice.between(3, 600), seconds=dice.below(80000))
         visibility = "private" if number == 2 else dice.weigh(("public", "internal", "private"), (6, 2, 1))
@@ -83,7 +75,7 @@ def _insert_people(db: sqlite3.Connection, host: Host) -> None:
 
 def _profile(dice: Dice, user: User) -> Row:
     """Return the columns of a person's row from bio to theme."""
-    pool = pools()
+    pool = world_projects.pools()
     emoji, message = dice.pick(pool["statuses"]) if user.user_id != ME and dice.chance(40) else ("", "")
     bio = dice.pick(pool["bios"]) if dice.chance(60) else ""
     website = f"https://{user.username}.example" if dice.chance(35) else ""

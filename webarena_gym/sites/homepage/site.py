@@ -3,18 +3,13 @@
 import re
 from collections.abc import Callable
 from decimal import Context, Decimal, DecimalException
+from functools import partial
 
-from webarena_gym.sites.catalogue import SITES, Entry
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.site import Site
 
 site = Site("homepage", __file__)
-
-
-def doors(request: Request) -> list[tuple[Entry, str]]:
-    """Return the other sites with their addresses where this one is served."""
-    others = (entry for entry in SITES.values() if entry.about)
-    return [(entry, request.sibling(entry.host.partition(".")[0]) + (entry.path or "/")) for entry in others]
 
 
 OPERATIONS: dict[str, tuple[str, Callable[[Context, Decimal, Decimal], Decimal]]] = {
@@ -60,20 +55,16 @@ LONGEST_NOTE = 10_000  # characters
 _DROPPED = dict.fromkeys([*range(9), *range(11, 32), 127, *range(0xD800, 0xE000)])  # control characters but tab and newline
 
 
-@site.get("/")
-def home(request: Request) -> str:
-    """List the sites."""
-    return request.render("home.html", doors=doors(request), owner=_owner(request))
+def _shown(template: str, request: Request) -> str:
+    """Show the other sites with their addresses where this one is served, and the user's name and account."""
+    others = (entry for entry in SITES.values() if entry.about)
+    doors = [(entry, request.sibling(entry.host.partition(".")[0]) + (entry.path or "/")) for entry in others]
+    owner = dict(request.db.execute("SELECT * FROM owner").fetchone())
+    return request.render(template, doors=doors, owner=owner)
 
 
-@site.get("/accounts")
-def accounts(request: Request) -> str:
-    """Say under which name the user is known on each site."""
-    return request.render("accounts.html", doors=doors(request), owner=_owner(request))
-
-
-def _owner(request: Request) -> dict[str, str]:
-    return dict(request.db.execute("SELECT * FROM owner").fetchone())
+site.get("/")(partial(_shown, "home.html"))
+site.get("/accounts")(partial(_shown, "accounts.html"))
 
 
 @site.get("/calculator")
@@ -98,12 +89,10 @@ def calculator(request: Request) -> str:
 @site.form("/scratchpad")
 def save_note(request: Request) -> str | Response:
     """Save the note in place of the one before; an empty one clears the scratchpad."""
-    if request.method != "POST":
-        return request.render("scratchpad.html", note=request.db.execute("SELECT * FROM note").fetchone(), text=None, error="")
-    text = request.form.get("text", "").replace("\r\n", "\n").translate(_DROPPED).strip()
-    if len(text) > LONGEST_NOTE:
+    text = request.form.get("text", "").replace("\r\n", "\n").translate(_DROPPED).strip() if request.method == "POST" else None
+    if text is None or len(text) > LONGEST_NOTE:
         note = request.db.execute("SELECT * FROM note").fetchone()
-        error = f"The note is too long: {len(text)} characters, {LONGEST_NOTE} at most."
+        error = f"The note is too long: {len(text)} characters, {LONGEST_NOTE} at most." if text else ""
         return request.render("scratchpad.html", note=note, text=text, error=error)
     request.db.execute("DELETE FROM note")
     if text:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import escape
 
 from webarena_gym.sites.map.geometry import Point, along
-from webarena_gym.sites.map.routing import Edge, Roads
+from webarena_gym.sites.map.routing import Roads
 
 WIDTH, HEIGHT = 720, 560  # pixels
 SMALL = (360, 400)  # of a picture for a phone
@@ -97,12 +97,18 @@ def draw(
 
     Streets are left out where they would be too small to see.
     """
-    look = LOOKS[layer]
-    (latitude, longitude), zoom, width, height = window
+    look, (latitude, longitude), zoom, width, height = LOOKS[layer], *window
     letters = _Letters()
     written = _names(window, names, look, letters)
-    lines = _streets(roads, window, look, letters)
-    parts = [*lines, *_route(window, route, look), *written]
+    parts = _streets(roads, window, look, letters)
+    if route:
+        pixels = [window.pixel(point) for point in route]
+        path = "M" + "L".join(f"{x} {y}" for x, y in pixels)
+        style = 'fill="none" stroke-linecap="round" stroke-linejoin="round" stroke-width="5" stroke-opacity=".8"'
+        parts.append(f'<path d="{path}" stroke="{look.route}" {style}/>')
+        for (x, y), colour in ((pixels[0], "#2d8a4e"), (pixels[-1], "#c43c31")):
+            parts.append(f'<circle cx="{x}" cy="{y}" r="7" fill="{colour}" stroke="#fff" stroke-width="2"/>')
+    parts += written
     if marker is not None:
         x, y = window.pixel(marker)
         drop = f"M{x} {y}l-9-15a10.5 10.5 0 1 1 18 0z"
@@ -138,7 +144,11 @@ def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> lis
     edges, fills, labels = [], [], []
     for _, pieces in groupby(seen, key=lambda edge: edge.street_id):
         chain = list(pieces)
-        path, kind = _path(roads, window, chain), chain[0].kind
+        path, kind, last = "", chain[0].kind, 0
+        for edge in chain:  # pen up where pieces between them are out of sight
+            a, b = (window.pixel(point) for point in roads.ends(edge))
+            path += f"{'' if edge.node_a == last else f'M{a[0]} {a[1]}'}L{b[0]} {b[1]}"
+            last = edge.node_b
         width = max(1.2, _WIDTHS[kind] * scale)
         colour = getattr(look, kind)
         dash = ' stroke-dasharray="5 4"' if kind == "path" else ""
@@ -156,17 +166,6 @@ def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> lis
     return [group, *edges, *fills, "</g>", *labels[:MOST_NAMES]]
 
 
-def _path(roads: Roads, window: Window, chain: list[Edge]) -> str:
-    """Return pieces of one street as the data of a path, pen up where pieces between them are out of sight."""
-    parts, last = [], 0
-    for edge in chain:
-        a, b = (window.pixel(point) for point in roads.ends(edge))
-        start = f"M{a[0]} {a[1]}" if edge.node_a != last else ""
-        parts.append(f"{start}L{b[0]} {b[1]}")
-        last = edge.node_b
-    return "".join(parts)
-
-
 def _names(window: Window, names: Iterable[tuple[str, Point, str]], look: Look, letters: _Letters) -> list[str]:
     parts = []
     for text, point, kind in [name for name in names if window.shows(name[1])][:MOST_NAMES]:
@@ -180,16 +179,3 @@ def _names(window: Window, names: Iterable[tuple[str, Point, str]], look: Look, 
             f'fill="{look.ink}" stroke="{look.ground}" stroke-width="3" paint-order="stroke">{escape(text)}</text>'
         )
     return parts
-
-
-def _route(window: Window, route: Sequence[Point], look: Look) -> list[str]:
-    if not route:
-        return []
-    pixels = [window.pixel(point) for point in route]
-    path = "M" + "L".join(f"{x} {y}" for x, y in pixels)
-    ends = "".join(
-        f'<circle cx="{x}" cy="{y}" r="7" fill="{colour}" stroke="#fff" stroke-width="2"/>'
-        for (x, y), colour in ((pixels[0], "#2d8a4e"), (pixels[-1], "#c43c31"))
-    )
-    style = 'fill="none" stroke-linecap="round" stroke-linejoin="round" stroke-width="5" stroke-opacity=".8"'
-    return [f'<path d="{path}" stroke="{look.route}" {style}/>{ends}']

@@ -1,49 +1,81 @@
 """The map itself, places and streets, the search and directions, notes and suggestions, accounts and saved places."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST
 from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
 from webarena_gym.sites.kit.database import first, insert, one, shows_aggregates, update, value
-from webarena_gym.sites.kit.forms import (
-    EMAIL,
-    PASSWORD,
-    Aside,
-    Field,
-    FormPage,
-    Pager,
-    checked,
-    password_complaints,
-    taken,
-    whole_number,
-)
+from webarena_gym.sites.kit.forms import Field, Pager, checked, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.map import queries
+from webarena_gym.sites.map import drawing, queries
 from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM, WIDTH, Window, draw, window_around
 from webarena_gym.sites.map.geometry import NUMBERS, Point, read_coordinates
 from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, Found, category_of
 from webarena_gym.sites.map.routing import CAR, FOOT, MODES, MOST, directions, line
-from webarena_gym.sites.map.site import (
-    BRAND,
-    WHOLE,
-    argument,
-    arguments,
-    current_user,
-    layer_of,
-    marked,
-    members_only,
-    picture,
-    point_of,
-    shrunk,
-    site,
-    size_of,
-    url,
-    window_of,
-)
+from webarena_gym.sites.map.site import BRAND, current_user, members_only, site
+
+
+def argument(request: Request, name: str) -> str:
+    """Return an argument of the URL as one line of text."""
+    return forms.line(request.args.get(name), 200)
+
+
+def url(path: str, **values: object) -> str:
+    """Return an address with arguments.
+
+    >>> url("/search", query="cafes in Town")
+    '/search?query=cafes+in+Town'
+    """
+    return f"{path}?{urlencode(values, quote_via=quote).replace('%20', '+')}"
+
+
+site.templates.globals["url"] = url
+
+
+WHOLE = Window(Point((SOUTH + NORTH) / 2, (WEST + EAST) / 2), 8)
+"""The window that shows all of the country."""
+
+
+def point_of(values: Mapping[str, str]) -> Point | None:
+    """Return the point that `lat` and `lon` say, or None when they say none."""
+    found = read_coordinates(f"{values.get('lat', '')[:20]}, {values.get('lon', '')[:20]}")
+    return Point(*found) if found else None
+
+
+def window_of(values: Mapping[str, str]) -> Window:
+    """Return the window that `lat`, `lon` and `zoom` say; what is missing or senseless is as on the front page."""
+    point, zoom = point_of(values), whole_number(values.get("zoom"), LEAST_ZOOM, MOST_ZOOM)
+    if point is None:
+        return Window(WHOLE.centre, zoom or WHOLE.zoom)
+    return Window(point, zoom or 15)
+
+
+def layer_of(values: Mapping[str, str]) -> str:
+    """Return the layer that is asked for."""
+    layer = values.get("layer", "")
+    return layer if layer in LOOKS else "standard"
+
+
+def arguments(window: Window) -> dict[str, object]:
+    """Return a window as the arguments of a URL."""
+    return {"zoom": window.zoom, "lat": f"{window.centre.latitude:.5f}", "lon": f"{window.centre.longitude:.5f}"}
+
+
+def picture(window: Window, **more: object) -> str:
+    """Return the address of the picture of a window."""
+    return url("/export/map.svg", **arguments(window), **more)
+
+
+def marked(point: Point, zoom: int = 15) -> str:
+    """Return the address of the picture around a point, with a marker on it."""
+    return picture(Window(point, zoom), marker=1)
 
 
 @site.get("/")
@@ -77,10 +109,10 @@ def home(request: Request) -> str:
 def export(request: Request) -> Response:
     """Draw a window, or a route: in a window of its own, unless one is asked for as well."""
     roads = queries.roads(request.db)
-    width, height = size_of(request.args)
-    window, route = window_of(request.args)._replace(width=width, height=height), []
-    if argument(request, "small"):
-        window = shrunk(window)
+    width, height = (whole_number(request.args.get(name), drawing.SMALLEST, drawing.LARGEST) for name in ("width", "height"))
+    window, route = window_of(request.args)._replace(width=width or WIDTH, height=height or HEIGHT), []
+    if argument(request, "small"):  # a phone's window shows about as much: it is half as wide, and one looks from twice as far
+        window = Window(window.centre, max(LEAST_ZOOM, window.zoom - 1), *drawing.SMALL)
     mode = MODES.get(argument(request, "mode"))
     if mode is not None:
         ends = [queries.find(request.db, argument(request, name))[:1] for name in ("from", "to")]
@@ -391,7 +423,7 @@ SUGGESTION_FIELDS = {
 def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
     """Keep a suggestion. Raises NotFound."""
     place = wanted_place(request, place_id)
-    values, errors = taken(request, SUGGESTION_FIELDS, dict.fromkeys(SUGGESTION_FIELDS, ""))
+    values, errors = forms.taken(request, SUGGESTION_FIELDS, dict.fromkeys(SUGGESTION_FIELDS, ""))
     if errors == [] and values["field"] not in PARTS:
         errors = [f"What is wrong? Please choose one of {', '.join(PARTS)}."]
     if errors != []:
@@ -420,19 +452,19 @@ def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Respons
     return request.redirect("/suggestions", "The suggestion is withdrawn.")
 
 
-SIGN_IN = FormPage(
+SIGN_IN = forms.FormPage(
     title="Sign in",
     action="/login",
-    fields={"email": Field("Email", autocomplete="email"), "password": PASSWORD},
+    fields={"email": Field("Email", autocomplete="email"), "password": forms.PASSWORD},
     button=f"Sign in to {BRAND}",
-    aside=Aside("New here?", "/signup", "Create an account"),
+    aside=forms.Aside("New here?", "/signup", "Create an account"),
 )
-SIGN_UP = FormPage(
+SIGN_UP = forms.FormPage(
     title="Create an account",
     action="/signup",
     fields={
         "name": Field("Name", limit=80, autocomplete="name"),
-        "email": EMAIL,
+        "email": forms.EMAIL,
         "password": Field("Password", limit=128, type="password", autocomplete="new-password"),
         "password_confirmation": Field("Confirm password", limit=128, type="password", autocomplete="new-password"),
     },
@@ -468,7 +500,7 @@ site.get("/signup")(SIGN_UP.show)
 def signup(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     values, errors = SIGN_UP.read(request)
-    errors = errors or password_complaints(values)
+    errors = errors or forms.password_complaints(values)
     if not errors and first(request.db, "SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)):
         errors.append("There is already an account with this email address.")
     if errors:

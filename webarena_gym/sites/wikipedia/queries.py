@@ -28,50 +28,16 @@ def exists(db: sqlite3.Connection, title: str) -> bool:
     return first(db, query, (title,)) is not None
 
 
-def facts(db: sqlite3.Connection, article_id: int) -> list[Row]:
-    """Return the lines of an article's infobox."""
-    return db.execute("SELECT * FROM fact WHERE article_id = ? ORDER BY position", (article_id,)).fetchall()
-
-
-def categories(db: sqlite3.Connection, article_id: int) -> list[str]:
-    """Return the names of an article's categories."""
-    rows = db.execute("SELECT name FROM category WHERE article_id = ? ORDER BY name", (article_id,))
-    return [row["name"] for row in rows]
-
-
-def members(db: sqlite3.Connection, category: str) -> list[Row]:
-    """Return the articles of a category by title."""
-    query = "SELECT a.* FROM article a JOIN category c USING (article_id) WHERE c.name = ? ORDER BY a.title"
-    return db.execute(query, (category,)).fetchall()
-
-
-def all_categories(db: sqlite3.Connection) -> list[Row]:
-    """Return the categories by name, with their sizes."""
-    return db.execute("SELECT name, count(*) AS size FROM category GROUP BY name ORDER BY name").fetchall()
-
-
-def linking(db: sqlite3.Connection, title: str) -> list[Row]:
-    """Return the articles that link to a title."""
-    query = "SELECT a.* FROM article a JOIN link l USING (article_id) WHERE l.target = ? ORDER BY a.title"
-    return db.execute(query, (title,)).fetchall()
-
-
-def aliases(db: sqlite3.Connection, article_id: int) -> list[str]:
-    """Return the other names that lead to an article."""
-    return [row["title"] for row in db.execute("SELECT title FROM alias WHERE article_id = ? ORDER BY title", (article_id,))]
-
-
-def history(db: sqlite3.Connection, article_id: int) -> list[Row]:
-    """Return the revisions of an article, the newest first, with their authors and the growth in characters."""
-    growth = "length(r.text) - lag(length(r.text), 1, 0) OVER (ORDER BY r.revision_id) AS growth"
-    query = f"""SELECT r.*, u.username, length(r.text) AS size, {growth}
-        FROM revision r JOIN user u USING (user_id) WHERE article_id = ? ORDER BY r.revision_id DESC"""
-    return db.execute(query, (article_id,)).fetchall()
-
-
-def is_watched(db: sqlite3.Connection, user_id: int, article_id: int) -> bool:
-    """Say whether an article is on a user's watchlist."""
-    return first(db, "SELECT 1 FROM watch WHERE user_id = ? AND article_id = ?", (user_id, article_id)) is not None
+FACTS = "SELECT * FROM fact WHERE article_id = ? ORDER BY position"
+"""Query of the lines of an article's infobox."""
+CATEGORIES = "SELECT name, count(*) AS size FROM category GROUP BY name ORDER BY name"
+"""Query of the categories by name, with their sizes."""
+LINKING = "SELECT a.* FROM article a JOIN link l USING (article_id) WHERE l.target = ? ORDER BY a.title"
+"""Query of the articles that link to a title."""
+HISTORY = """SELECT r.*, u.username, length(r.text) AS size,
+        length(r.text) - lag(length(r.text), 1, 0) OVER (ORDER BY r.revision_id) AS growth
+    FROM revision r JOIN user u USING (user_id) WHERE article_id = ? ORDER BY r.revision_id DESC"""
+"""Query of the revisions of an article, the newest first, with their authors and the growth in characters."""
 
 
 def search(db: sqlite3.Connection, phrase: str) -> list[Row]:

@@ -8,19 +8,10 @@ from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
 from webarena_gym.sites.kit.database import first, insert, one, update, value
-from webarena_gym.sites.kit.forms import (
-    PASSWORD,
-    SHORTEST_PASSWORD,
-    Field,
-    FormPage,
-    Pager,
-    clean,
-    is_email,
-    line,
-    whole_number,
-)
+from webarena_gym.sites.kit.forms import Field, Pager, clean, line, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.markup import Section
@@ -37,7 +28,7 @@ def main_page(request: Request) -> str:
     lists = "SELECT title FROM article WHERE kind = 'list' AND title NOT LIKE 'List of films directed by%' ORDER BY title"
     newest = """SELECT a.title, r.created_at FROM revision r JOIN article a USING (article_id)
         ORDER BY r.created_at DESC, r.revision_id DESC LIMIT 5"""
-    sizes = {row["name"]: row["size"] for row in queries.all_categories(request.db)}
+    sizes = {row["name"]: row["size"] for row in request.db.execute(queries.CATEGORIES)}
     return request.render(
         "main_page.html",
         featured=featured,
@@ -68,17 +59,17 @@ def show(request: Request, address: str) -> str | Response:
         revision = one(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
     request.shows({"oldid": None if wanted is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
-    user, exists = current_user(request), partial(queries.exists, request.db)
-    facts = queries.facts(request.db, page["article_id"])
+    user, exists, db, article_id = current_user(request), partial(queries.exists, request.db), request.db, page["article_id"]
+    watched, categories = "user_id = ? AND article_id = ?", "SELECT name FROM category WHERE article_id = ? ORDER BY name"
     return request.render(
         "article.html",
         page=page,
         revision=revision,
-        facts=[(row["label"], markup.inline(row["text"], exists)) for row in facts],
+        facts=[(row["label"], markup.inline(row["text"], exists)) for row in db.execute(queries.FACTS, (article_id,))],
         lead=_written(request, lead.body),
         parts=[(part[0], markup.anchor(part[0], place), _written(request, part[1])) for place, part in enumerate(parts, 1)],
-        categories=queries.categories(request.db, page["article_id"]),
-        is_watched=user is not None and queries.is_watched(request.db, user["user_id"], page["article_id"]),
+        categories=[name for (name,) in db.execute(categories, (article_id,))],
+        is_watched=bool(user and first(db, f"SELECT 1 FROM watch WHERE {watched}", (user["user_id"], article_id))),
     )
 
 
@@ -86,26 +77,32 @@ def _written(request: Request, body: str) -> Markup:
     return markup.html(body, partial(queries.exists, request.db))
 
 
+def _list(request: Request, template: str, usual: int, query: str, *values: object, **shown: object) -> str:
+    """Show the rows of a query, so many on a page."""
+    rows = request.db.execute(query, values).fetchall()
+    return request.render(template, rows=rows, pager=Pager.of(request, len(rows), usual, "page"), **shown)
+
+
 @site.get("/links/<address>")
 def links(request: Request, address: str) -> str:
     """Show what links to an article."""
     page = article(request, address)
-    rows = queries.linking(request.db, page["title"])
-    return request.render("links.html", page=page, rows=rows, pager=Pager.of(request, len(rows), 50, "page"))
+    return _list(request, "links.html", 50, queries.LINKING, page["title"], page=page)
 
 
 @site.get("/info/<address>")
 def info(request: Request, address: str) -> str:
     """Show what is known of an article as a page."""
-    page = article(request, address)
+    page, db = article(request, address), request.db
+    aliases = db.execute("SELECT title FROM alias WHERE article_id = ? ORDER BY title", (page["article_id"],))
     return request.render(
         "info.html",
         page=page,
-        history=queries.history(request.db, page["article_id"]),
-        incoming=len(queries.linking(request.db, page["title"])),
+        history=db.execute(queries.HISTORY, (page["article_id"],)).fetchall(),
+        incoming=len(db.execute(queries.LINKING, (page["title"],)).fetchall()),
         outgoing=len(markup.links(page["text"])),
-        aliases=queries.aliases(request.db, page["article_id"]),
-        watchers=value(request.db, "SELECT count(*) FROM watch WHERE article_id = ?", (page["article_id"],)),
+        aliases=[title for (title,) in aliases],
+        watchers=value(db, "SELECT count(*) FROM watch WHERE article_id = ?", (page["article_id"],)),
     )
 
 
@@ -117,19 +114,14 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def category(request: Request, address: str) -> str:
     """Show the articles of a category."""
     name = title(address)
-    rows = queries.members(request.db, name)
-    if not rows:
-        raise NotFound(f"There is no category with the name {name[:200]}.")
+    missing = f"There is no category with the name {name[:200]}."
+    one(request.db, "SELECT 1 FROM category WHERE name = ?", (name,), missing=missing)
     request.shows(address=name.replace(" ", "_"))
-    pager = Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page")
-    return request.render("category.html", category=name, rows=rows, pager=pager)
+    query = "SELECT a.* FROM article a JOIN category c USING (article_id) WHERE c.name = ? ORDER BY a.title"
+    return _list(request, "category.html", MEMBERS_PER_PAGE, query, name, category=name)
 
 
-@site.get("/categories")
-def categories(request: Request) -> str:
-    """Show all categories with their sizes."""
-    rows = queries.all_categories(request.db)
-    return request.render("categories.html", rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page"))
+site.get("/categories")(lambda request: _list(request, "categories.html", MEMBERS_PER_PAGE, queries.CATEGORIES))
 
 
 @site.get("/contents")
@@ -171,10 +163,8 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
             parts[place] = Section(heading, text)
             whole, db, ids = markup.whole(parts), request.db, {"article_id": page["article_id"], "user_id": user["user_id"]}
             insert(db, "revision", **ids, text=whole, summary=summary, created_at=request.stamp)
-            targets = [
-                *markup.links(whole),
-                *(fact["target"] for fact in queries.facts(db, page["article_id"]) if fact["target"]),
-            ]
+            facts = db.execute(queries.FACTS, (page["article_id"],)).fetchall()
+            targets = [*markup.links(whole), *(fact["target"] for fact in facts if fact["target"])]
             db.execute("DELETE FROM link WHERE article_id = ?", (page["article_id"],))
             db.executemany("INSERT OR IGNORE INTO link VALUES (?, ?)", [(page["article_id"], target) for target in targets])
             return request.redirect(markup.path(page["title"]), "Your edit was saved.")
@@ -186,8 +176,7 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
 def history_page(request: Request, address: str) -> str:
     """Show the revisions of an article."""
     page = article(request, address)
-    rows = queries.history(request.db, page["article_id"])
-    return request.render("history.html", page=page, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))
+    return _list(request, "history.html", HISTORY_PER_PAGE, queries.HISTORY, page["article_id"], page=page)
 
 
 @site.get("/user/<username>")
@@ -197,8 +186,7 @@ def contributions(request: Request, username: str) -> str:
     author = one(request.db, "SELECT * FROM user WHERE username = ?", (username,), missing=missing)
     query = """SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ?
         ORDER BY r.created_at DESC, revision_id DESC"""
-    rows = request.db.execute(query, (author["user_id"],)).fetchall()
-    return request.render("user.html", author=author, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))
+    return _list(request, "user.html", HISTORY_PER_PAGE, query, author["user_id"], author=author)
 
 
 _AROUND = 90  # characters shown before and after what was found
@@ -233,13 +221,13 @@ def snippet(text: str, phrase: str) -> str:
     return f"... {part}" if start else part
 
 
-LOGIN = FormPage(
+LOGIN = forms.FormPage(
     title="Sign in",
     action="/login",
-    fields={"username": Field("Username or email", autocomplete="username"), "password": PASSWORD},
+    fields={"username": Field("Username or email", autocomplete="username"), "password": forms.PASSWORD},
     button="Sign in",
 )
-CREATE_ACCOUNT = FormPage(
+CREATE_ACCOUNT = forms.FormPage(
     title="Create account",
     action="/create-account",
     fields={
@@ -287,10 +275,10 @@ def create(request: Request) -> str | Response:
         errors.append("A username has 2 to 40 letters, digits, dots, hyphens or underscores.")
     elif first(request.db, "SELECT 1 FROM user WHERE username = ?", (username,)):
         errors.append("There is already a user with this name.")
-    if email and not is_email(email):
+    if email and not forms.is_email(email):
         errors.append("Please enter a valid email address, for example name@domain.com.")
-    if not SHORTEST_PASSWORD <= len(password) <= 128:
-        errors.append(f"A password has {SHORTEST_PASSWORD} to 128 characters.")
+    if not forms.SHORTEST_PASSWORD <= len(password) <= 128:
+        errors.append(f"A password has {forms.SHORTEST_PASSWORD} to 128 characters.")
     elif password != again:
         errors.append("The two passwords are not the same.")
     if errors:
@@ -306,7 +294,7 @@ def preferences(request: Request, user: sqlite3.Row) -> str | Response:
     if request.method == "POST":
         changed = {"real_name": line(request.form.get("real_name"), 100), "email": line(request.form.get("email"))}
         row = {**changed, "wants_mail": int(request.form.get("wants_mail") == "1")}
-        if not changed["email"] or is_email(changed["email"]):
+        if not changed["email"] or forms.is_email(changed["email"]):
             update(request.db, "user", "user_id", user["user_id"], **row)
             return request.redirect("/preferences", "Your preferences were saved.")
         values, errors = values | row, ["Please enter a valid email address, for example name@domain.com."]
@@ -321,8 +309,7 @@ def watchlist(request: Request, user: sqlite3.Row) -> str:
             JOIN revision r USING (revision_id) JOIN user u ON u.user_id = r.user_id
         WHERE w.user_id = ? ORDER BY p.title
     """
-    rows = request.db.execute(query, (user["user_id"],)).fetchall()
-    return request.render("watchlist.html", rows=rows, pager=Pager.of(request, len(rows), 50, "page"))
+    return _list(request, "watchlist.html", 50, query, user["user_id"])
 
 
 @site.post("/<any(watch, unwatch):change>/<address>", members_only)

@@ -9,9 +9,10 @@ from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.planning import ISSUE, VISIBLE_ITEM
 from webarena_gym.sites.gitlab.queries import VISIBLE
 from webarena_gym.sites.gitlab.site import RESERVED, Field, by_state, current_user, members_only, site
-from webarena_gym.sites.kit.accounts import guests_only
-from webarena_gym.sites.kit.database import first, insert, one, update
-from webarena_gym.sites.kit.forms import PASSWORD, Aside, FormPage, checked, clean, complaints, day, is_email, read
+from webarena_gym.sites.kit import forms
+from webarena_gym.sites.kit.accounts import guests_only, welcome
+from webarena_gym.sites.kit.database import first, insert, one, update, value
+from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, checked, clean, complaints, day, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 _USERNAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,62}[a-z0-9_])?", re.ASCII | re.IGNORECASE)
@@ -27,20 +28,17 @@ def username_complaint(db: sqlite3.Connection, username: str, user_id: int | Non
     return ""
 
 
-SIGN_IN = FormPage(
+SIGN_IN = forms.FormPage(
     title="Sign in",
     action="/users/sign_in",
-    fields={"login": Field("Username or email", autocomplete="username"), "password": PASSWORD},
+    fields={"login": Field("Username or email", autocomplete="username"), "password": forms.PASSWORD},
     button="Sign in",
-    aside=Aside("No account yet?", "/users/sign_up", "Register now"),
+    aside=forms.Aside("No account yet?", "/users/sign_up", "Register now"),
 )
 SIGN_UP_FIELDS = {
-    "name": Field("Full name", limit=128),
-    "username": Field("Username"),
-    "email": Field("Email"),
+    "name": Field("Full name", limit=128), "username": Field("Username"), "email": Field("Email"),
     "password": Field("Password", limit=128),
-}
-SHORTEST_PASSWORD = 8
+}  # fmt: skip
 
 
 site.get("/users/sign_in")(guests_only(SIGN_IN.show, current_user, "/"))
@@ -54,8 +52,7 @@ def sign_in(request: Request) -> str | Response:
     user = first(request.db, f"SELECT * FROM user WHERE {fits}", values)
     if user is None:
         return SIGN_IN.show(request, values, ["Invalid login or password."])
-    request.session["user_id"] = user["user_id"]
-    return redirect(request.session.pop("after_login", "/"))
+    return welcome(request, user["user_id"])
 
 
 @site.get("/users/sign_out")
@@ -73,7 +70,7 @@ def sign_up(request: Request) -> str | Response:
         values, errors = checked(request, SIGN_UP_FIELDS)
         if not errors:
             errors = [*filter(None, [username_complaint(request.db, values["username"])])]
-            if not is_email(values["email"]):
+            if not forms.is_email(values["email"]):
                 errors.append("Email must be a valid address, such as name@domain.com.")
             elif first(request.db, "SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)):
                 errors.append("Email has already been taken.")
@@ -130,13 +127,13 @@ def save_profile(request: Request, user: sqlite3.Row) -> str | Response:
 @site.form("/-/profile/account", members_only)
 def save_account(request: Request, user: sqlite3.Row) -> str | Response:
     """Change the visitor's username, and with it the paths of personal projects."""
-    username, complaint = user["username"], ""
+    username, user_id, complaint = user["username"], user["user_id"], ""
     if request.method == "POST":
         username = clean(request.form.get("username", ""))
-        complaint = username_complaint(request.db, username, user["user_id"])
+        complaint = username_complaint(request.db, username, user_id)
         if not complaint:
-            update(request.db, "user", "user_id", user["user_id"], username=username)
-            update(request.db, "project", "owner_id", user["user_id"], namespace=username)
+            update(request.db, "user", "user_id", user_id, username=username)
+            update(request.db, "project", "owner_id", user_id, namespace=username)
             return request.redirect("/-/profile/account", "Username was successfully changed.")
     return request.render("account.html", username=username, errors=[complaint] if complaint else [])
 
@@ -148,12 +145,12 @@ def save_password(request: Request, user: sqlite3.Row) -> str | Response:
     if request.method == "POST":
         names = ("current_password", "new_password", "password_confirmation")
         current, new, again = (clean(request.form.get(name, "")) for name in names)
-        if current != user["password"]:
-            errors.append("Current password is not right.")
-        if not SHORTEST_PASSWORD <= len(new) <= 128:
-            errors.append(f"New password must have {SHORTEST_PASSWORD} to 128 characters.")
-        if new != again:
-            errors.append("Password confirmation is not the same as the new password.")
+        faults = {
+            "Current password is not right.": current != user["password"],
+            f"New password must have {SHORTEST_PASSWORD} to 128 characters.": not SHORTEST_PASSWORD <= len(new) <= 128,
+            "Password confirmation is not the same as the new password.": new != again,
+        }
+        errors = [fault for fault, is_there in faults.items() if is_there]
         if not errors:
             update(request.db, "user", "user_id", user["user_id"], password=new)
             return request.redirect("/-/profile/password/edit", "Password was successfully updated.")
@@ -163,13 +160,11 @@ def save_password(request: Request, user: sqlite3.Row) -> str | Response:
 @site.form("/-/profile/preferences", members_only)
 def save_preferences(request: Request, user: sqlite3.Row) -> str | Response:
     """Change the visitor's preferences."""
-    errors = []
-    if request.method == "POST":
-        theme = request.form.get("theme", "")
-        if theme in THEMES:
-            update(request.db, "user", "user_id", user["user_id"], theme=theme)
-            return request.redirect("/-/profile/preferences", "Preferences saved.")
-        errors = ["Choose a theme."]
+    theme = request.form.get("theme", "")
+    if theme in THEMES:
+        update(request.db, "user", "user_id", user["user_id"], theme=theme)
+        return request.redirect("/-/profile/preferences", "Preferences saved.")
+    errors = ["Choose a theme."] if request.method == "POST" else []
     return request.render("preferences.html", theme=user["theme"], themes=THEMES, errors=errors)
 
 
@@ -183,10 +178,9 @@ def _expiry(request: Request, typed: str, errors: list[str]) -> str | None:
 
 KEYS = "/-/profile/keys"
 KEY_FIELDS = {
-    "content": Field("Key", limit=5000),
-    "title": Field("Title", required=False),
+    "content": Field("Key", limit=5000), "title": Field("Title", required=False),
     "expires_on": Field("Expiration date", required=False),
-}
+}  # fmt: skip
 _KEY = re.compile(r"(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-nistp\d+|sk-[\w@.-]+) [A-Za-z0-9+/]+=*(?: [^\n]*)?", re.ASCII)
 
 
@@ -238,7 +232,7 @@ def tokens(request: Request, user: sqlite3.Row) -> str | Response:
         if not chosen:
             errors.append("Choose one scope at least.")
         if not errors:
-            (count,) = request.db.execute("SELECT count(*) FROM access_token").fetchone()
+            count = value(request.db, "SELECT count(*) FROM access_token")
             token = "cyat-" + hashlib.sha256(f"token/{user['feed_token']}/{count}".encode()).hexdigest()[:20]
             row |= {"scopes": ", ".join(chosen), "token": token, "created_at": request.stamp}
             insert(request.db, "access_token", user_id=user_id, **row)

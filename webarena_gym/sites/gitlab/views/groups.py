@@ -2,9 +2,8 @@
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from werkzeug.exceptions import Forbidden, NotFound
 
@@ -14,7 +13,7 @@ from webarena_gym.sites.gitlab.queries import VISIBILITIES, VISIBLE_GROUP, group
 from webarena_gym.sites.gitlab.site import RESERVED, Field, in_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.views.projects import list_projects
 from webarena_gym.sites.gitlab.world_projects import ROLES, rank
-from webarena_gym.sites.kit.database import first, insert, update
+from webarena_gym.sites.kit.database import first, insert, update, value
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, day, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import View
@@ -48,17 +47,14 @@ def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str
     """Return the page of the visible groups that fulfil a condition, by name."""
     name = clean(request.args.get("name", ""))[:200]
     request.shows({"name": folded(name)})
-    values: dict[str, Any] = {"me": my_id(request), "name": name}
-    rows = request.db.execute(
-        f"""
+    query = f"""
         SELECT g.*, (SELECT count(*) FROM current_group_member m WHERE m.group_id = g.group_id) AS members,
             (SELECT role FROM current_group_member m WHERE m.group_id = g.group_id AND m.user_id = :me) AS role
         FROM user_group g WHERE {VISIBLE_GROUP} AND ({where})
             AND (:name = '' OR instr(lower(g.name || ' ' || g.path || ' ' || g.description), lower(:name)))
         ORDER BY g.name COLLATE NOCASE, g.group_id
-        """,
-        values,
-    ).fetchall()
+    """
+    rows = request.db.execute(query, {"me": my_id(request), "name": name}).fetchall()
     pager = Pager.of(request, len(rows), 20, "page")
     shown = pager.cut(rows)
     return request.render("groups.html", title=title, rows=shown, pager=pager, name=name, tabs=tabs)
@@ -77,25 +73,22 @@ def show_group(request: Request, group: sqlite3.Row) -> str:
     """Show a group and its projects."""
     request.stands_at(f"/groups/{group['path']}")
     listing = list_projects(request, "p.group_id = :group", group=group["group_id"])
-    query = "SELECT count(*) FROM current_group_member WHERE group_id = ?"
-    (members,) = request.db.execute(query, (group["group_id"],)).fetchone()
+    members = value(request.db, "SELECT count(*) FROM current_group_member WHERE group_id = ?", (group["group_id"],))
     role = group_role(request.db, group["group_id"], my_id(request))
     return request.render("group.html", group=group, listing=listing, members=members, rank=rank(role), role=role)
 
 
-def _read(request: Request, group: sqlite3.Row | None) -> tuple[dict[str, str], list[str]]:
+def _read(request: Request, own_path: str) -> tuple[dict[str, str], list[str]]:
     """Return the posted data of a group, and what is wrong with them."""
     values = read(request, FIELDS)
-    values["path"] = values["path"] or slug(values["name"])
+    values["path"] = path = values["path"] or slug(values["name"])
     errors = complaints(values, FIELDS)
     if values["visibility"] not in VISIBILITIES:
         errors.append("Select a visibility level.")
-    if not is_slug(values["path"]) or values["path"].lower() in RESERVED:
+    if not is_slug(path) or path.lower() in RESERVED:
         errors.append("Group URL can contain only letters, digits, '_', '-' and '.', and must not be a word of the site's own.")
-    elif (group is None or values["path"].lower() != group["path"].lower()) and (
-        queries.group(request.db, values["path"]) or queries.user_named(request.db, values["path"])
-    ):
-        errors.append(f"The path {values['path']} has already been taken.")
+    elif path.lower() != own_path.lower() and (queries.group(request.db, path) or queries.user_named(request.db, path)):
+        errors.append(f"The path {path} has already been taken.")
     return values, errors
 
 
@@ -104,7 +97,7 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
     """Make a group; who makes it owns it."""
     values, errors = dict.fromkeys(FIELDS, "") | {"visibility": "private"}, list[str]()
     if request.method == "POST":
-        values, errors = _read(request, None)
+        values, errors = _read(request, "")
         if not errors:
             now = request.stamp
             group_id = insert(request.db, "user_group", created_at=now, **values)
@@ -120,7 +113,7 @@ def edit(request: Request, _: sqlite3.Row, group: sqlite3.Row) -> str | Response
         raise Forbidden("You need the role Owner in this group.")
     values, errors = {name: group[name] for name in FIELDS}, list[str]()
     if request.method == "POST":
-        values, errors = _read(request, group)
+        values, errors = _read(request, group["path"])
         if not errors:
             update(request.db, "user_group", "group_id", group["group_id"], **values)
             update(request.db, "project", "group_id", group["group_id"], namespace=values["path"])
@@ -131,8 +124,7 @@ def edit(request: Request, _: sqlite3.Row, group: sqlite3.Row) -> str | Response
 MOST_INVITED = 50
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A project or a group, as far as its members are concerned."""
 
     noun: str
@@ -146,8 +138,8 @@ class Place:
     @property
     def url(self) -> str:
         """Address of the page of its members."""
-        base = f"/{self.row['full_path']}" if self.noun == "project" else f"/groups/{self.row['path']}"
-        return f"{base}/-/{self.noun}_members"
+        base = self.row["full_path"] if self.noun == "project" else f"groups/{self.row['path']}"
+        return f"/{base}/-/{self.noun}_members"
 
     @property
     def page(self) -> dict[str, Any]:
@@ -156,14 +148,9 @@ class Place:
 
     def rows(self, db: sqlite3.Connection) -> list[sqlite3.Row]:
         """Return those who were invited to it and whose place has not expired, by name."""
-        return db.execute(
-            f"""
-            SELECT m.*, u.username, u.name FROM {self.noun}_member m JOIN user u USING (user_id) WHERE m.{self.noun}_id = ?
-                AND (expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now'))
-            ORDER BY u.name, u.user_id
-            """,
-            (self.row_id,),
-        ).fetchall()
+        query = f"""SELECT m.*, u.username, u.name FROM {self.noun}_member m JOIN user u USING (user_id) WHERE m.{self.noun}_id = ?
+            AND (expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now')) ORDER BY u.name, u.user_id"""
+        return db.execute(query, (self.row_id,)).fetchall()
 
     @property
     def manager(self) -> str:
@@ -177,41 +164,38 @@ class Place:
 
     def require_manager(self, request: Request) -> int:
         """Return the visitor's rank. Raises Forbidden unless the visitor may manage members."""
-        if self.my_rank(request) < rank(self.manager):
+        mine = self.my_rank(request)
+        if mine < rank(self.manager):
             raise Forbidden(f"You need the role {self.manager} or a higher one to manage members.")
-        return self.my_rank(request)
+        return mine
 
-    def role_of(self, db: sqlite3.Connection, user_id: int | None) -> str:
-        """Return the role that somebody was given here, "" without one."""
-        return next((str(row["role"]) for row in self.rows(db) if row["user_id"] == user_id), "")
-
-    def is_last_owner(self, db: sqlite3.Connection, role: str) -> bool:
-        """Say whether nobody else is an owner beside somebody of that role."""
-        return role == "Owner" and sum(row["role"] == "Owner" for row in self.rows(db)) < 2
+    def role_of(self, db: sqlite3.Connection, user_id: int | None) -> tuple[str, bool]:
+        """Return the role that somebody was given here, "" without one, and whether nobody else is an owner beside."""
+        roles = {row["user_id"]: str(row["role"]) for row in self.rows(db)}
+        role = roles.get(user_id or 0, "")
+        return role, role == "Owner" and list(roles.values()).count("Owner") < 2
 
     def set_role(self, request: Request, user_id: int, role: str, expires: str | None, *, is_new: bool = False) -> None:
         """Give somebody a role until a day. Raises NotFound for somebody who is no member, Forbidden for what must not be."""
-        current = self.role_of(request.db, user_id)
+        current, is_last_owner = self.role_of(request.db, user_id)
         if not current and not is_new:
             raise NotFound
         if max(rank(current), rank(role)) > self.my_rank(request):
             raise Forbidden("You cannot change or give a role above your own.")
-        if (role != "Owner" or expires) and self.is_last_owner(request.db, current):
+        if is_last_owner and (role != "Owner" or expires):
             raise Forbidden("The last owner must stay one.")
-        request.db.execute(
-            f"""INSERT INTO {self.noun}_member ({self.noun}_id, user_id, role, expires_on, created_at) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET role = excluded.role, expires_on = excluded.expires_on""",
-            (self.row_id, user_id, role, expires, request.stamp),
-        )
+        query = f"""INSERT INTO {self.noun}_member ({self.noun}_id, user_id, role, expires_on, created_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET role = excluded.role, expires_on = excluded.expires_on"""
+        request.db.execute(query, (self.row_id, user_id, role, expires, request.stamp))
 
     def remove(self, request: Request, user_id: int) -> None:
         """Take somebody's place away. Raises NotFound, Forbidden."""
-        current = self.role_of(request.db, user_id)
+        current, is_last_owner = self.role_of(request.db, user_id)
         if not current:
             raise NotFound
         if user_id != my_id(request) and rank(current) > self.require_manager(request):
             raise Forbidden("You cannot remove somebody with a role above your own.")
-        if self.is_last_owner(request.db, current):
+        if is_last_owner:
             raise Forbidden("The last owner cannot leave.")
         query = f"DELETE FROM {self.noun}_member WHERE {self.noun}_id = ? AND user_id = ?"
         request.db.execute(query, (self.row_id, user_id))
@@ -224,11 +208,7 @@ def of_members(
 
     def decorate(view: View) -> View:
         def of(noun: str) -> View:
-            @wraps(view)
-            def placed(request: Request, *given: Any) -> str | Response:
-                return view(request, *given[:-1], Place(noun, given[-1]))
-
-            return placed
+            return wraps(view)(lambda request, *given: view(request, *given[:-1], Place(noun, given[-1])))
 
         register(f"/<namespace>/<path>/-/project_members{suffix}", *guards, in_project(role))(of("project"))
         register(f"/groups/<path>/-/group_members{suffix}", *guards, in_group)(of("group"))
@@ -248,49 +228,27 @@ def show_members(request: Request, place: Place) -> str:
     search = clean(request.args.get("search", ""))[:100]
     request.shows({"search": folded(search)})
     mine, me, page = place.my_rank(request), my_id(request), place.page
-    inherited: list[sqlite3.Row] = []
+    lists = {"rows": place.rows(request.db), "inherited": []}
     if place.noun == "project":
         mine = 0 if place.row["is_archived"] else mine
         group = first(request.db, "SELECT * FROM user_group WHERE group_id IS ?", (place.row["group_id"],))
         page |= {"group": group}
-        inherited = Place("group", group).rows(request.db) if group else []
-
-    def matching(rows: list[sqlite3.Row]) -> list[sqlite3.Row]:
-        return [row for row in rows if search.lower() in f"{row['name']} {row['username']}".lower()]
-
-    role = place.role_of(request.db, me)
+        lists["inherited"] = Place("group", group).rows(request.db) if group else []
+    for name, rows in lists.items():
+        page[name] = [row for row in rows if search.lower() in f"{row['name']} {row['username']}".lower()]
+    role, is_last_owner = place.role_of(request.db, me)
+    roles = grantable(mine) if mine >= rank(place.manager) else []
+    may_leave = bool(role) and not is_last_owner
     return request.render(
-        "members.html",
-        **page,
-        rows=matching(place.rows(request.db)),
-        inherited=matching(inherited),
-        may_leave=bool(role) and not place.is_last_owner(request.db, role),
-        roles=grantable(mine) if mine >= rank(place.manager) else [],
-        my_rank=mine,
-        me=me,
-        rank=rank,
-        search=search,
+        "members.html", **page, may_leave=may_leave, roles=roles, my_rank=mine, me=me, rank=rank, search=search
     )
-
-
-@dataclass
-class Invitation:
-    """Form of an invitation: names, a role, a last day; and the people that the names may mean."""
-
-    names: str = ""
-    role: str = "Guest"
-    expires: str = ""
-    found: list[sqlite3.Row] = field(default_factory=list)  # certainly meant
-    unsure: list[sqlite3.Row] = field(default_factory=list)  # perhaps meant: to be chosen from
-    errors: list[str] = field(default_factory=list)
 
 
 def find_people(db: sqlite3.Connection, wanted: str) -> list[sqlite3.Row]:
     """Return the people whose username, name or email is `wanted`, or else contains it, by name, twenty at most."""
     text = wanted.lstrip("@").lower()
-    for condition in ("lower({}) = :text", "instr(lower({}), :text)"):
+    for condition, limit in (("lower({}) = :text", ""), ("instr(lower({}), :text)", "LIMIT 20")):
         fits = " OR ".join(condition.format(column) for column in ("username", "name", "email"))
-        limit = "LIMIT 20" if "instr" in condition else ""
         rows = db.execute(f"SELECT * FROM user WHERE {fits} ORDER BY name, user_id {limit}", {"text": text}).fetchall()
         if rows:
             break
@@ -308,44 +266,47 @@ def read_expiry(request: Request, errors: list[str]) -> str | None:
     return expires
 
 
-def read_invitation(request: Request, limit: int) -> Invitation:
-    """Return what was typed into the form that invites people; `limit` is the rank of who invites."""
+def read_invitation(request: Request, limit: int) -> tuple[dict[str, Any], list[sqlite3.Row]]:
+    """Return the form of an invitation as it was filled, with what is wrong with it, and the people who are certainly meant.
+
+    `limit` is the rank of who invites. Those whom a name may mean are `unsure`, and are to be chosen from.
+    """
     names, role = clean(request.form.get("names", ""))[:2000], request.form.get("role", "")
-    invitation = Invitation(names, role, clean(request.form.get("expires_on", ""))[:20])
     people: dict[int, sqlite3.Row] = {}
+    unsure, errors = list[sqlite3.Row](), list[str]()
     for ticked in request.form.getlist("user_id")[:MOST_INVITED]:
-        row = first(request.db, "SELECT * FROM user WHERE user_id = ?", (ticked[:9],))
-        if row:
+        if row := first(request.db, "SELECT * FROM user WHERE user_id = ?", (ticked[:9],)):
             people[row["user_id"]] = row
     for name in [part.strip() for part in names.split(",") if part.strip()][:MOST_INVITED]:
         matching = find_people(request.db, name)
         if len(matching) == 1:
             people.setdefault(matching[0]["user_id"], matching[0])
-        elif len(matching) > 1 and not any(row["user_id"] in people for row in matching):
-            invitation.unsure += [row for row in matching if row not in invitation.unsure]
         elif not matching:
-            invitation.errors.append(f"Nobody is called {name[:100]}.")
-    invitation.found = list(people.values())
-    if not people and not invitation.unsure and not invitation.errors:
-        invitation.errors.append("Say whom to invite.")
-    if invitation.unsure:
-        invitation.errors.append("Several people match. Tick those whom you mean.")
+            errors.append(f"Nobody is called {name[:100]}.")
+        elif not any(row["user_id"] in people for row in matching):
+            unsure += [row for row in matching if row not in unsure]
+    if not people and not unsure and not errors:
+        errors.append("Say whom to invite.")
+    if unsure:
+        errors.append("Several people match. Tick those whom you mean.")
     if role not in grantable(limit):
-        invitation.errors.append("Select a role that you may give.")
-    read_expiry(request, invitation.errors)
-    return invitation
+        errors.append("Select a role that you may give.")
+    read_expiry(request, errors)
+    expires = clean(request.form.get("expires_on", ""))[:20]
+    return {"names": names, "role": role, "expires": expires, "unsure": unsure, "errors": errors}, [*people.values()]
 
 
 @of_members(site.form, "/invite", members_only, role="Maintainer")
 def invite(request: Request, _: sqlite3.Row, place: Place) -> str | Response:
     """Invite people; the role of those who are members already changes."""
-    limit, invitation = place.require_manager(request), Invitation()
+    limit = place.require_manager(request)
+    invitation: dict[str, Any] = {"names": "", "role": "Guest", "expires": "", "unsure": [], "errors": []}
     if request.method == "POST":
-        invitation = read_invitation(request, limit)
-        if not invitation.errors:
-            for person in invitation.found:
-                place.set_role(request, person["user_id"], invitation.role, day(invitation.expires), is_new=True)
-            names = ", ".join(person["name"] for person in invitation.found)
+        invitation, people = read_invitation(request, limit)
+        if not invitation["errors"]:
+            for person in people:
+                place.set_role(request, person["user_id"], invitation["role"], day(invitation["expires"]), is_new=True)
+            names = ", ".join(person["name"] for person in people)
             return request.redirect(place.url, f"Members were successfully added: {names}.")
     return request.render("invite.html", **place.page, invitation=invitation, roles=grantable(limit))
 

@@ -10,25 +10,8 @@ from urllib.parse import urlencode
 
 from werkzeug.exceptions import Conflict, Forbidden
 
-from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.planning import (
-    ISSUE,
-    MERGE_REQUEST,
-    NONE,
-    SORTS,
-    VISIBLE_ITEM,
-    Filters,
-    Kind,
-    Ledger,
-    Named,
-    Plan,
-    address,
-    may_edit,
-    may_plan,
-    merge_obstacle,
-    plan_of,
-    require_edit,
-)
+from webarena_gym.sites.gitlab import planning, queries
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM, Kind, Ledger, Named, Plan, address, may_plan
 from webarena_gym.sites.gitlab.queries import VISIBLE, contents
 from webarena_gym.sites.gitlab.site import Field, by_state, can, in_project, members_only, my_id, site
 from webarena_gym.sites.kit.database import first, insert, one, update, value
@@ -82,7 +65,7 @@ def show_item(
     more: dict[str, object] = {"facts": facts, "notes": pager.select(db, notes, {"id": item_id}), "pager": pager}
     if kind is MERGE_REQUEST:
         commits, changes = contents(db, item)
-        more |= {"commits": commits, "changes": changes, "obstacle": merge_obstacle(request, project, item, changes)}
+        more |= {"commits": commits, "changes": changes, "obstacle": planning.merge_obstacle(request, project, item, changes)}
     return request.render(
         f"{kind.table}.html",
         **more,
@@ -92,7 +75,7 @@ def show_item(
         base=address(kind, project, item["iid"]),
         body=body,
         errors=errors,
-        may_edit=may_edit(request, kind, project, item),
+        may_edit=planning.may_edit(request, kind, project, item),
         may_plan=may_plan(request, kind, project),
         is_to_do=_is_to_do(request, kind, item),
     )
@@ -136,7 +119,7 @@ def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
 
 def _require_move(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row, state: str) -> None:
     """Raise Forbidden unless the visitor may close or reopen an item, and Conflict when it is not in the other state."""
-    require_edit(request, kind, project, item)
+    planning.require_edit(request, kind, project, item)
     if {"opened": "closed", "closed": "opened"}.get(item["state"]) != state:
         raise Conflict(f"This {kind.noun} is {item['state']}, so it cannot be {_done(state)}.")
 
@@ -155,7 +138,7 @@ def assign_to_me(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind
     """Make the visitor the assignee of an item, beside those it has."""
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
-    before = plan_of(request.db, kind, item)
+    before = planning.plan_of(request.db, kind, item)
     if Ledger(request, user).change(kind, item, before, before.assigned_to(Named(user["user_id"], user["username"]))):
         request.flash(f"The {kind.noun} is assigned to you.")
     return redirect(address(kind, project, item["iid"]))
@@ -207,14 +190,14 @@ def all_items(request: Request, user: sqlite3.Row, segment: str) -> str:
 
 def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str, Any]:
     """Return what the list needs: the filters, the tabs with their counts, one page of rows."""
-    filters = Filters.read(request.args, kind)
+    filters = planning.Filters.read(request.args, kind)
     request.shows(filters.content())
     request.arranges({"sort": filters.sort})
     condition, values = filters.where()
     found = f"""FROM {kind.table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id
         WHERE {scope} AND {VISIBLE} AND {VISIBLE_ITEM[kind]} AND {condition}"""
     tabs = [(state, label, filters.query(state=state)) for state, label in (*kind.states, ("all", "All"))]
-    columns, order = COLUMNS.format(key=kind.key, table=kind.table), SORTS[filters.sort][1].format(key=kind.key)
+    columns, order = COLUMNS.format(key=kind.key, table=kind.table), planning.SORTS[filters.sort][1].format(key=kind.key)
     listed = by_state(request, columns, found, order, {**values, **bound}, filters.state, tabs)
     return {"kind": kind, "filters": filters, "sorts": filters.sorts(kind), **listed}
 
@@ -233,9 +216,9 @@ def _choices(db: sqlite3.Connection, kind: Kind, project_id: int) -> list[tuple[
         query = f"""SELECT DISTINCT u.username, u.name || ' (@' || u.username || ')' FROM {kind.table} t
             {"" if is_author else f"JOIN {kind.table}_{role} r USING ({kind.key})"}
             JOIN user u ON u.user_id = {"t.author_id" if is_author else "r.user_id"} WHERE t.project_id = ? ORDER BY u.name, u.username"""
-        nobody = [] if is_author else [(NONE, "Nobody")]
+        nobody = [] if is_author else [(planning.NONE, "Nobody")]
         choices.append((f"{role}_username", role.capitalize(), options(query, ("", "Anybody"), *nobody)))
-    any_or_none = (("", "Any milestone"), (NONE, "No milestone"))
+    any_or_none = (("", "Any milestone"), (planning.NONE, "No milestone"))
     return [*choices, ("milestone_title", "Milestone", options(milestones, *any_or_none))]
 
 
@@ -337,8 +320,8 @@ def create_issue(request: Request, user: sqlite3.Row, project: sqlite3.Row) -> s
 @site.form(f"{ITEM}/edit", members_only, in_project(), of_item)
 def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> str | Response:
     """Change an item."""
-    require_edit(request, kind, project, item)
-    before = plan_of(request.db, kind, item)
+    planning.require_edit(request, kind, project, item)
+    before = planning.plan_of(request.db, kind, item)
     after = ask_plan(request, user, kind, project, before, item=item)
     if isinstance(after, str):
         return after

@@ -18,7 +18,7 @@ from webarena_gym.sites.gitlab.views.groups import render_groups
 from webarena_gym.sites.gitlab.views.items import COLUMNS
 from webarena_gym.sites.gitlab.views.projects import list_projects
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import first, insert, one, update
+from webarena_gym.sites.kit.database import first, insert, one, update, value
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, read, tidy
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -73,7 +73,6 @@ def own_projects(request: Request, user: sqlite3.Row, tab: str = "") -> str:
     return request.render("projects.html", title=title, tabs=tabs, listing=listing, address=addresses[tab], group=None)
 
 
-SNIPPETS_PER_PAGE = 20
 FIELDS = {
     "title": Field("Title"),
     "description": Field("Description", required=False, limit=5000),
@@ -98,47 +97,35 @@ def own_snippets(request: Request) -> str | Response:
 
 
 def _list(request: Request, title: str, where: str) -> str:
-    bound = {"me": my_id(request)}
-    found = f"{SNIPPETS} AND {where}"
-    (total,) = request.db.execute(f"SELECT count(*) {found}", bound).fetchone()
-    pager = Pager.of(request, total, SNIPPETS_PER_PAGE, "page")
-    rows = request.db.execute(
-        f"SELECT s.*, u.name, u.username {found} ORDER BY s.created_at DESC, snippet_id DESC LIMIT :limit OFFSET :first",
-        {**bound, "limit": pager.limit, "first": pager.first},
-    ).fetchall()
+    bound, found = {"me": my_id(request)}, f"{SNIPPETS} AND {where}"
+    pager = Pager.of(request, value(request.db, f"SELECT count(*) {found}", bound), 20, "page")
+    query = f"SELECT s.*, u.name, u.username {found} ORDER BY s.created_at DESC, snippet_id DESC"
+    rows = pager.select(request.db, query, bound)
     return request.render("snippets.html", title=title, snippets=rows, pager=pager)
 
 
 @site.get("/-/snippets/new", members_only)
-def new_snippet(request: Request, _: sqlite3.Row) -> str:
-    """Show the form for a new snippet."""
-    return request.render(
-        "snippet_form.html", values=dict.fromkeys([*FIELDS, "snippet_id"], "") | {"visibility": "private"}, errors=()
-    )
-
-
 @site.post("/-/snippets", members_only)
 @site.form("/-/snippets/<int:snippet_id>/edit", members_only)
 def save_snippet(request: Request, user: sqlite3.Row, snippet_id: int | None = None) -> str | Response:
     """Store a new snippet, or change one; the content keeps the blanks around it."""
-    stored = {} if snippet_id is None else dict(_own(request, snippet_id))
-    if request.method != "POST":
-        return request.render("snippet_form.html", values=stored, errors=())
-    values = read(request, FIELDS) | {"visibility": request.form.get("visibility", "")}
-    errors = complaints(values, FIELDS)
-    if values["visibility"] not in VISIBILITIES:
-        errors.append("Choose a visibility level.")
-    values["content"] = tidy(request.form.get("content", ""))
-    if errors:
-        return request.render("snippet_form.html", values={**values, "snippet_id": snippet_id or ""}, errors=errors)
-    if snippet_id is None:
-        author_id = user["user_id"]
-        snippet_id = insert(
-            request.db, "snippet", author_id=author_id, created_at=request.stamp, updated_at=request.stamp, **values
-        )
-    else:
-        update(request.db, "snippet", "snippet_id", snippet_id, updated_at=request.stamp, **values)
-    return redirect(f"/-/snippets/{snippet_id}")
+    values = {"visibility": "private"} if snippet_id is None else dict(_own(request, snippet_id))
+    errors: list[str] = []
+    if request.method == "POST":
+        values = read(request, FIELDS) | {"visibility": request.form.get("visibility", "")}
+        errors = complaints(values, FIELDS)
+        if values["visibility"] not in VISIBILITIES:
+            errors.append("Choose a visibility level.")
+        values["content"] = tidy(request.form.get("content", ""))
+        if not errors:
+            row = values | {"updated_at": request.stamp}
+            if snippet_id is None:
+                snippet_id = insert(request.db, "snippet", author_id=user["user_id"], created_at=request.stamp, **row)
+            else:
+                update(request.db, "snippet", "snippet_id", snippet_id, **row)
+            return redirect(f"/-/snippets/{snippet_id}")
+    values = {**dict.fromkeys(FIELDS, ""), "snippet_id": snippet_id or "", **values}
+    return request.render("snippet_form.html", values=values, errors=errors)
 
 
 @site.get("/-/snippets/<int:snippet_id>")
@@ -170,7 +157,6 @@ def _own(request: Request, snippet_id: int) -> sqlite3.Row:
     return snippet
 
 
-USERS_PER_PAGE = 20
 TABS = {
     "activity": "Activity", "contributed": "Contributed projects", "projects": "Personal projects",
     "starred": "Starred projects", "snippets": "Snippets", "followers": "Followers", "following": "Following",
@@ -179,41 +165,33 @@ PEOPLE = {
     "followers": "SELECT follower_id FROM follow WHERE followed_id = :whose",
     "following": "SELECT followed_id FROM follow WHERE follower_id = :whose",
 }
-EVENTS = f"""
-    SELECT t.created_at, 'opened issue' AS what, '#' || t.iid AS sign, t.title,
-        '/' || p.namespace || '/' || p.path || '/-/issues/' || t.iid AS address, p.namespace || '/' || p.path AS full_path
-    FROM issue t JOIN project p USING (project_id) WHERE t.author_id = :whose AND {VISIBLE} AND {VISIBLE_ITEM[ISSUE]}
-    UNION ALL
-    SELECT t.created_at, 'opened merge request', '!' || t.iid, t.title,
-        '/' || p.namespace || '/' || p.path || '/-/merge_requests/' || t.iid, p.namespace || '/' || p.path
-    FROM merge_request t JOIN project p USING (project_id) WHERE t.author_id = :whose AND {VISIBLE}
-    UNION ALL
-    SELECT n.created_at, iif(n.is_system, n.body, 'commented on') || ' issue', '#' || t.iid, t.title,
-        '/' || p.namespace || '/' || p.path || '/-/issues/' || t.iid, p.namespace || '/' || p.path
-    FROM note n JOIN issue t USING (issue_id) JOIN project p USING (project_id)
-    WHERE n.author_id = :whose AND (NOT n.is_system OR n.body IN ('closed', 'reopened')) AND {VISIBLE} AND {VISIBLE_ITEM[ISSUE]}
-    UNION ALL
-    SELECT n.created_at, iif(n.is_system, n.body, 'commented on') || ' merge request', '!' || t.iid, t.title,
-        '/' || p.namespace || '/' || p.path || '/-/merge_requests/' || t.iid, p.namespace || '/' || p.path
-    FROM note n JOIN merge_request t USING (merge_request_id) JOIN project p USING (project_id)
-    WHERE n.author_id = :whose AND (NOT n.is_system OR n.body IN ('closed', 'reopened', 'merged')) AND {VISIBLE}
-    UNION ALL
-    SELECT c.created_at, 'committed', substr(c.sha, 1, 8), c.title,
-        '/' || p.namespace || '/' || p.path || '/-/commit/' || c.sha, p.namespace || '/' || p.path
-    FROM git_commit c JOIN project p USING (project_id) WHERE c.author_id = :whose AND {VISIBLE}
-    ORDER BY 1 DESC, 5
-"""
+
+
+def _events(what: str, sign: str, place: str, found: str, condition: str = "1", by: str = "t") -> str:
+    """Return the query of events about things `t` of a project `p`; `by` says when and by whom, `place` where within the project."""
+    return f"""SELECT {by}.created_at, {what} AS what, {sign} AS sign, t.title, '/' || p.namespace || '/' || p.path || '/-/' || {place}
+        AS address, p.namespace || '/' || p.path AS full_path FROM {found} JOIN project p USING (project_id)
+        WHERE {by}.author_id = :whose AND {VISIBLE} AND {condition}"""
+
+
+def _events_of(kind: Kind, moves: str) -> list[str]:
+    place = (f"'{kind.mark}' || t.iid", f"'{kind.segment}/' || t.iid")
+    noted = (
+        f"note n JOIN {kind.table} t USING ({kind.key})",
+        f"(NOT n.is_system OR n.body IN ({moves})) AND {VISIBLE_ITEM[kind]}",
+    )
+    return [
+        _events(f"'opened {kind.noun}'", *place, f"{kind.table} t", VISIBLE_ITEM[kind]),
+        _events(f"iif(n.is_system, n.body, 'commented on') || ' {kind.noun}'", *place, *noted, by="n"),
+    ]
+
+
+_DONE = _events_of(ISSUE, "'closed', 'reopened'"), _events_of(MERGE_REQUEST, "'closed', 'reopened', 'merged'")
+_COMMITTED = _events("'committed'", "substr(t.sha, 1, 8)", "'commit/' || t.sha", "git_commit t")
+EVENTS = (
+    " UNION ALL ".join([query for pair in zip(*_DONE, strict=True) for query in pair] + [_COMMITTED]) + " ORDER BY 1 DESC, 5"
+)
 """Query of the activity of a person :whose that the visitor :me may see, the newest first."""
-
-
-def user_page(request: Request, user: sqlite3.Row) -> str:
-    """Show a person's profile."""
-    shown: dict[str, Any] = {"projects": [], "events": []}
-    if not _is_closed(request, user):
-        me, whose, recent = my_id(request), user["user_id"], "p.last_activity_at DESC, p.project_id LIMIT 5"
-        shown["projects"] = queries.find_projects(request.db, me, where=PROJECTS["projects"], order=recent, whose=whose)
-        shown["events"] = request.db.execute(f"{EVENTS} LIMIT 8", {"whose": whose, "me": me}).fetchall()
-    return _render(request, "user.html", user, "", **shown)
 
 
 @site.get("/<name>")
@@ -223,7 +201,12 @@ def namespace(request: Request, name: str) -> str | Response:
     if user is None:
         return groups.in_group(groups.show_group)(request, path=name)
     request.shows(name=user["username"])
-    return user_page(request, user)
+    shown: dict[str, Any] = {"projects": [], "events": []}
+    if not _is_closed(request, user):
+        me, whose, recent = my_id(request), user["user_id"], "p.last_activity_at DESC, p.project_id LIMIT 5"
+        shown["projects"] = queries.find_projects(request.db, me, where=PROJECTS["projects"], order=recent, whose=whose)
+        shown["events"] = request.db.execute(f"{EVENTS} LIMIT 8", {"whose": whose, "me": me}).fetchall()
+    return _render(request, "user.html", user, "", **shown)
 
 
 @site.get("/users/<username>")
@@ -250,7 +233,7 @@ def user_tab(request: Request, username: str, tab: str) -> str:
             own = f"SELECT s.*, u.name, u.username {SNIPPETS} AND author_id = :whose"
             query = f"{own} ORDER BY s.created_at DESC, snippet_id DESC"
         rows = db.execute(query, bound).fetchall()
-    pager = Pager.of(request, len(rows), USERS_PER_PAGE, "page")
+    pager = Pager.of(request, len(rows), 20, "page")
     return _render(request, "user_tab.html", user, tab, rows=pager.cut(rows), pager=pager)
 
 
@@ -299,7 +282,6 @@ def _render(request: Request, template: str, user: sqlite3.Row, tab: str, **valu
 site.templates.filters["web_address"] = lambda text: text if text.startswith(("https://", "http://")) else f"https://{text}"
 
 
-PER_PAGE = 20
 _LIMIT, _WORDS = 200, 10  # characters of a search, and words of it
 _ABOUT = "t.title || ' ' || t.description"
 _FULL_PATH = "p.namespace || '/' || p.path"
@@ -354,7 +336,7 @@ def search(request: Request) -> str:
     for name in SCOPES if words else ():
         count = f"SELECT count(*) {found[name]}"
         counts[name] = len(relevant[name]) if name in relevant else one(request.db, count, bound)[0]
-    pager = Pager.of(request, counts[scope], PER_PAGE, "page")
+    pager = Pager.of(request, counts[scope], 20, "page")
     _, tables, _, columns, order = SCOPES[scope]
     if scope in relevant:
         keys, key = pager.cut(relevant[scope]), INDEXES[scope][2]

@@ -25,41 +25,35 @@ ORDERS = {
     "name_asc": ("Name", "p.name COLLATE NOCASE, p.project_id"),
     "created_desc": ("Newest", "p.created_at DESC, p.project_id DESC"),
 }
-PER_PAGE = 20
 
 
 def list_projects(request: Request, where: str = "1", **values: Any) -> dict[str, Any]:
     """Return the page that the request asks for of the visible projects that fulfil `where`, and how it is filtered and sorted."""
     name, topic = (clean(request.args.get(key, ""))[:200] for key in ("name", "topic"))
-    sort = request.args.get("sort", "")
+    sort, me = request.args.get("sort", ""), my_id(request)
     sort = sort if sort in ORDERS else next(iter(ORDERS))
     request.shows({"name": folded(name), "topic": folded(topic)})
     request.arranges({"sort": sort})
     wanted = f"""({where}) AND (:name = '' OR instr(lower(p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description
         || ' ' || p.topics), lower(:name)))
         AND (:topic = '' OR instr(', ' || lower(p.topics) || ',', ', ' || lower(:topic) || ','))"""
-    rows = queries.find_projects(
-        request.db, my_id(request), where=wanted, order=ORDERS[sort][1], name=name, topic=topic, **values
-    )
-    pager = Pager.of(request, len(rows), PER_PAGE, "page")
+    rows = queries.find_projects(request.db, me, where=wanted, order=ORDERS[sort][1], name=name, topic=topic, **values)
+    pager = Pager.of(request, len(rows), 20, "page")
     orders = [(key, label) for key, (label, _) in ORDERS.items()]
     return {"rows": pager.cut(rows), "pager": pager, "name": name, "topic": topic, "sort": sort, "orders": orders}
 
 
-NAME = Field("Project name")
 NEW_PROJECT_FIELDS = {
-    "name": NAME, "path": Field("Project slug", required=False, limit=100), "namespace": Field("Namespace", required=False),
+    "name": Field("Project name"), "path": Field("Project slug", required=False, limit=100), "namespace": Field("Namespace", required=False),
     "description": Field("Project description", required=False, limit=500),
     "visibility": Field("Visibility level", required=False), "template": Field("Template", required=False),
 }  # fmt: skip
 
 
 @cache
-def project_templates() -> dict[str, dict[str, Any]]:
+def project_templates() -> Any:
     """Return the templates by their names: a description, and texts of files by path."""
-    file = Path(__file__).parent.parent / "project_templates.json"
-    content: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return content
+    return json.loads((Path(__file__).parent.parent / "project_templates.json").read_text(encoding="utf-8"))
 
 
 def namespaces(db: sqlite3.Connection, user: sqlite3.Row) -> list[str]:
@@ -92,22 +86,16 @@ def add_project(request: Request, user: sqlite3.Row, values: Mapping[str, Any]) 
     return project_id
 
 
-@site.get("/projects/new", members_only)
-def choose(request: Request, _: sqlite3.Row) -> str:
-    """Ask how a new project is to begin."""
-    return request.render("new_project.html")
-
-
-@site.get("/projects/new/template", members_only)
-def choose_template(request: Request, _: sqlite3.Row) -> str:
-    """Ask which template a new project is to begin with."""
-    return request.render("project_templates.html", templates=project_templates())
+site.get("/projects/new", members_only)(lambda request, _: request.render("new_project.html"))
+site.get("/projects/new/template", members_only)(
+    lambda request, _: request.render("project_templates.html", templates=project_templates())
+)
 
 
 @site.form("/projects/new/blank", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
     """Make a project, with the files of its template, or with a README if wanted."""
-    errors, readme, spaces = [], True, namespaces(request.db, user)
+    db, errors, readme, spaces = request.db, list[str](), True, namespaces(request.db, user)
     if request.method != "POST":
         values = dict.fromkeys(NEW_PROJECT_FIELDS, "") | {"visibility": "private", "namespace": user["username"]}
         for name in ("template", "namespace"):
@@ -123,27 +111,20 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
             errors.append("Select a visibility level.")
         if values["template"] and values["template"] not in project_templates():
             errors.append("There is no such template.")
-        if not errors and (complaint := path_complaint(request.db, values["namespace"], values["path"])):
-            errors = [complaint]
+        errors = errors or [*filter(None, [path_complaint(db, values["namespace"], values["path"])])]
         if not errors:
-            _create(request, user, values, readme=readme)
+            project_id, about = add_project(request, user, values), values["description"]
+            files = {"README.md": f"# {values['name']}\n" + (f"\n{about}\n" if about else "")} if readme else {}
+            if values["template"]:
+                files = project_templates()[values["template"]]["files"]
+            if files:
+                branch = queries.create_branch(db, project_id, "main", None)
+                update(db, "branch", "branch_id", branch["branch_id"], is_protected=1)
+                queries.commit(db, branch, user, "Initial commit", files, request.stamp)
             message = f"Project '{values['name']}' was successfully created."
             return request.redirect(f"/{values['namespace']}/{values['path']}", message)
     values["template"] = values["template"] if values["template"] in project_templates() else ""
     return request.render("new_blank.html", values=values, readme=readme, errors=errors, namespaces=spaces)
-
-
-def _create(request: Request, user: sqlite3.Row, values: Mapping[str, str], *, readme: bool) -> None:
-    project_id = add_project(request, user, values)
-    files: dict[str, str | None] = {}
-    if values["template"]:
-        files = dict(project_templates()[values["template"]]["files"])
-    elif readme:
-        files = {"README.md": f"# {values['name']}\n" + (f"\n{values['description']}\n" if values["description"] else "")}
-    if files:
-        branch = queries.create_branch(request.db, project_id, "main", None)
-        update(request.db, "branch", "branch_id", branch["branch_id"], is_protected=1)
-        queries.commit(request.db, branch, user, "Initial commit", files, request.stamp)
 
 
 @site.get("/<namespace>/<path>", in_project())
@@ -174,16 +155,10 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
         return {"entries": [], "last": None, "readme": None, "branches": []}
     entries = queries.entries(db, branch["branch_id"], folder)
     readme = next((entry for entry in entries if not entry["is_folder"] and entry["name"].lower() == "readme.md"), None)
-    last = db.execute(
-        """
-        SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
-        WHERE commit_id = (SELECT head_id FROM branch WHERE branch_id = ?)
-        """,
-        (branch["branch_id"],),
-    ).fetchone()
+    last = f"{queries.COMMITS} WHERE commit_id = (SELECT head_id FROM branch WHERE branch_id = ?)"
     return {
         "entries": entries,
-        "last": last,
+        "last": first(db, last, (branch["branch_id"],)),
         "readme": queries.find_file(db, branch["branch_id"], readme["path"]) if readme else None,
         "branches": queries.branches(db, project["project_id"]),
     }
@@ -202,11 +177,9 @@ def star(request: Request, user: sqlite3.Row, project: sqlite3.Row, action: str)
 @site.get("/<namespace>/<path>/-/starrers", in_project())
 def starrers(request: Request, project: sqlite3.Row) -> str:
     """Show who has starred a project, the latest first."""
-    rows = request.db.execute(
-        "SELECT u.*, s.created_at AS starred_at FROM star s JOIN user u USING (user_id) WHERE project_id = ? ORDER BY 2, 1",
-        (project["project_id"],),
-    ).fetchall()
-    rows.sort(key=lambda row: (row["starred_at"], row["user_id"]), reverse=True)
+    query = """SELECT u.*, s.created_at AS starred_at FROM star s JOIN user u USING (user_id) WHERE project_id = ?
+        ORDER BY starred_at DESC, user_id DESC"""
+    rows = request.db.execute(query, (project["project_id"],)).fetchall()
     pager = Pager.of(request, len(rows), 30, "page")
     return request.render("starrers.html", project=project, rows=pager.cut(rows), pager=pager)
 
@@ -214,13 +187,8 @@ def starrers(request: Request, project: sqlite3.Row) -> str:
 @site.get("/<namespace>/<path>/-/forks", in_project())
 def forks(request: Request, project: sqlite3.Row) -> str:
     """Show the forks of a project."""
-    rows = queries.find_projects(
-        request.db,
-        my_id(request),
-        where="p.forked_from_id = :source",
-        order="p.created_at DESC, p.project_id",
-        source=project["project_id"],
-    )
+    where, order = "p.forked_from_id = :source", "p.created_at DESC, p.project_id"
+    rows = queries.find_projects(request.db, my_id(request), where=where, order=order, source=project["project_id"])
     return request.render("forks.html", project=project, rows=rows)
 
 

@@ -1,6 +1,7 @@
 """A repository: branches, commits, files and their changes, and merge requests."""
 
 import sqlite3
+from collections import Counter
 from functools import wraps
 from itertools import groupby
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from webarena_gym.sites.gitlab.site import in_project, members_only, site
 from webarena_gym.sites.gitlab.views.items import ask_plan, of_item
 from webarena_gym.sites.gitlab.views.projects import folder_view
 from webarena_gym.sites.gitlab.world_projects import licenses
-from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.database import first, one, value
 from webarena_gym.sites.kit.forms import Pager, clean, tidy
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import View
@@ -38,9 +39,7 @@ def _only_in(db: sqlite3.Connection, branch: sqlite3.Row | None, other: sqlite3.
     """Return how many commits a branch has that another has not."""
     query = """SELECT count(*) FROM commit_branch WHERE branch_id = ?
         AND commit_id NOT IN (SELECT commit_id FROM commit_branch WHERE branch_id = ?)"""
-    if branch is None or other is None:
-        return 0
-    return int(db.execute(query, (branch["branch_id"], other["branch_id"])).fetchone()[0])
+    return int(value(db, query, (branch["branch_id"], other["branch_id"]))) if branch and other else 0
 
 
 @site.form("/<namespace>/<path>/-/branches/new", members_only, in_project("Developer"))
@@ -83,80 +82,55 @@ def on_branch(view: View) -> View:
     return guarded
 
 
-PER_PAGE = 40
-
-
 @site.get("/<namespace>/<path>/-/commits/<path:address>", in_project(), on_branch)
 def commits(request: Request, project: sqlite3.Row, branch: sqlite3.Row, place: str) -> str:
     """Show the commits of a branch, the latest first; a path, an author and a text narrow them."""
     author, text = (clean(request.args.get(name, ""))[:200] for name in ("author", "search"))
     request.shows({"author": author, "search": folded(text)})
-    rows = request.db.execute(
-        """
+    query = """
         SELECT c.*, u.username, date(c.created_at) AS day FROM commit_branch b JOIN git_commit c USING (commit_id)
             LEFT JOIN user u ON u.user_id = c.author_id
         WHERE b.branch_id = :branch AND (:author = '' OR c.author_name = :author)
             AND (:text = '' OR instr(lower(c.title || ' ' || c.message), lower(:text)))
             AND (:place = '' OR EXISTS (
-                SELECT 1 FROM file_change f WHERE f.commit_id = c.commit_id AND (f.path = :place OR f.path LIKE :inside ESCAPE '\\')
+                SELECT 1 FROM file_change f WHERE f.commit_id = c.commit_id
+                AND (f.path = :place OR substr(f.path, 1, length(:place) + 1) COLLATE NOCASE = :place || '/')
             ))
         ORDER BY c.created_at DESC, c.commit_id DESC
-        """,
-        {"branch": branch["branch_id"], "author": author, "text": text, "place": place, "inside": _inside(place)},
-    ).fetchall()
-    pager = Pager.of(request, len(rows), PER_PAGE, "page")
-    counts = {day: len(list(group)) for day, group in groupby(rows, key=lambda row: row["day"])}
-    shown = pager.cut(rows)
-    names = request.db.execute(
-        """
-        SELECT DISTINCT c.author_name FROM commit_branch b JOIN git_commit c USING (commit_id) WHERE b.branch_id = ?
-        ORDER BY c.author_name
-        """,
-        (branch["branch_id"],),
-    ).fetchall()
+    """
+    names = (
+        "SELECT DISTINCT c.author_name FROM commit_branch JOIN git_commit c USING (commit_id) WHERE branch_id = ? ORDER BY 1"
+    )
+    bound = {"branch": branch["branch_id"], "author": author, "text": text, "place": place}
+    rows = request.db.execute(query, bound).fetchall()
+    pager = Pager.of(request, len(rows), 40, "page")
+    counts = Counter(row["day"] for row in rows)
     return request.render(
         "commits.html",
         project=project,
         branch=branch,
         path=place,
         branches=queries.branches(request.db, project["project_id"]),
-        days=[(day, counts[day], list(group)) for day, group in groupby(shown, key=lambda row: row["day"])],
+        days=[(day, counts[day], list(group)) for day, group in groupby(pager.cut(rows), key=lambda row: row["day"])],
         pager=pager,
         author=author,
         search=text,
-        authors=[row["author_name"] for row in names],
-    )
-
-
-def _inside(place: str) -> str:
-    """Return the pattern of what is in a folder."""
-    return place.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "/%"
-
-
-def find_commit(db: sqlite3.Connection, project_id: int, sha: str) -> sqlite3.Row:
-    """Return a commit by its name or the first seven digits or more. Raises NotFound."""
-    if not 7 <= len(sha) <= 40 or not set(sha) <= set("0123456789abcdef"):
-        raise NotFound
-    return one(
-        db,
-        """
-        SELECT c.*, u.username, p.sha AS parent_sha FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
-            LEFT JOIN git_commit p ON p.commit_id = c.parent_id
-        WHERE c.project_id = ? AND substr(c.sha, 1, ?) = ? ORDER BY c.commit_id LIMIT 1
-        """,
-        (project_id, len(sha), sha),
+        authors=[name for (name,) in request.db.execute(names, (branch["branch_id"],))],
     )
 
 
 @site.get("/<namespace>/<path>/-/commit/<sha>", in_project())
 def commit(request: Request, project: sqlite3.Row, sha: str) -> str:
-    """Show a commit and what it changed."""
-    row = find_commit(request.db, project["project_id"], sha)
-    rows = request.db.execute("SELECT * FROM file_change WHERE commit_id = ? ORDER BY path", (row["commit_id"],)).fetchall()
-    changes = [Change(change["path"], change["kind"], change["before"], change["after"]) for change in rows]
-    branches = request.db.execute(
-        "SELECT name FROM branch JOIN commit_branch USING (branch_id) WHERE commit_id = ? ORDER BY name", (row["commit_id"],)
-    ).fetchall()
+    """Show a commit, by its name or the first seven digits or more, and what it changed."""
+    if not 7 <= len(sha) <= 40 or not set(sha) <= set("0123456789abcdef"):
+        raise NotFound
+    query = """SELECT c.*, u.username, p.sha AS parent_sha FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
+        LEFT JOIN git_commit p ON p.commit_id = c.parent_id
+        WHERE c.project_id = ? AND substr(c.sha, 1, ?) = ? ORDER BY c.commit_id LIMIT 1"""
+    row = one(request.db, query, (project["project_id"], len(sha), sha))
+    files = "SELECT path, kind, before, after FROM file_change WHERE commit_id = ? ORDER BY path"
+    changes = [Change(*change) for change in request.db.execute(files, (row["commit_id"],))]
+    branches = "SELECT name FROM branch JOIN commit_branch USING (branch_id) WHERE commit_id = ? ORDER BY name"
     kinds = [kind for change in changes for kind, _ in diff_lines(change)]
     return request.render(
         "commit.html",
@@ -164,7 +138,7 @@ def commit(request: Request, project: sqlite3.Row, sha: str) -> str:
         commit=row,
         changes=changes,
         diff_lines=diff_lines,
-        branches=[branch["name"] for branch in branches],
+        branches=[name for (name,) in request.db.execute(branches, (row["commit_id"],))],
         added=kinds.count("added"),
         removed=kinds.count("removed"),
     )
@@ -175,25 +149,16 @@ def contributors(request: Request, project: sqlite3.Row, branch: sqlite3.Row, pl
     """Show who made commits to a branch, the most active first."""
     if place:
         raise NotFound
-    rows = request.db.execute(
-        """
+    query = """
         SELECT c.author_name, c.author_email, u.username, count(*) AS commits, min(c.created_at) AS first,
             max(c.created_at) AS last
         FROM commit_branch b JOIN git_commit c USING (commit_id) LEFT JOIN user u ON u.user_id = c.author_id
         WHERE b.branch_id = ? GROUP BY c.author_email ORDER BY commits DESC, c.author_name
-        """,
-        (branch["branch_id"],),
-    ).fetchall()
-    pager = Pager.of(request, len(rows), 30, "page")
-    return request.render(
-        "contributors.html",
-        project=project,
-        branch=branch,
-        branches=queries.branches(request.db, project["project_id"]),
-        rows=pager.cut(rows),
-        pager=pager,
-        total=sum(row["commits"] for row in rows),
-    )
+    """
+    rows = request.db.execute(query, (branch["branch_id"],)).fetchall()
+    pager, branches = Pager.of(request, len(rows), 30, "page"), queries.branches(request.db, project["project_id"])
+    listed = {"rows": pager.cut(rows), "pager": pager, "total": sum(row["commits"] for row in rows)}
+    return request.render("contributors.html", project=project, branch=branch, branches=branches, **listed)
 
 
 SHOWN = 40_000  # characters of a file that its page shows
@@ -229,15 +194,9 @@ def file(request: Request, project: sqlite3.Row, address: str) -> str:
     branch, place = queries.branch_and_path(request.db, project, address)
     row = queries.find_file(request.db, branch["branch_id"], place)
     author = queries.user(request.db, row["author_id"]) if row["author_id"] else None
-    return request.render(
-        "blob.html",
-        project=project,
-        branch=branch,
-        file=row,
-        shown=row["content"][:SHOWN],
-        username=author["username"] if author else "",
-        branches=queries.branches(request.db, project["project_id"]),
-    )
+    more = {"shown": row["content"][:SHOWN], "username": author["username"] if author else ""}
+    branches = queries.branches(request.db, project["project_id"])
+    return request.render("blob.html", project=project, branch=branch, file=row, branches=branches, **more)
 
 
 @site.get("/<namespace>/<path>/-/raw/<path:address>", in_project())
@@ -271,7 +230,12 @@ def write_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, mode: 
         values["content"] = tidy(request.form.get("content", ""))
         name, full = values["branch"] or source, place
         target = queries.find_branch(db, project_id, name)
-        errors = _complaints(values) + ([] if target else [queries.branch_complaint(db, project_id, name)])
+        errors = ["" if target else queries.branch_complaint(db, project_id, name)]
+        if not 0 < len(values["message"]) <= 2000:
+            wrong = "is too long: 2000 characters at most" if values["message"] else "can't be blank"
+            errors.insert(0, f"Commit message {wrong}.")
+        if len(values["content"]) > queries.LONGEST_FILE:
+            errors.insert(-1, f"The file is too long: {queries.LONGEST_FILE:,} characters at most.")
         if is_new:
             full = f"{place}/{values['file_name']}" if place and values["file_name"] else values["file_name"]
             base = target or branch
@@ -288,16 +252,6 @@ def write_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, mode: 
     return request.render("edit_file.html", project=project, **page)
 
 
-def _complaints(values: dict[str, str]) -> list[str]:
-    """Return what is wrong with the message and the text of a commit."""
-    errors = [] if values["message"] else ["Commit message can't be blank."]
-    if len(values["message"]) > 2000:
-        errors.append("Commit message is too long: 2000 characters at most.")
-    if len(values["content"]) > queries.LONGEST_FILE:
-        errors.append(f"The file is too long: {queries.LONGEST_FILE:,} characters at most.")
-    return errors
-
-
 @site.post("/<namespace>/<path>/-/delete/<path:address>", members_only, in_project("Developer"))
 def delete_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, address: str) -> Response:
     """Delete a file by a commit."""
@@ -305,9 +259,8 @@ def delete_file(request: Request, user: sqlite3.Row, project: sqlite3.Row, addre
     queries.find_file(request.db, branch["branch_id"], place)
     message = clean(request.form.get("message", ""))[:2000] or f"Delete {place.rpartition('/')[2]}"
     queries.commit(request.db, branch, user, message, {place: None}, request.stamp)
-    return request.redirect(
-        f"/{project['full_path']}/-/tree/{quote(branch['name'])}", "The file has been successfully deleted."
-    )
+    tree = f"/{project['full_path']}/-/tree/{quote(branch['name'])}"
+    return request.redirect(tree, "The file has been successfully deleted.")
 
 
 ONE = "/<namespace>/<path>/-/<any(merge_requests):segment>/<int:iid>"
@@ -339,18 +292,16 @@ def new_merge_request(request: Request, user: sqlite3.Row, project: sqlite3.Row)
     source = clean(request.args.get("source_branch", ""))
     target = clean(request.args.get("target_branch", "")) or project["default_branch"]
     request.shows({"source_branch": source, "target_branch": target if "target_branch" in request.args else None})
-    errors = _branch_complaints(request, project, source, target) if "target_branch" in request.args else []
-    if not source or errors or "target_branch" not in request.args:
-        branches = [row["name"] for row in queries.branches(request.db, project["project_id"])]
-        return request.render(
-            "merge_request_branches.html", project=project, branches=branches, source=source, target=target, errors=errors
-        )
+    is_chosen = "target_branch" in request.args
+    errors = _branch_complaints(request, project, source, target) if is_chosen else []
+    if not source or errors or not is_chosen:
+        names = [row["name"] for row in queries.branches(request.db, project["project_id"])]
+        page = {"branches": names, "source": source, "target": target, "errors": errors}
+        return request.render("merge_request_branches.html", project=project, **page)
     commits = commits_between(request.db, project["project_id"], source, target)
     words = source.replace("-", " ").replace("_", " ")
     title = commits[0]["title"] if len(commits) == 1 else (words[:1].upper() + words[1:])[:255]
-    page = ask_plan(request, user, MERGE_REQUEST, project, Plan(title, target_branch=target), source_branch=source)
-    assert isinstance(page, str)  # since nothing was posted
-    return page
+    return str(ask_plan(request, user, MERGE_REQUEST, project, Plan(title, target_branch=target), source_branch=source))
 
 
 @site.post("/<namespace>/<path>/-/merge_requests", members_only, in_project("Developer"))
@@ -376,9 +327,7 @@ def _branch_complaints(request: Request, project: sqlite3.Row, source: str, targ
             return [f"The {role} branch {name[:80]!r} does not exist."]
     if source == target:
         return ["Source and target must be different branches."]
-    other = request.db.execute(
-        """SELECT iid FROM merge_request
-        WHERE project_id = ? AND source_branch = ? AND target_branch = ? AND state = 'opened' ORDER BY iid""",
-        (project["project_id"], source, target),
-    ).fetchone()
+    query = """SELECT iid FROM merge_request
+        WHERE project_id = ? AND source_branch = ? AND target_branch = ? AND state = 'opened' ORDER BY iid"""
+    other = first(request.db, query, (project["project_id"], source, target))
     return [f"There is already an open merge request for these branches: !{other['iid']}."] if other else []
