@@ -155,10 +155,13 @@ def _table(declared: Incidental, connection: sqlite3.Connection, name: str) -> _
 def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
     """Yield the changes of one table, among the rows `{0}` for which an SQL condition holds."""
     added, removed, changed = _differences(connection, table, among)
-    added = [row for row in added if not _holds(connection, table, row)]
+    uncounted = (
+        f"SELECT 1 FROM main.{_quoted(table.name)} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})"
+    )
+    added = [row for row in added if connection.execute(uncounted, _key(table, row)).fetchone() is None]
     if table.is_numbered:  # what was removed and made again is the same by another number
         for row in list(added):
-            twin = next((gone for gone in removed if _told(table, gone) == _told(table, row)), None)
+            twin = next((gone for gone in removed if all(gone[place] == row[place] for place in table.told)), None)
             if twin is not None:
                 added.remove(row)
                 removed.remove(twin)
@@ -184,18 +187,15 @@ def _differences(
     added = [row[:columns] for row in rows if row[columns + place] is None]
     changed = [(row[columns:], row[:columns]) for row in rows if row[columns + place] is not None]
     removed: list[Row] = []
-    if among != "TRUE" or _count(connection, "main", table) - len(added) != _count(connection, "base", table):
+    counts = (f"SELECT count(*) FROM {schema}.{_quoted(table.name)}" for schema in ("main", "base"))
+    now, before = (connection.execute(query).fetchone()[0] for query in counts)
+    if among != "TRUE" or now - len(added) != before:
         removed = connection.execute(
             f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{_quoted(table.name)} was WHERE {among.format('was')}"
             f" AND NOT EXISTS (SELECT 1 FROM main.{_quoted(table.name)} now WHERE {same})"
         ).fetchall()
         removed = [tuple(row) for row in removed]
     return added, removed, changed
-
-
-def _count(connection: sqlite3.Connection, schema: str, table: _Table) -> int:
-    (count,) = connection.execute(f"SELECT count(*) FROM {schema}.{_quoted(table.name)}").fetchone()
-    return int(count)
 
 
 def _joined(by: str, form: str, columns: Iterable[str]) -> str:
@@ -206,21 +206,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _holds(connection: sqlite3.Connection, table: _Table, row: Row) -> bool:
-    """Say whether an added row does not count."""
-    found = connection.execute(
-        f"SELECT 1 FROM main.{_quoted(table.name)} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({table.uncounted})",
-        _key(table, row),
-    )
-    return found.fetchone() is not None
-
-
 def _key(table: _Table, row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(row[table.columns.index(column)] for column in table.key)
-
-
-def _told(table: _Table, row: Row) -> tuple[Any, ...]:
-    return tuple(row[place] for place in table.told)
 
 
 def _change(site: str, connection: sqlite3.Connection, table: _Table, before: Row | None, after: Row | None) -> Change:

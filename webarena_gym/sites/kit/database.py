@@ -284,7 +284,7 @@ class Overlay(Database):
         table = self._tables[name]
         query = f"SELECT {', '.join(table.columns)} FROM {schema}.{name} WHERE {table.condition}"
         row = self.connection.execute(query, key).fetchone()
-        return None if row is None else [_packed(value) for value in row]
+        return None if row is None else [{"hex": value.hex()} if isinstance(value, bytes) else value for value in row]
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state in which `snapshot` was taken, of an episode with the same planted rows. Raises SnapshotError."""
@@ -354,11 +354,6 @@ def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
             is_numbered = [kind.upper() for _, place, kind in info if place] == ["INTEGER"]
             columns, key = (columns, key) if is_numbered else (["rowid", *columns], ["rowid"])
         yield _Table(name, tuple(columns), tuple(key))
-
-
-def _packed(value: Any) -> Any:
-    """Return a value of a column as JSON has it."""
-    return {"hex": value.hex()} if isinstance(value, bytes) else value
 
 
 def _unpacked(value: Any) -> Any:

@@ -32,7 +32,9 @@ def ranked(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[fl
 
     `weights` are of the columns of the index. A text fits if it has at least half of the words.
     """
-    groups = _groups(db, phrase)
+    words = list(dict.fromkeys(WORD.findall(phrase.lower())))[:_MOST_WORDS]
+    words = [word for word in words if word not in _STOP_WORDS] or words  # stop words count only among themselves
+    groups = [" OR ".join(f'"{other}"' for other in dict.fromkeys(_meanings(db, word))) for word in words]  # queries of FTS5
     found: dict[int, list[float]] = defaultdict(list)
     columns = ", ".join(map(str, weights))
     query = f"SELECT rowid, -bm25({index}, {columns}) FROM {index} WHERE {index} MATCH ?"
@@ -46,13 +48,6 @@ def ranked(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[fl
         if len(parts) >= least
     }
     return dict(sorted(relevances.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _groups(db: sqlite3.Connection, phrase: str) -> list[str]:
-    """Return an FTS5 query for each word of a phrase: the word or what stands for it. Stop words count only among themselves."""
-    words = list(dict.fromkeys(WORD.findall(phrase.lower())))[:_MOST_WORDS]
-    words = [word for word in words if word not in _STOP_WORDS] or words
-    return [" OR ".join(f'"{other}"' for other in dict.fromkeys(_meanings(db, word))) for word in words]
 
 
 def _meanings(db: sqlite3.Connection, word: str) -> Iterable[str]:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -169,7 +170,11 @@ def table_as_records(table: HtmlElement, form: str) -> None:
     """
     rows = list(table.iter("tr"))
     cells = [cell for row in rows for cell in row]
-    if not rows or next(table.iterdescendants("table"), None) is not None or any(_is_merged(cell) for cell in cells):
+    if (
+        not rows
+        or next(table.iterdescendants("table"), None) is not None
+        or any({"colspan", "rowspan"} & cell.keys() for cell in cells)
+    ):
         return
     head = rows[0]
     if head.getparent().tag != "thead":
@@ -202,10 +207,6 @@ def definitions_as_table(definitions: HtmlElement) -> None:
     table = builder.TABLE(*rows)
     table.attrib.update(definitions.attrib)
     replace_by(definitions, [table])
-
-
-def _is_merged(cell: HtmlElement) -> bool:
-    return "colspan" in cell.attrib or "rowspan" in cell.attrib
 
 
 def _record(pairs: Sequence[tuple[HtmlElement, HtmlElement]], form: str) -> HtmlElement:
@@ -330,7 +331,9 @@ class Shape:
 
     def rebuild(self, html: str) -> str:
         """Return a plain page re-shaped; a page of this shape as it is."""
-        root = _parse(html)
+        root = None
+        with suppress(etree.XMLSyntaxError):
+            root = etree.fromstring(html.encode(), _PARSER)
         body = None if root is None else root.find("body")
         if root is None or body is None or self._theme in body.get("class", "").split():
             return html
@@ -396,13 +399,6 @@ class Shape:
                 enclose(section, builder.SECTION({"class": "as-is"}))
         for _ in range(self._depth):
             enclose(list(main), builder.DIV({"class": "as-is"}))
-
-
-def _parse(html: str) -> HtmlElement | None:
-    try:
-        return etree.fromstring(html.encode(), _PARSER)
-    except etree.XMLSyntaxError:
-        return None
 
 
 def _list_links(navigation: HtmlElement) -> None:

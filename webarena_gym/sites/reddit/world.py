@@ -1,7 +1,6 @@
 """The generator of the forum's database, with the whole threads of large worlds, composed of facts."""
 
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -161,17 +160,6 @@ def post_row(facts: threads_prose.Post) -> tuple[str, str, str, str, str, int, i
             return ("report", facts.name, facts.heard_from, _span(facts.experience), facts.place, first_hand, 0)
 
 
-def post_points(facts: threads_prose.Post) -> Sequence[tuple[str, str, int | None]]:
-    """Return what `submission_point` holds of a post: remedies that were tried, reasons, or aspects with their verdicts."""
-    match facts:
-        case threads_prose.Question():
-            return [("tried", remedy.name, 0) for remedy in facts.tried]
-        case threads_prose.Opening():
-            return [("reason", reason, None) for reason in facts.reasons]
-        case threads_prose.Report():
-            return [("aspect", aspect, int(is_good)) for aspect, is_good in facts.opinions]
-
-
 def remark_row(facts: threads_prose.Comment) -> tuple[str, str, str, str, str, str, int | None]:
     """Return what `comment_fact` holds of a comment, but its id: kind, stance, subject, reason, whom it names, time, verdict."""
     match facts:
@@ -209,13 +197,28 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     places = draw_forums(seed, now, scale)
     if scale == "large":
         said = _Drawer(seed, now, places, users, scale).draw()
-        _insert_facts(db, said)
+        insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in said.posts.items()])
+        for number, facts in said.posts.items():
+            match facts:
+                case threads_prose.Question():
+                    points = [("tried", remedy.name, 0) for remedy in facts.tried]
+                case threads_prose.Opening():
+                    points = [("reason", reason, None) for reason in facts.reasons]
+                case threads_prose.Report():
+                    points = [("aspect", aspect, int(is_good)) for aspect, is_good in facts.opinions]
+            insert(db, "submission_point", [(number, position, *point) for position, point in enumerate(points, 1)])
+        insert(db, "comment_fact", [(number, *remark_row(facts)) for number, facts in said.remarks.items()])
     else:
         submissions = draw_submissions(seed, now, places, users)
         said = Threads(submissions, draw_comments(seed, now, submissions, users), {}, {})
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     voice, sizes = Voice(seed, dice, scale), SIZES[scale]
-    _insert_users(db, voice, users, places)
+    rows = []
+    for user in users:
+        has_biography = user.user_id == ME or dice.chance(60 if user.writes else 20)
+        biography = voice.say("biographies", dice.pick(places)) if has_biography else ""
+        rows.append((user.user_id, user.username, user.email, user.password, biography, "auto", "subscribed", user.created_at))
+    insert(db, "user", rows)
     _insert_forums(db, dice, users, places, sizes)
     _insert_posts(db, said)
     _insert_votes(db, dice, now, users, said, sizes)
@@ -223,27 +226,6 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     fill_words(db)
     sign_in(db, site="reddit", user_id=ME)
     db.commit()
-
-
-def _insert_facts(db: sqlite3.Connection, said: Threads) -> None:
-    insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in said.posts.items()])
-    points = [
-        (number, position, *point)
-        for number, facts in said.posts.items()
-        for position, point in enumerate(post_points(facts), 1)
-    ]
-    insert(db, "submission_point", points)
-    insert(db, "comment_fact", [(number, *remark_row(facts)) for number, facts in said.remarks.items()])
-
-
-def _insert_users(db: sqlite3.Connection, voice: Voice, users: list[User], places: list[Forum]) -> None:
-    dice = voice.dice
-    rows = []
-    for user in users:
-        has_biography = user.user_id == ME or dice.chance(60 if user.writes else 20)
-        biography = voice.say("biographies", dice.pick(places)) if has_biography else ""
-        rows.append((user.user_id, user.username, user.email, user.password, biography, "auto", "subscribed", user.created_at))
-    insert(db, "user", rows)
 
 
 def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places: list[Forum], sizes: Sizes) -> None:

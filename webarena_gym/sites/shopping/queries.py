@@ -119,12 +119,6 @@ def addresses(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
     return db.execute("SELECT * FROM customer_address WHERE customer_id = ? ORDER BY address_id", (customer_id,)).fetchall()
 
 
-def order_addresses(db: sqlite3.Connection, order_id: int) -> dict[str, sqlite3.Row]:
-    """Return an order's addresses by kind: billing, shipping."""
-    rows = db.execute("SELECT * FROM order_address WHERE order_id = ?", (order_id,))
-    return {row["kind"]: row for row in rows}
-
-
 def order_items(db: sqlite3.Connection, order_id: int) -> list[dict[str, Any]]:
     """Return an order's items, each with `options` as a mapping and `url_key`, None when the product is not for sale."""
     rows = db.execute(

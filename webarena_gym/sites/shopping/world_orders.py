@@ -251,15 +251,12 @@ def _without_ties(dice: Dice, now: datetime, sales: list[Sale], products: list[P
                 pieces[index][raised] = pieces[index].get(raised, 0) + 1
                 is_settled = False
     by_id = {product.product_id: product for product in products}
-    return [replace(sale, lines=_lines(dice, sale, found, by_id)) for sale, found in zip(sales, pieces, strict=True)]
-
-
-def _lines(dice: Dice, sale: Sale, pieces: dict[int, int], by_id: dict[int, Product]) -> list[Line]:
-    """Return the lines of a sale with those quantities, and new lines for what was not in it."""
-    lines = {line.product.product_id: line for line in sale.lines}
-    return [
-        replace(lines.get(key) or _line(dice, by_id[key], sale.moment), quantity=quantity) for key, quantity in pieces.items()
-    ]
+    settled = []
+    for sale, found in zip(sales, pieces, strict=True):
+        kept = {line.product.product_id: line for line in sale.lines}
+        lines = [replace(kept.get(key) or _line(dice, by_id[key], sale.moment), quantity=count) for key, count in found.items()]
+        settled.append(replace(sale, lines=lines))
+    return settled
 
 
 def _tied(pieces: list[dict[int, int]], window: list[int]) -> list[int]:
@@ -280,7 +277,12 @@ def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
     rules = [rule for rule in store.rules if rule.covers(sale.moment)]
     rule = dice.pick(rules) if rules and dice.chance(14) else None
     discount = rule.discount(subtotal) if rule else 0
-    method, shipping = _shipping(dice, store, sum(line.quantity for line in lines), subtotal - discount)
+    flat = store.flat_cents * sum(line.quantity for line in lines)
+    method, shipping = "Flat Rate - Fixed", flat
+    if subtotal - discount >= store.free_threshold_cents and dice.chance(70):
+        method, shipping = "Free Shipping", 0
+    elif flat > store.table_cents or dice.chance(20):
+        method, shipping = "Best Way - Table Rate", store.table_cents
     invoiced = _later(dice, sale.moment, 30, 1800, now) if status in {"processing", "complete", "closed"} else None
     shipment = _shipment(dice, now, invoiced, lines, is_whole=status != "processing") if invoiced else None
     last = shipment.created_at if shipment else invoiced or sale.moment
@@ -303,7 +305,11 @@ def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
         invoiced_at=invoiced,
         shipment=shipment,
         refund=_refund(dice, now, last, status, lines, discount, shipping, paid),
-        comments=_comments(dice, now, sale.moment, last, status),
+        comments=(  # the remark that some orders carry; those that went wrong more often
+            [(_later(dice, max(sale.moment, last), 5, 600, now), *dice.pick(COMMENTS[status]))]
+            if dice.chance(60 if status in {"canceled", "closed", "holded"} else 12)
+            else []
+        ),
     )
 
 
@@ -313,15 +319,6 @@ def _later(dice: Dice, moment: datetime, least: int, most: int, now: datetime) -
     left = int((now - moment).total_seconds())
     seconds = min(minutes * 60, left * dice.between(30, 70) // 100)
     return moment + timedelta(seconds=max(1, seconds + dice.below(60) if seconds + 60 < left else seconds))
-
-
-def _shipping(dice: Dice, store: Store, pieces: int, worth_cents: int) -> tuple[str, int]:
-    """Choose among the shipping methods that the order may have; return its name and price."""
-    if worth_cents >= store.free_threshold_cents and dice.chance(70):
-        return "Free Shipping", 0
-    if pieces * store.flat_cents > store.table_cents or dice.chance(20):
-        return "Best Way - Table Rate", store.table_cents
-    return "Flat Rate - Fixed", store.flat_cents * pieces
 
 
 def _shipment(dice: Dice, now: datetime, invoiced: datetime, lines: list[Line], *, is_whole: bool) -> Shipment | None:
@@ -346,13 +343,6 @@ def _refund(
     if status == "complete" and len(lines) > 2 and not discount and dice.chance(12):
         return Refund(moment, [lines[0].quantity] + [0] * (len(lines) - 1), 0, lines[0].price_cents * lines[0].quantity)
     return None
-
-
-def _comments(dice: Dice, now: datetime, start: datetime, last: datetime, status: str) -> list[tuple[datetime, str, bool]]:
-    """Write the remark that some orders carry; those that went wrong more often."""
-    if not dice.chance(60 if status in {"canceled", "closed", "holded"} else 12):
-        return []
-    return [(_later(dice, max(start, last), 5, 600, now), *dice.pick(COMMENTS[status]))]
 
 
 STARS = (1, 2, 3, 4, 5)

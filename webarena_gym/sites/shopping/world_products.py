@@ -166,6 +166,8 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
     categories: list[Category] = []
     drafts: list[dict[str, Any]] = []
     for top in tops:
+        words = top.replace("&", " ").split()
+        prefix = (words[0][0] + words[-1][0] if len(words) > 1 else top[:2]).upper()  # of the SKUs
         parent = Category(len(categories) + 1, None, top, slug(top))
         categories.append(parent)
         for leaf in leaves[top]:
@@ -175,19 +177,19 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
             read = [_kind(raw, aspects, pool) for raw in kinds]
             shelves = [(category, read)]
             if sizes.is_deep:
-                shelves = [(_below(category, kind, len(categories) + 1 + place), [kind]) for place, kind in enumerate(read)]
+                above, path = category.category_id, category.url_path
+                names = [(kind, _plural(kind.noun)) for kind in read]
+                shelves = [
+                    (Category(place, above, name, f"{path}/{slug(name)}"), [kind])
+                    for place, (kind, name) in enumerate(names, len(categories) + 1)
+                ]
                 categories += [below for below, _ in shelves]
             for home, sold in shelves:
                 for draft in _shelf(dice, sold, homes[top], levels, dice.between(*sizes.shelf)):
                     title = f"{draft['style']} {draft['kind'].noun}"
                     if sizes.series_percent and dice.chance(sizes.series_percent):
                         title = f"{dice.pick(series)} {title}"
-                    more = {
-                        "category_id": home.category_id,
-                        "prefix": _code(top),
-                        "purpose": dice.pick(purposes),
-                        "title": title,
-                    }
+                    more = {"category_id": home.category_id, "prefix": prefix, "purpose": dice.pick(purposes), "title": title}
                     drafts.append(draft | more)
     drafts = dice.some(drafts, len(drafts))
     moments = sorted(now - timedelta(days=dice.between(460, 900), seconds=dice.below(86400)) for _ in drafts)
@@ -198,12 +200,6 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
         for place, draft in enumerate(drafts)
     ]
     return Catalogue(categories, products, brands)
-
-
-def _below(category: Category, kind: Kind, category_id: int) -> Category:
-    """Return the category of one kind of product."""
-    name = _plural(kind.noun)
-    return Category(category_id, category.category_id, name, f"{category.url_path}/{slug(name)}")
 
 
 _UNCOUNTABLE = (
@@ -226,12 +222,6 @@ def _plural(noun: str) -> str:
     return f"{noun}s"
 
 
-def _code(top: str) -> str:
-    """Return the two letters that start the SKUs of a top category."""
-    words = top.replace("&", " ").split()
-    return (words[0][0] + words[-1][0] if len(words) > 1 else top[:2]).upper()
-
-
 def _values(text: str, shared: dict[str, str]) -> tuple[str, list[str]]:
     """Read 'name: value, value', or a bare name whose values are shared."""
     name, colon, values = text.strip().partition(": ")
@@ -241,6 +231,7 @@ def _values(text: str, shared: dict[str, str]) -> tuple[str, list[str]]:
 def _kind(raw: list[Any], aspects: str, pool: dict[str, Any]) -> Kind:
     """Read one kind from its list in the file."""
     noun, style, variant, price, facts, options = raw[:6]
+    judged = raw[6] if len(raw) > 6 else aspects
     low, high = price.split("-")
     return Kind(
         noun=noun,
@@ -249,13 +240,10 @@ def _kind(raw: list[Any], aspects: str, pool: dict[str, Any]) -> Kind:
         price_range=(int(low), int(high)),
         facts=[_values(fact, pool["shared facts"]) for fact in facts.split(";")],
         options=[_values(option, pool["shared options"]) for option in options.split(";") if option],
-        aspects=_aspects(raw[6] if len(raw) > 6 else aspects, facts),
+        aspects=[
+            name for name in judged.split() if name != "battery" or "Battery" in facts
+        ],  # what has a battery is judged by it
     )
-
-
-def _aspects(names: str, facts: str) -> list[str]:
-    """Return the aspects; only what has a battery is judged by it."""
-    return [name for name in names.split() if name != "battery" or "Battery" in facts]
 
 
 def _brand_homes(dice: Dice, brands: list[str], tops: list[str]) -> dict[str, list[str]]:
@@ -303,17 +291,16 @@ def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[Opt
         else:
             start = dice.below(2) if title in WORN else 0
             labels = values[start : start + dice.between(3, 5)]
-        chosen.append((title, [(label, _delta(dice, title, label, price_cents)) for label in labels]))
+        deltas = []
+        for label in labels:
+            delta = 0
+            if title == "Pack" and label != "Single":
+                delta = round(price_cents * (int(label.rsplit(maxsplit=1)[-1]) - 1) * 85 / 10000) * 100
+            elif label in {"XXL", "Festive"} or (title == "Handle" and dice.chance(30)):
+                delta = dice.pick((200, 300, 400))
+            deltas.append((label, delta))
+        chosen.append((title, deltas))
     return chosen
-
-
-def _delta(dice: Dice, title: str, label: str, price_cents: int) -> int:
-    """Return what an option's value adds to the price."""
-    if title == "Pack" and label != "Single":
-        return round(price_cents * (int(label.rsplit(maxsplit=1)[-1]) - 1) * 85 / 10000) * 100
-    if label in {"XXL", "Festive"} or (title == "Handle" and dice.chance(30)):
-        return dice.pick((200, 300, 400))
-    return 0
 
 
 def _product(

@@ -265,7 +265,7 @@ def _page(request: Request, found: sqlite3.Row, tab: str, address: str) -> str:
         tracks=db.execute(tracks, (order_id,)).fetchall(),
         comments=db.execute(comments, (order_id,)).fetchall(),
         items=queries.order_items(db, order_id),
-        addresses=queries.order_addresses(db, order_id),
+        addresses={row["kind"]: row for row in db.execute("SELECT * FROM order_address WHERE order_id = ?", (order_id,))},
     )
 
 

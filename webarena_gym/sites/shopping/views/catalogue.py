@@ -308,7 +308,11 @@ def results(request: Request) -> str | Response:
         return request.redirect("/", "Please enter what to search for.", "notice")
     rows = find(request.db, phrase)
     if set(request.args) == {"q"}:
-        _record(request, phrase, len(rows))
+        values = (len(rows), request.stamp, phrase)  # one more use of the term
+        query = "UPDATE search_term SET uses = uses + 1, num_results = ?, updated_at = ? WHERE query_text = ? COLLATE NOCASE"
+        if request.db.execute(query, values).rowcount == 0:
+            query = "INSERT INTO search_term (num_results, uses, updated_at, query_text) VALUES (?, 1, ?, ?)"
+            request.db.execute(query, values)
     listing = Listing(request, rows, by="Relevance", keep=["q"])
     request.shows({"q": folded(phrase)})
     return request.render(
@@ -322,20 +326,15 @@ def find(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
     Where the shop has an index, these are the most relevant products.
     """
     if ranking.has_index(db):
-        return _relevant(db, phrase)
+        found = ranking.ranked(db, "product_text", phrase, WEIGHTS)
+        rows = queries.cards(db, "p.product_id IN (SELECT value FROM json_each(?))", [json.dumps(list(found))])
+        return sorted(rows, key=lambda row: (_rank(row, phrase.lower(), []) > 1, -found[row["product_id"]], row["product_id"]))
     words = _words(phrase)
     patterns = [like(word) for word in words]
     if not words:
         return []
     rows = queries.cards(db, " AND ".join([rf"{TEXT} LIKE ? ESCAPE '\'"] * len(words)), patterns)
     return sorted(rows, key=lambda row: _rank(row, phrase.lower(), words))
-
-
-def _relevant(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
-    """Return the products that fit a phrase, what has its very words in the name first, then by relevance."""
-    relevances = ranking.ranked(db, "product_text", phrase, WEIGHTS)
-    rows = queries.cards(db, "p.product_id IN (SELECT value FROM json_each(?))", [json.dumps(list(relevances))])
-    return sorted(rows, key=lambda row: (_rank(row, phrase.lower(), []) > 1, -relevances[row["product_id"]], row["product_id"]))
 
 
 def _words(phrase: str) -> list[str]:
@@ -361,16 +360,6 @@ def suggestions(db: sqlite3.Connection, phrase: str, most: int = 3) -> list[str]
         spellings = [word] if word in known else difflib.get_close_matches(word, known, n=most, cutoff=0.7) or [word]
         phrases = [f"{start} {spelling}".strip() for start in phrases for spelling in spellings][: 2 * most]
     return [other for other in phrases if other != phrase.lower() and find(db, other)][:most]
-
-
-def _record(request: Request, phrase: str, found: int) -> None:
-    """Count one more use of a search term."""
-    values = (found, request.stamp, phrase)
-    query = """
-        UPDATE search_term SET uses = uses + 1, num_results = ?, updated_at = ? WHERE query_text = ? COLLATE NOCASE
-    """
-    if request.db.execute(query, values).rowcount == 0:
-        request.db.execute("INSERT INTO search_term (num_results, uses, updated_at, query_text) VALUES (?, 1, ?, ?)", values)
 
 
 ADVANCED = {

@@ -1,6 +1,5 @@
 """Customers: the list, one customer's account, addresses and orders, and the moderation of reviews."""
 
-import sqlite3
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -218,19 +217,12 @@ site.get("/admin/review/product/pending/", members_only)(
 )
 
 
-def _find(request: Request, review_id: int) -> sqlite3.Row:
-    return one(
-        request.db,
-        """SELECT r.*, p.name, c.email FROM review r JOIN product p USING (product_id)
-           LEFT JOIN customer c ON c.customer_id = r.customer_id WHERE review_id = ?""",
-        review_id,
-    )
-
-
 @site.form("/admin/review/product/edit/id/<int:review_id>/", members_only)
 def save_review(request: Request, review_id: int) -> str | Response:
     """Change a review."""
-    row = _find(request, review_id)
+    query = """SELECT r.*, p.name, c.email FROM review r JOIN product p USING (product_id)
+        LEFT JOIN customer c ON c.customer_id = r.customer_id WHERE review_id = ?"""
+    row = one(request.db, query, review_id)
     typed = dict(row)
     if request.method == "POST":
         form, typed = grids.Form(request), request.form.to_dict()

@@ -1,6 +1,5 @@
 """Signing in and out, the dashboard, the sections' own pages, the search over everything, stores and content."""
 
-import sqlite3
 from functools import partial
 from typing import Any
 
@@ -89,6 +88,8 @@ def dashboard(request: Request) -> str:
     if tab not in TABS:
         raise NotFound
     request.shows({"tab": None if tab == "bestsellers" else tab})
+    terms = "SELECT query_text, num_results, uses FROM search_term ORDER BY {} DESC, query_id DESC LIMIT 5"
+    last_terms, top_terms = (db.execute(terms.format(order)).fetchall() for order in ("updated_at", "uses"))
     lifetime, average = db.execute(
         """SELECT coalesce(sum(grand_total_cents), 0), CAST(coalesce(round(avg(grand_total_cents)), 0) AS INTEGER)
            FROM sales_order WHERE status != 'canceled'"""
@@ -104,19 +105,13 @@ def dashboard(request: Request) -> str:
                FROM (SELECT * FROM sales_order ORDER BY created_at DESC, order_id DESC LIMIT 5) o
                JOIN order_item i USING (order_id) GROUP BY o.order_id ORDER BY o.created_at DESC, o.order_id DESC"""
         ).fetchall(),
-        last_terms=_terms(db, "updated_at DESC"),
-        top_terms=_terms(db, "uses DESC"),
+        last_terms=last_terms,
+        top_terms=top_terms,
         tabs=TABS,
         tab=tab,
         has_pieces=shows_aggregates(db),
         tops=db.execute(TABS[tab][2]).fetchall(),
     )
-
-
-def _terms(db: sqlite3.Connection, order: str) -> list[sqlite3.Row]:
-    return db.execute(
-        f"SELECT query_text, num_results, uses FROM search_term ORDER BY {order}, query_id DESC LIMIT 5"
-    ).fetchall()
 
 
 @site.get("/admin/admin/index/globalSearch/", members_only)
