@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium
 from tqdm import tqdm
 
-from agents.data.demonstrations import draw_tasks
+from agents.data.demonstrations import tasks_of
 from agents.models.checkpoints import agent_record, begin, save_checkpoint
 from agents.settings import ENV_ID, given, parse_settings
 from agents.training.metrics import Metrics
@@ -59,9 +59,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     if last:
         last.restore(optimizer)
     if tasks is None:
-        tasks = draw_tasks(
-            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
-        )
+        tasks = tasks_of(args)
     policy: Any = model.policy()
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **args.env_arguments())
     envs = InProcessEnvs(make_env, min(args.num_envs, args.tasks_per_iteration))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from agents.data.demonstrations import DemonstrationSettings, draw_tasks, episodes, to_record
+from agents.data.demonstrations import DemonstrationSettings, episodes, tasks_of, to_record
 from agents.data.prompts import system_prompt
 from agents.settings import parse_settings
 from webarena_gym import console
@@ -12,13 +12,7 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Write demonstrations as the command line says."""
     settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
-    tasks = draw_tasks(
-        settings.worlds,
-        settings.per_template,
-        templates=settings.templates,
-        variation=settings.variation,
-        application=settings.application,
-    )
+    tasks = tasks_of(settings)
     played = episodes(
         tasks, expert_thoughts=settings.expert_thoughts, mistakes=settings.mistakes, seed=settings.seed,
         **settings.env_arguments(),

@@ -34,7 +34,7 @@ from typing import Any
 
 import torch
 
-from agents.data.demonstrations import draw_tasks
+from agents.data.demonstrations import tasks_of
 from agents.data.trajectories import Trajectory
 from agents.models.checkpoints import begin, is_pointer, save_checkpoint
 from agents.rollouts.branching import fork_advantages, fork_groups
@@ -298,9 +298,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     if last and args.trained(update, elapsed_s, spent) >= 1:
         return last.path
     if tasks is None:
-        tasks = draw_tasks(
-            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
-        )
+        tasks = tasks_of(args)
     if ranks.count == 1 and (count := training_processes(args)) > 1:
         return launch(train, count, args, tasks, create)
     model = kind.load(last.path if last else args.model, args)

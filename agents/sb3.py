@@ -27,7 +27,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from torch import Tensor, nn
 
-from agents.data.demonstrations import draw_tasks
+from agents.data.demonstrations import tasks_of
 from agents.models.checkpoints import AGENT, CheckpointError, agent_record, claim
 from agents.rollouts.policies import Request, look_behind
 from agents.settings import ENV_ID, lasting
@@ -121,13 +121,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     if tasks is None:
-        tasks = draw_tasks(
-            settings.worlds,
-            settings.per_template,
-            templates=settings.templates,
-            variation=settings.variation,
-            application=settings.application,
-        )
+        tasks = tasks_of(settings)
 
     def make_env() -> CandidateActions:
         env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())

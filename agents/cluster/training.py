@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ranks
-from agents.data.demonstrations import draw_tasks
+from agents.data.demonstrations import tasks_of
 from agents.data.trajectories import Trajectory
 from agents.grpo import GRPO, State, clipped_loss, kind_of, learn
 from agents.models.checkpoints import begin, save_checkpoint
@@ -195,9 +195,7 @@ def _play(
 ) -> tuple[Any, Any, GroupStream]:  # fmt: skip
     """Return the method, the stream of its groups and what counts replies: a policy here, or processes of players."""
     if tasks is None:
-        tasks = draw_tasks(
-            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
-        )
+        tasks = tasks_of(args)
     network = getattr(model, "whole", model.network)
     count = 1 if args.workers or args.cluster or args.threads else training_processes(args)
     players = None

@@ -138,6 +138,12 @@ def draw_tasks(
     return [task for world in worlds for task in task_suite.draw(wanted, world_seed=world, **options)]
 
 
+def tasks_of(settings: TaskSettings) -> list[Task]:
+    """Return the tasks that settings of a training name."""
+    chosen = {name: getattr(settings, name) for name in ("templates", "variation", "application")}
+    return draw_tasks(settings.worlds, settings.per_template, **chosen)
+
+
 def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
     """Return the steps of the expert on the tasks; the options are those of `episodes`."""
     return [step for episode in episodes(tasks, **options) for step in episode]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from tqdm import tqdm
 
-from agents.data.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, thin
+from agents.data.demonstrations import Demonstration, demonstrate, read_demonstrations, tasks_of, thin
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
@@ -51,9 +51,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     if demonstrations is None and args.demonstrations:
         demonstrations = read_demonstrations(args.demonstrations)
     elif demonstrations is None:
-        tasks = draw_tasks(
-            args.worlds, args.per_template, templates=args.templates, variation=args.variation, application=args.application
-        )
+        tasks = tasks_of(args)
         played: dict[str, Any] = {
             "expert_thoughts": args.expert_thoughts,
             "mistakes": args.mistakes,
