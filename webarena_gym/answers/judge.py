@@ -503,11 +503,14 @@ class _Reading:
         if echoes and all(token.norm in _JOINING for token in words) and not any(token.norm == "|" for token in tokens):
             return f"something of the goal stands beside the answer: {_FORM}"
         pieces = self.goal.names | self.goal.quoted
+        norms = [token.norm for token in tokens]
+        is_piece = [token.kind == "word" and token.norm in pieces for token in tokens]
+        for place in range(len(tokens) - 1, 0, -1):  # "Standing Desk" is a name, though "standing" is grammar
+            if is_piece[place] and norms[place - 1] in _STATING and (norms[place - 1], norms[place]) in self.goal.neighbours:
+                is_piece[place - 1] = True
         start = 0
         while start < len(tokens):
-            end = start
-            while end < len(tokens) and tokens[end].kind == "word" and tokens[end].norm in pieces:
-                end += 1
+            end = next((place for place in range(start, len(tokens)) if not is_piece[place]), len(tokens))
             after = tokens[end].norm if end < len(tokens) else ""
             beside = [
                 tokens[place].norm for place in (start - 1, end) if 0 <= place < len(tokens) and tokens[place].kind == "word"
