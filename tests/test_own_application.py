@@ -455,6 +455,8 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert main(["app", "check", str(folder), "--resets", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["equal_resets"]
+    assert re.search("Visit 2.* and .*Visit 1", found["in_memory"]), "visits are lost when an episode is restored"
+    assert "/crash: ApplicationError: notes gives no answer" in found["failed"][0]
     assert found["need_scripts"] == ["http://notes.test/script"]
     assert set(found["tasks"].values()) == {"solved, and nothing cheaper earns it"}
     assert found["controls"]["text field"] >= 2
@@ -509,11 +511,14 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys):
     assert found["right_answers"] > 10
     assert found["attacks"] > 100
     wrong = task("wrong", state_check("Tea", "Rope", "Soap"), ['exit(message="")'])
-    (folder / "tasks.json").write_text(json.dumps([wrong, task("empty", state_check("Tea", "Rope"), ADD[-1:])]))
+    asked = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "Tea"}}
+    wasteful = task("wasteful", asked, [do("Click", "Export"), 'exit(message="Tea")'])
+    (folder / "tasks.json").write_text(json.dumps([wrong, task("empty", state_check("Tea", "Rope"), ADD[-1:]), wasteful]))
     assert main(["app", "audit", str(folder), "--resets", "2", "--jobs", "1"]) == 1
     out = capsys.readouterr().out
     assert "unsolved: wrong: not rewarded" in out
     assert "exit rewarded: empty" in out
+    assert "changed: wasteful: notes: file added: path=files/export.txt" in out
     assert main(["app", "fuzz", str(folder), "--steps", "120", "--seed", "1", "--jobs", "1"]) == 1
     assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out, (
         "what kills it is told, with what was done"

@@ -132,7 +132,7 @@ def draw_tasks(
     """
     own = read_application(application) if application else None
     if own and not own.templates:
-        return list(task_suite.load("", application=own))
+        return list(task_suite.load(application=own))
     wanted = templates or (None if own else [name for part in PARTS.values() for name in part.names("train")])
     options: dict[str, Any] = {"count": per_template, "variation": variation, "application": own}
     return [task for world in worlds for task in task_suite.draw(wanted, world_seed=world, **options)]

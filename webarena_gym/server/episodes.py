@@ -61,7 +61,7 @@ def tasks_of(settings: NewEpisode, application: Application | None = None) -> tu
     May be called while episodes are played. Raises ArenaError for a task that there is not.
     """
     if settings.task is None and application:
-        return load("", settings.world_seed, application=application)
+        return load(world_seed=settings.world_seed, application=application)
     if settings.task is None:
         for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
             _build(seed, settings.scale or SPLITS[settings.split].scale)

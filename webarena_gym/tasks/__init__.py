@@ -154,7 +154,7 @@ def scale_of(template: str) -> Scale:
 
 
 def load(
-    split: str,
+    split: str = "test",
     world_seed: int | None = None,
     variation: Variation = "content",
     scale: Scale | None = None,
@@ -262,7 +262,7 @@ def find(
         template = (templates_of(application) if application else templates())[name]
     except (KeyError, ValueError) as error:
         if application:
-            own = {task.task_id: task for task in load("", application=application)}
+            own = {task.task_id: task for task in load(application=application)}
             if task_id in own:
                 return own[task_id]
             raise TaskError(
@@ -301,7 +301,7 @@ def select(
         return read_tasks(tasks, on_unreadable)
     own = {}
     if application and not all(isinstance(task, Task) for task in tasks):
-        own = {task.task_id: task for task in load("", application=application)}
+        own = {task.task_id: task for task in load(application=application)}
     chosen = tuple(
         task if isinstance(task, Task) else own.get(str(task)) or find(str(task), variation, scale, application)
         for task in tasks

@@ -23,6 +23,7 @@ from webarena_gym.console import Parser, whole
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ApplicationError, WebArenaGymError
 from webarena_gym.evaluation.command import add_walks, add_work, world_seed
+from webarena_gym.observation import observe
 from webarena_gym.options import add_options
 from webarena_gym.pages.page import Page
 from webarena_gym.recording import PlayedStep
@@ -164,11 +165,26 @@ def _reset(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
         start = time.perf_counter()
         texts.append(env.reset()[0])
         seconds.append(time.perf_counter() - start)
-    if len(set(texts)) == 1:
-        return seconds, []
-    one, other = (text.splitlines() for text in list(dict.fromkeys(texts))[:2])
-    pair = next((pair for pair in zip_longest(one, other, fillvalue="") if pair[0] != pair[1]), ("", ""))
-    return seconds, [f"two resets show different pages, {pair[0]!r} and {pair[1]!r}: set clock=, or seed what is random"]
+    told = (_difference(texts[0], text) for text in texts)
+    return seconds, [
+        f"two resets show different pages, {pair}: set clock=, or seed what is random" for pair in filter(None, told)
+    ][:1]
+
+
+def _difference(one: str, other: str) -> str:
+    """Return the first lines in which two pages differ, "" for none."""
+    pairs = zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
+    return next((f"{first!r} and {second!r}" for first, second in pairs if first != second), "")
+
+
+def _kept_in_memory(env: WebArenaLite) -> str:
+    """Return how the first page differs once the episode was restored, "" where it does not: what is in memory is not restored."""
+    texts, browser = [], env._backend.browser  # noqa: SLF001
+    for _ in range(2):
+        browser.goto(browser.page().url)
+        texts.append(observe(browser.page(), elements="label").text)
+        env.restore(env.snapshot())
+    return _difference(*texts)
 
 
 def _audit(options: argparse.Namespace) -> int:
@@ -178,7 +194,7 @@ def _audit(options: argparse.Namespace) -> int:
     with closing(WebArenaLite(application=application, tasks=[_blank(application)], browser=options.browser)) as env:
         _, problems = _reset(env, options.resets)
     print("\n".join(problems) if problems else f"{options.resets} resets are equal")
-    return audit_tasks(options, load("", options.world_seed, application=application), application) or bool(problems)
+    return audit_tasks(options, load(world_seed=options.world_seed, application=application), application) or bool(problems)
 
 
 def _fuzz(options: argparse.Namespace) -> int:
@@ -194,7 +210,9 @@ def _check(options: argparse.Namespace) -> int:
     seconds, problems = _reset(env, options.resets)
     found["first_start_s"], found["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
     found["equal_resets"] = not problems
+    found["in_memory"] = "" if application.in_memory else _kept_in_memory(env)
     pages = list(_walk(env._backend.browser, application))  # noqa: SLF001 - no part of the env's interface
+    found["failed"] = list(env._backend.site_errors)  # noqa: SLF001
     found["pages"], found["controls"] = (
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
@@ -214,6 +232,10 @@ def _check(options: argparse.Namespace) -> int:
         print(
             f"controls on {len(pages)} pages: {', '.join(f'{count} {kind}' for kind, count in found['controls'].items()) or 'none'}"
         )
+        for error in found["failed"][:1]:
+            print(f"it fails: {error}")
+        if found["in_memory"]:
+            print(f"a page differs after a snapshot, {found['in_memory']}: where that matters, set in_memory = true")
         for url in found["need_scripts"]:
             print(f"{url} needs scripts: use --browser chromium")
         for task_id, told in found["tasks"].items():

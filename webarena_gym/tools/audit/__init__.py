@@ -161,6 +161,8 @@ def _examine(
     if not failure:
         findings.groundless += [f"{task.task_id}: {problem}" for problem in groundless(task, sightings)]
         findings.unseen += [f"{task.task_id}: {fact!r}" for fact in task.evidence if not sightings.has_shown(fact)]
+        if patient.options.application and set(task.eval_types) == {"string_match"}:
+            findings.changed += [f"{task.task_id}: {change}; is it incidental?" for change in patient.changes()[:1]]
         findings.steps.append(sightings.looks)
         findings.pages.append(len(sightings.addresses))
     if earns(hasty, task, _NOTHING):

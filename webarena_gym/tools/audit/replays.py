@@ -37,6 +37,7 @@ class Findings:
     other_rewarded: list[str] = field(default_factory=list)  # by the solution of another draw
     groundless: list[str] = field(default_factory=list)  # answers that stand on no page and follow from nothing
     drawn_differently: list[str] = field(default_factory=list)  # the template draws another task from the same seed
+    changed: list[str] = field(default_factory=list)  # by a solution that has only to answer, on an application
     side_effects_tried: int = 0  # solutions with something else done before or after them
     side_effects_rewarded: list[str] = field(default_factory=list)
     detours_tried: int = 0  # solutions with visits, or with something done and taken back
