@@ -128,17 +128,14 @@ def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
         assert row["address"] in visitor.text
 
 
-def test_kinds_of_places_near_something_come_by_distance(visitor):
+def test_kinds_of_places_and_branches_of_a_chain_are_found_near_and_in_something(visitor):
     centre = visitor.place("category = 'stadium'")
     for words in ("cafes near", "Coffee shop around", "cafe close to"):
         visitor.search(f"{words} {centre['name']}")
         assert visitor.browser.page().root.cssselect("main h1")[0].text == f"Cafes near {centre['name']}"
-        away = [one.metres for one in queries.search(visitor.db, f"{words} {centre['name']}")[1]]
-        assert away == sorted(away)
-        assert visitor.links == [one.label for one in queries.search(visitor.db, f"cafes near {centre['name']}")[1][:10]]
-
-
-def test_kinds_of_places_in_a_town_are_all_in_that_town_and_branches_of_a_chain_near_a_place(visitor):
+        found = queries.search(visitor.db, f"{words} {centre['name']}")[1]
+        assert [one.metres for one in found] == sorted(one.metres for one in found)
+        assert visitor.links == [one.label for one in found[:10]]
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 2")
     found = queries.search(visitor.db, f"pharmacies in {town['name']}")[1]
     rows = visitor.rows("SELECT * FROM places WHERE town_id = 2 AND category = 'pharmacy'")
@@ -222,18 +219,15 @@ def test_nearby_gives_straight_and_walking_distances_which_are_longer(visitor, r
 
 def test_towns_states_and_streets_have_pages(visitor):
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
-    visitor.open("/town/1")
-    assert f"{town['population']:,}" in visitor.text
+    assert f"{town['population']:,}" in visitor.open("/town/1").text
     visitor.click(town["state"])
-    (state,) = visitor.rows("SELECT * FROM state WHERE name = ?", town["state"])
-    borders = "SELECT n.name FROM state_border b JOIN state n ON n.state_id = neighbour_id WHERE b.state_id = ?"
-    neighbours = visitor.rows(borders, state["state_id"])
-    assert all(row["name"] in visitor.text for row in neighbours)
-    visitor.click(neighbours[0]["name"])
-    assert visitor.browser.page().title.startswith(neighbours[0]["name"])
+    borders = """SELECT n.name FROM state_border b JOIN state s USING (state_id) JOIN state n ON n.state_id = neighbour_id
+        WHERE s.name = ?"""
+    neighbours = [row["name"] for row in visitor.rows(borders, town["state"])]
+    assert all(name in visitor.text for name in neighbours)
+    assert visitor.click(neighbours[0]).title.startswith(neighbours[0])
     place = visitor.place("place_id = 3")
-    visitor.open("/place/3").click(place["street"])
-    assert place["name"] in visitor.text
+    assert place["name"] in visitor.open("/place/3").click(place["street"]).text
 
 
 def test_directions_show_distance_time_and_steps_and_can_be_reversed(visitor, roads):
@@ -357,5 +351,4 @@ def test_odd_input_is_answered_with_a_page(client, odd):
 def test_what_is_not_there_is_a_page_of_its_own(client):
     for path in ("place/0", "town/99", "state/9", "street/99999", "note/999", "nearby", "place/999999999999999", "none"):
         answer = client.get(f"/{path}")
-        assert answer.status_code == 404
-        assert "Off the map" in answer.text
+        assert (answer.status_code, "Off the map" in answer.text) == (404, True)

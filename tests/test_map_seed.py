@@ -35,10 +35,21 @@ def test_same_integer_same_bytes_in_any_process():
     assert_same_bytes_in_any_process("map", 1)
 
 
-def test_size_and_foreign_keys(db):
+def test_size_and_foreign_keys_and_time_runs_forward_and_the_user_has_saved_places(db):
     assert len(content("map", 1)) < 2_000_000
     assert_sound(db)
     assert 880 <= column(db, "SELECT count(*) FROM place")[0] <= 960
+    (now,) = column(db, "SELECT value FROM world WHERE key = 'now'")
+    for told in (
+        "created_at FROM map_note",
+        "created_at FROM user",
+        "created_at FROM note_comment",
+        "saved_at FROM saved_place",
+    ):
+        assert max(column(db, f"SELECT {told}")) < now
+    none(db, "SELECT 1 FROM note_comment c JOIN map_note n USING (note_id) WHERE c.created_at <= n.created_at")
+    assert 6 <= column(db, "SELECT count(*) FROM saved_place WHERE user_id = 1")[0] <= 9
+    assert column(db, "SELECT data FROM session") == ['{"site": "map", "user_id": 1}']
 
 
 def test_towns_streets_states_and_borders_are_those_of_the_country(db):
@@ -123,14 +134,3 @@ def test_worlds_share_no_chain_and_held_out_ones_no_invented_pair_of_words():
     named = "SELECT name FROM place WHERE category IN ('bakery', 'bookshop', 'dentist')"
     train, held_out = ({name.rpartition(" ")[0] for name in column(opened("map", seed), named)} for seed in (1, 1000))
     assert train.isdisjoint(held_out)
-
-
-def test_time_runs_forward_and_the_user_has_saved_places(db):
-    (now,) = column(db, "SELECT value FROM world WHERE key = 'now'")
-    for moment in (
-        "created_at FROM map_note", "created_at FROM user", "created_at FROM note_comment", "saved_at FROM saved_place",
-    ):  # fmt: skip
-        assert max(column(db, f"SELECT {moment}")) < now
-    none(db, "SELECT 1 FROM note_comment c JOIN map_note n USING (note_id) WHERE c.created_at <= n.created_at")
-    assert 6 <= column(db, "SELECT count(*) FROM saved_place WHERE user_id = 1")[0] <= 9
-    assert column(db, "SELECT data FROM session") == ['{"site": "map", "user_id": 1}']

@@ -69,11 +69,6 @@ PROJECT_COLUMNS = """p.*, p.namespace || '/' || p.path AS full_path,
 COMMITS = "SELECT c.*, u.username FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id"
 """Query of commits c with the usernames of their authors, as far as they have one."""
 
-OPEN_WORK = {
-    "issues": "SELECT count(*) FROM issue WHERE project_id = ? AND state = 'opened'",
-    "merge_requests": "SELECT count(*) FROM merge_request WHERE project_id = ? AND state = 'opened'",
-}
-
 
 def user(db: sqlite3.Connection, user_id: int) -> sqlite3.Row | None:
     """Return a person's row."""
@@ -100,9 +95,8 @@ def find_projects(
     db: sqlite3.Connection, me: int | None, *, where: str = "1", order: str = "p.project_id", **values: Any
 ) -> list[sqlite3.Row]:
     """Return the projects that `me` may see and that fulfil `where`, with PROJECT_COLUMNS, in the order of `order`."""
-    return db.execute(
-        f"SELECT {PROJECT_COLUMNS} FROM project p WHERE {VISIBLE} AND ({where}) ORDER BY {order}", {"me": me, **values}
-    ).fetchall()
+    query = f"SELECT {PROJECT_COLUMNS} FROM project p WHERE {VISIBLE} AND ({where}) ORDER BY {order}"
+    return db.execute(query, {"me": me, **values}).fetchall()
 
 
 def branches(db: sqlite3.Connection, project_id: int) -> list[sqlite3.Row]:
@@ -131,8 +125,7 @@ def branch_and_path(db: sqlite3.Connection, project: sqlite3.Row, address: str) 
     """Return the branch that an address such as `fix/dates/docs/start.md` begins with, and the rest. Raises NotFound."""
     parts = address.strip("/").split("/")
     for length in range(len(parts), 0, -1):
-        branch = find_branch(db, project["project_id"], "/".join(parts[:length]))
-        if branch is not None:
+        if branch := find_branch(db, project["project_id"], "/".join(parts[:length])):
             return branch, "/".join(parts[length:])
     raise NotFound
 
@@ -206,12 +199,6 @@ def create_branch(db: sqlite3.Connection, project_id: int, name: str, source: sq
     return one(db, "SELECT * FROM branch WHERE branch_id = ?", (branch_id,))
 
 
-def delete_branch(db: sqlite3.Connection, branch_id: int) -> None:
-    """Remove a branch; commits that only it had stay known by their names."""
-    for table in ("commit_branch", "file", "branch"):
-        db.execute(f"DELETE FROM {table} WHERE branch_id = ?", (branch_id,))
-
-
 def commit(
     db: sqlite3.Connection, branch: sqlite3.Row, author: Mapping[str, Any] | sqlite3.Row, message: str,
     changes: Mapping[str, str | None], now: str,
@@ -263,18 +250,18 @@ def copy_repository(db: sqlite3.Connection, source: sqlite3.Row, project_id: int
         return
     new_id: dict[int | None, int | None] = {None: None}
     query = "SELECT c.* FROM git_commit c JOIN commit_branch USING (commit_id) WHERE branch_id = ? ORDER BY commit_id"
-    rows = db.execute(query, (trunk["branch_id"],)).fetchall()
-    for row in rows:
+    for row in db.execute(query, (trunk["branch_id"],)).fetchall():
         copied = dict(row) | {"project_id": project_id, "parent_id": new_id.get(row["parent_id"])}
         old = copied.pop("commit_id")
         new_id[old] = insert(db, "git_commit", **copied)
-        query = "INSERT INTO file_change SELECT ?, path, kind, before, after FROM file_change WHERE commit_id = ?"
-        db.execute(query, (new_id[old], old))
+        changes = "INSERT INTO file_change SELECT ?, path, kind, before, after FROM file_change WHERE commit_id = ?"
+        db.execute(changes, (new_id[old], old))
     head_id = new_id[trunk["head_id"]]
     branch_id = insert(db, "branch", project_id=project_id, name=trunk["name"], head_id=head_id, is_protected=1)
-    db.executemany("INSERT INTO commit_branch VALUES (?, ?)", [(branch_id, new_id[row["commit_id"]]) for row in rows])
-    for row in db.execute("SELECT path, content, commit_id FROM file WHERE branch_id = ?", (trunk["branch_id"],)).fetchall():
-        db.execute("INSERT INTO file VALUES (?, ?, ?, ?)", (branch_id, row["path"], row["content"], new_id[row["commit_id"]]))
+    db.executemany("INSERT INTO commit_branch VALUES (?, ?)", [(branch_id, new) for new in new_id.values() if new])
+    files = "SELECT path, content, commit_id FROM file WHERE branch_id = ?"
+    for path, content, old in db.execute(files, (trunk["branch_id"],)).fetchall():
+        insert(db, "file", branch_id=branch_id, path=path, content=content, commit_id=new_id[old])
 
 
 CONTEXT = 3  # unchanged lines around a change
@@ -388,8 +375,9 @@ _OF |= dict.fromkeys(("branch", "git_commit", "project_member", "project"), "pro
 
 
 def open_count(db: sqlite3.Connection, kind: str, project_id: int) -> int:
-    """Return how many issues or merge requests (`kind`, a key of OPEN_WORK) of a project are open."""
-    return int(value(db, OPEN_WORK[kind], (project_id,)))
+    """Return how many issues or merge requests (`kind`, as in addresses) of a project are open."""
+    query = f"SELECT count(*) FROM {kind.removesuffix('s')} WHERE project_id = ? AND state = 'opened'"
+    return int(value(db, query, (project_id,)))
 
 
 def delete_project(db: sqlite3.Connection, project_id: int) -> None:

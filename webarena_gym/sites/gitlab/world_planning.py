@@ -366,7 +366,12 @@ class Planner:
         labels = [*pools()["labels"][:4], *dice.some(pools()["labels"][4:], dice.between(1, 4))]
         for area in dice.some(pools()["areas"], dice.below(3)):
             labels.append([area, dice.pick(("#3d6b8f", "#6d7a2c", "#8a5a44")), f"Concerns {area}"])
-        plan = Plan(project, labels, self._milestones(), [], [])
+        plan, today = Plan(project, labels, [], [], []), self.now.date()
+        for title in dice.some(pools()["milestones"], dice.weigh((0, 1, 2, 3), (2, 3, 3, 2))):
+            start = today + timedelta(days=dice.between(-240, 40))
+            due = start + timedelta(days=dice.between(14, 90))
+            state = "closed" if due < today and dice.chance(80) else "active"
+            plan.milestones.append((f"{title} {start.year}", str(start), str(due), state))
         if project.source:
             return plan
         members = self.host.members(project)
@@ -398,15 +403,6 @@ class Planner:
                 number, subject = request.closes
                 plan.issues[number - 1].end("closed", request.closed_at, request.notes[-1].author_id, subject.ending(iid))
         return plan
-
-    def _milestones(self) -> list[tuple[str, str, str, str]]:
-        dice, made, today = self.dice, [], self.now.date()
-        for title in dice.some(pools()["milestones"], dice.weigh((0, 1, 2, 3), (2, 3, 3, 2))):
-            start = today + timedelta(days=dice.between(-240, 40))
-            due = start + timedelta(days=dice.between(14, 90))
-            state = "closed" if due < today and dice.chance(80) else "active"
-            made.append((f"{title} {start.year}", str(start), str(due), state))
-        return made
 
     def _moments(self, project: Project, count: int) -> list[datetime]:
         """Return that many moments of a project's life, in order, none of them today."""

@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any
 
 from webarena_gym.sites.gitlab import queries
-from webarena_gym.sites.gitlab.planning import ISSUE, VISIBLE_ITEM
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITEM
 from webarena_gym.sites.gitlab.queries import VISIBLE
 from webarena_gym.sites.gitlab.site import RESERVED, Field, by_state, current_user, members_only, site
 from webarena_gym.sites.kit import forms
@@ -264,13 +264,11 @@ REASONS = {
     "": "Any reason", "assigned": "Assigned", "review_requested": "Review requested", "mentioned": "Mentioned",
     "marked": "Added by me",
 }  # fmt: skip
-TODOS = f"""
-    SELECT d.*, 'issues' AS segment, '#' || t.iid AS sign, t.iid, t.title, t.state AS item_state, t.project_id
-    FROM todo d JOIN issue t USING (issue_id) WHERE {VISIBLE_ITEM[ISSUE]}
-    UNION ALL
-    SELECT d.*, 'merge_requests', '!' || t.iid, t.iid, t.title, t.state, t.project_id
-    FROM todo d JOIN merge_request t USING (merge_request_id)
-"""
+TODOS = " UNION ALL ".join(
+    f"""SELECT d.*, '{kind.segment}' AS segment, '{kind.mark}' || t.iid AS sign, t.iid, t.title, t.state AS item_state, t.project_id
+    FROM todo d JOIN {kind.table} t USING ({kind.key}) WHERE {VISIBLE_ITEM[kind]}"""
+    for kind in (ISSUE, MERGE_REQUEST)
+)
 
 
 @site.get(TODO_LIST, members_only)
@@ -282,25 +280,22 @@ def todos(request: Request, _: sqlite3.Row) -> str:
     request.shows({"state": None if state == "pending" else state, "type": reason})
     found = f"""FROM ({TODOS}) d JOIN project p USING (project_id) JOIN user author ON author.user_id = d.author_id
         WHERE d.user_id = :me AND {VISIBLE} AND :reason IN (d.kind, '')"""
-    columns, order = (
-        "d.*, p.namespace || '/' || p.path AS full_path, author.name, author.username",
-        "created_at DESC, todo_id DESC",
-    )
+    columns = "d.*, p.namespace || '/' || p.path AS full_path, author.name, author.username"
     kept = f"&type={reason}" if reason else ""
     tabs = [(name, label, f"state={name}{kept}") for name, label in (("pending", "To Do"), ("done", "Done"))]
-    listed = by_state(request, columns, found, order, {"reason": reason}, state, tabs)
+    listed = by_state(request, columns, found, "created_at DESC, todo_id DESC", {"reason": reason}, state, tabs)
     return request.render("todos.html", state=state, reason=reason, reasons=REASONS, **listed)
 
 
 @site.post(f"{TODO_LIST}/<int:todo_id>", members_only)
 def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
     """Mark a thing as done, or put it back on the list."""
-    state = "pending" if request.form.get("state") == "pending" else "done"
+    state, place, said = "done", TODO_LIST, "Marked as done."
+    if request.form.get("state") == "pending":
+        state, place, said = "pending", f"{TODO_LIST}?state=done", "Back on the list."
     one(request.db, "SELECT 1 FROM todo WHERE todo_id = ? AND user_id = ?", (todo_id, user["user_id"]))
     update(request.db, "todo", "todo_id", todo_id, state=state)
-    if state == "done":
-        return request.redirect(TODO_LIST, "Marked as done.")
-    return request.redirect(f"{TODO_LIST}?state=done", "Back on the list.")
+    return request.redirect(place, said)
 
 
 @site.post(f"{TODO_LIST}/all_done", members_only)

@@ -97,12 +97,11 @@ def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: 
     values, errors = checked(request, NOTE_FIELDS)
     if errors:
         return show_item(request, project, kind, item, values["body"], errors)
-    wanted = request.form.get("state", "")
-    if wanted:
-        _require_move(request, kind, project, item, wanted)
-    note_id = Ledger(request, user).comment(kind, item, values["body"])
-    if wanted:
-        _move(request, user, kind, item, wanted)
+    body = values["body"]
+    if request.form.get("state"):
+        note_id = _move(request, user, project, kind, item, body)
+    else:
+        note_id = Ledger(request, user).comment(kind, item, body)
     pages = _note_pager(request, kind, item).pages
     query = f"?page={pages}" if pages > 1 else ""
     return redirect(f"{address(kind, project, item['iid'])}{query}#note_{note_id}")
@@ -111,26 +110,24 @@ def write_note(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: 
 @site.post(f"{ITEM}/state", members_only, in_project(), of_item)
 def change_state(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row) -> Response:
     """Close an item or open it again."""
-    wanted = request.form.get("state", "")
-    _require_move(request, kind, project, item, wanted)
-    _move(request, user, kind, item, wanted)
+    _move(request, user, project, kind, item)
     return redirect(address(kind, project, item["iid"]))
 
 
-def _require_move(request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row, state: str) -> None:
-    """Raise Forbidden unless the visitor may close or reopen an item, and Conflict when it is not in the other state."""
+def _move(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: Kind, item: sqlite3.Row, body: str = "") -> int:
+    """Close or reopen an item, as was posted, with a comment, if there is one, whose id is returned.
+
+    Raises Forbidden unless the visitor may, and Conflict when the item is not in the other state.
+    """
     planning.require_edit(request, kind, project, item)
+    state, ledger = request.form.get("state", ""), Ledger(request, user)
+    done = "closed" if state == "closed" else "reopened"
     if {"opened": "closed", "closed": "opened"}.get(item["state"]) != state:
-        raise Conflict(f"This {kind.noun} is {item['state']}, so it cannot be {_done(state)}.")
-
-
-def _move(request: Request, user: sqlite3.Row, kind: Kind, item: sqlite3.Row, state: str) -> None:
-    Ledger(request, user).move(kind, item, state)
-    request.flash(f"The {kind.noun} was {_done(state)}.")
-
-
-def _done(state: str) -> str:
-    return "closed" if state == "closed" else "reopened"
+        raise Conflict(f"This {kind.noun} is {item['state']}, so it cannot be {done}.")
+    note_id = ledger.comment(kind, item, body) if body else 0
+    ledger.move(kind, item, state)
+    request.flash(f"The {kind.noun} was {done}.")
+    return note_id
 
 
 @site.post(f"{ITEM}/assign_to_me", members_only, in_project(), of_item)

@@ -66,7 +66,8 @@ def remove_branch(request: Request, _: sqlite3.Row, project: sqlite3.Row) -> Res
         raise NotFound
     if branch["is_protected"] or branch["name"] == project["default_branch"]:
         raise Forbidden("The default branch and protected branches cannot be deleted.")
-    queries.delete_branch(request.db, branch["branch_id"])
+    for table in ("commit_branch", "file", "branch"):  # commits that only it had stay known by their names
+        request.db.execute(f"DELETE FROM {table} WHERE branch_id = ?", (branch["branch_id"],))
     return request.redirect(f"/{project['full_path']}/-/branches", f"The branch {branch['name']} was deleted.")
 
 
