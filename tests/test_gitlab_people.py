@@ -73,8 +73,15 @@ def test_a_website_must_be_a_web_address(visitor, website):
     assert me(visitor, "name, website") == ("Ann Arbor", "")
 
 
-def test_a_private_profile_shows_nothing_but_the_name(visitor):
-    visitor.open("/-/profile").click("Private profile", "Update profile settings")
+def test_people_are_followed_and_a_private_profile_shows_nothing_but_the_name(visitor):
+    visitor.open("/cy-d").click("Follow")
+    assert visitor.rows("SELECT followed_id FROM follow WHERE follower_id = ? ORDER BY 1", ANN) == [(BO,), (CY,)]
+    assert visitor.click("Followers").titles == ["Ann Arbor"]
+    visitor.click("Unfollow")
+    assert visitor.rows("SELECT followed_id FROM follow WHERE follower_id = ?", ANN) == [(BO,)]
+    assert visitor.post("/users/ann/follow").status_code == 400
+    assert visitor.become(None).post("/users/ann/follow").status_code == 302
+    visitor.become(ANN).open("/-/profile").click("Private profile", "Update profile settings")
     visitor.become(BO).open("/ann")
     assert "This user has a private profile." in visitor.text
     assert "Likes" not in visitor.text
@@ -82,36 +89,19 @@ def test_a_private_profile_shows_nothing_but_the_name(visitor):
     assert visitor.become(ANN).status("/users/ann/starred") == 200
 
 
-def test_following_and_taking_it_back(visitor):
-    visitor.open("/cy-d").click("Follow")
-    assert visitor.rows("SELECT followed_id FROM follow WHERE follower_id = ? ORDER BY 1", ANN) == [(BO,), (CY,)]
-    visitor.click("Followers")
-    assert visitor.titles == ["Ann Arbor"]
-    visitor.click("Unfollow")
-    assert visitor.rows("SELECT followed_id FROM follow WHERE follower_id = ?", ANN) == [(BO,)]
-    assert visitor.post("/users/ann/follow").status_code == 400
-    assert visitor.become(None).post("/users/ann/follow").status_code == 302
-
-
-def test_the_tabs_of_a_profile_show_what_the_visitor_may_see(visitor):
-    visitor.open("/bo.cole")
-    assert visitor.click("Personal projects").titles == []  # the only one is private
+def test_the_tabs_of_a_profile_show_what_the_visitor_may_see_and_a_name_is_a_person_or_a_group(visitor):
+    assert visitor.open("/bo.cole").click("Personal projects").titles == []  # the only one is private
     assert visitor.open("/users/bo.cole/contributed").titles == ["Ann Arbor / site"]
     assert visitor.open("/users/bo.cole/snippets").titles == ["For all"]
     assert visitor.open("/users/ann/starred").titles == ["The Labs / tool"]
     text = visitor.open("/users/bo.cole/activity").text
     assert "Fix the link" in text
     assert "Secret plan" not in text
-    assert "Handle dates" not in visitor.become(None).open("/users/bo.cole/activity").text
-    visitor.become(BO)
-    assert visitor.open("/users/bo.cole/projects").titles == ["Bo Cole / secret"]
-
-
-def test_a_name_in_the_address_is_a_person_or_a_group(visitor):
     assert "Ann Arbor" in visitor.open("/ann").text
     assert "The Labs" in visitor.open("/labs").text
-    assert visitor.status("/nobody") == 404
-    assert visitor.status("/users/nobody/activity") == 404
+    assert [visitor.status(path) for path in ("/nobody", "/users/nobody/activity")] == [404, 404]
+    assert "Handle dates" not in visitor.become(None).open("/users/bo.cole/activity").text
+    assert visitor.become(BO).open("/users/bo.cole/projects").titles == ["Bo Cole / secret"]
 
 
 # Tokens and keys.
@@ -136,21 +126,17 @@ def test_a_token_is_shown_once_and_revoked_and_the_feed_token_is_reset(visitor):
     assert "feed-ann" not in visitor.text
 
 
-def test_keys_are_added_and_removed(visitor):
+def test_keys_are_added_and_removed_and_the_theme_is_one_of_the_list(visitor):
     visitor.open("/-/profile/keys").fill({"Key": "hello"}).click("Add key")
     assert "Key is not valid" in visitor.text
-    visitor.fill({"Key": "ssh-ed25519 AAAA ann"}).click("Add key")
-    assert "already been taken" in visitor.text
+    assert "already been taken" in visitor.fill({"Key": "ssh-ed25519 AAAA ann"}).click("Add key").text
     visitor.fill({"Key": "ssh-rsa BBBB ann@desk"}).click("Add key", "Remove Laptop")
     assert visitor.rows("SELECT title FROM ssh_key") == [("ann@desk",)]
-    assert visitor.become(BO).post("/-/profile/keys/2/remove").status_code == 404
-
-
-def test_the_theme_is_one_of_the_list(visitor):
     visitor.open("/-/profile/preferences").choose("Color theme", "Dark").click("Save changes")
     visitor.post("/-/profile/preferences", theme="Plaid")
     assert me(visitor, "theme") == ("Dark",)
     assert visitor.browser.page().root.body.get("class") == "theme-dark"
+    assert visitor.become(BO).post("/-/profile/keys/2/remove").status_code == 404
 
 
 # To-dos.
@@ -173,24 +159,19 @@ def test_to_dos_are_done_and_come_back_and_have_reasons(visitor):
 # Snippets and the search.
 
 
-def test_a_snippet_is_made_changed_and_deleted(visitor):
-    visitor.click("New snippet", "Create snippet")
-    assert "Title can't be blank." in visitor.text
+def test_a_snippet_is_made_changed_and_deleted_and_those_of_others_can_be_read_at_most(visitor):
+    assert visitor.open("/explore/snippets").titles == ["For all", "Mine"]
+    assert visitor.status("/-/snippets/3") == 404
+    assert visitor.status("/-/snippets/2/edit") == 403
+    assert visitor.post("/-/snippets/2/delete").status_code == 403
+    assert "Title can't be blank." in visitor.click("New snippet", "Create snippet").text
     visitor.fill({"Title": "Sum", "Content": "  1 + 1\n"}).click("Public", "Create snippet")
     assert visitor.path == "/-/snippets/4"
     assert visitor.value("SELECT content FROM snippet WHERE snippet_id = 4") == "  1 + 1\n"
     visitor.click("Edit snippet").fill({"File name (optional)": "sum.txt"}).click("Save changes")
     assert visitor.value("SELECT file_name FROM snippet WHERE snippet_id = 4") == "sum.txt"
-    visitor.click("Delete snippet")
-    assert visitor.path == "/-/snippets"
+    assert visitor.click("Delete snippet").path == "/-/snippets"
     assert visitor.titles == ["Mine"]
-
-
-def test_snippets_of_others_can_be_read_at_most(visitor):
-    assert visitor.open("/explore/snippets").titles == ["For all", "Mine"]
-    assert visitor.status("/-/snippets/3") == 404
-    assert visitor.status("/-/snippets/2/edit") == 403
-    assert visitor.post("/-/snippets/2/delete").status_code == 403
     assert visitor.become(None).open("/-/snippets").path == "/explore/snippets"
     assert visitor.titles == ["For all"]
 

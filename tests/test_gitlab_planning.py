@@ -57,7 +57,7 @@ def test_a_list_follows_its_address(visitor, query, found):
     assert visitor.open(f"{ISSUES}?{query}").titles == found
 
 
-def test_the_dashboard_shows_what_is_mine_in_all_projects(visitor):
+def test_the_dashboard_shows_what_is_mine_and_what_may_not_be_seen_is_nowhere(visitor):
     visitor.become(BO)
     assert visitor.click("Assigned issues").titles == ["Broken link"]
     assert visitor.click("Created by me").titles == ["Handle dates", "Secret plan", "Hidden door"]
@@ -65,9 +65,6 @@ def test_the_dashboard_shows_what_is_mine_in_all_projects(visitor):
     assert visitor.click("Review requests").titles == ["Repair the link"]
     assert visitor.path == "/dashboard/merge_requests?reviewer_username=ann"
     assert visitor.click("Created by me").titles == []
-
-
-def test_what_somebody_may_not_see_is_in_no_list_and_on_no_page(visitor):
     visitor.become(CY)
     assert "Hidden door" not in visitor.open(ISSUES).titles
     assert visitor.status(f"{ISSUES}/4") == 404
@@ -134,7 +131,7 @@ def test_an_author_without_a_role_changes_the_text_alone(visitor):
     assert notes(visitor, item_id=2) == []
 
 
-def test_comments_close_and_reopen(visitor):
+def test_comments_close_and_reopen_and_are_not_empty(visitor):
     visitor.open(f"{ISSUES}/1").fill({"Write a comment": "Done, @cy-d <i>now</i>"}).click("Comment and close issue")
     assert notes(visitor) == ["Done, @cy-d <i>now</i>", "closed"]
     assert "<i>now</i>" not in "".join(visitor.browser.page().root.itertext("i"))
@@ -144,9 +141,6 @@ def test_comments_close_and_reopen(visitor):
     assert visitor.rows("SELECT state, closed_at FROM issue WHERE issue_id = 1") == [("opened", None)]
     assert visitor.post(f"{ISSUES}/1/state", state="opened").status_code == 409
     assert visitor.post(f"{ISSUES}/1/state", state="merged").status_code == 409
-
-
-def test_an_empty_comment_is_refused_and_a_stranger_may_comment(visitor):
     visitor.become(CY).open(f"{ISSUES}/2").click("Comment")
     assert "can't be blank" in visitor.text
     visitor.fill({"Write a comment": "Me too"}).click("Comment")
@@ -154,14 +148,12 @@ def test_an_empty_comment_is_refused_and_a_stranger_may_comment(visitor):
     assert notes(visitor, item_id=2) == ["Me too"]
 
 
-def test_archived_projects_take_nothing_new(visitor):
+def test_archived_projects_take_nothing_new_and_others_assignees_and_to_dos(visitor):
     visitor.become(CY)
     assert "comments are closed" in visitor.open("/cy-d/old/-/issues/1").text
     for path in ("issues", "issues/1/notes", "issues/1/edit", "milestones", "labels", "issues/1/assign_to_me"):
         assert visitor.post(f"/cy-d/old/-/{path}", title="x", body="x", name="x", color="#000000").status_code == 403
-
-
-def test_assign_to_me_and_add_a_to_do(visitor):
+    visitor.become(ANN)
     visitor.open(f"{ISSUES}/1").click("Assign to me")
     assert visitor.rows("SELECT user_id FROM issue_assignee WHERE issue_id = 1 ORDER BY 1") == [(ANN,), (BO,)]
     assert "Assign to me" not in visitor.text

@@ -264,26 +264,18 @@ def test_refusals_forms_with_faults_pages_of_others_and_what_leads_elsewhere_are
 # Real servers, whose pages say nothing.
 
 
-@pytest.mark.parametrize(
-    ("reference", "url", "expected"),
-    [
-        ("http://a.test/x/?b=2&a=1", "https://a.test/x?a=1&b=2&c=3", True),
-        ("http://a.test:80/x", "http://A.test/x/#top", True),
-        ("a.test/x%20y", "http://a.test/x y", True),
-        ("http://a.test/x?q=cedar", "http://a.test/x?q=zzz&q=cedar", False),
-        ("http://a.test/x?q=cedar", "http://a.test/x?q=cedar&q=zzz", False),
-        ("http://a.test/x?q=1&q=1.00", "http://a.test/x?q=1.00", True),
-        ("http://a.test/x?q=", "http://a.test/x", False),
-        ("http://a.test/x?q=", "http://a.test/x?q=", True),
-        ("http://a.test:8080/x", "http://a.test/x", False),
-        ("http://a.test/x", "http://b.test/x", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reference", "url", "expected"), [
+    ("http://a.test/x/?b=2&a=1", "https://a.test/x?a=1&b=2&c=3", True), ("http://a.test:80/x", "http://A.test/x/#top", True),
+    ("a.test/x%20y", "http://a.test/x y", True), ("http://a.test/x?q=cedar", "http://a.test/x?q=zzz&q=cedar", False),
+    ("http://a.test/x?q=cedar", "http://a.test/x?q=cedar&q=zzz", False), ("http://a.test/x?q=1&q=1.00", "http://a.test/x?q=1.00", True),
+    ("http://a.test/x?q=", "http://a.test/x", False), ("http://a.test/x?q=", "http://a.test/x?q=", True),
+    ("http://a.test:8080/x", "http://a.test/x", False), ("http://a.test/x", "http://b.test/x", False),
+])  # fmt: skip
 def test_addresses_of_real_servers_are_compared_by_themselves(reference, url, expected):
     assert agree(reference, url) is expected
 
 
-def test_of_a_key_with_several_values_none_may_be_wrong():
+def test_of_a_key_with_several_values_none_may_be_wrong_and_every_address_is_read_or_refused():
     rng = Random(5)
     for _ in range(2000):
         keys = rng.sample("abcdef", rng.randint(1, 4))
@@ -292,9 +284,6 @@ def test_of_a_key_with_several_values_none_may_be_wrong():
         rng.shuffle(given)
         expected = all(value == dict(reference)[key] for key, value in given if key in keys)
         assert agree(f"http://a.test/?{urlencode(reference)}", f"http://a.test/?{urlencode(given)}") is expected
-
-
-def test_every_address_is_read_or_refused():
     rng = Random(6)
     for _ in range(3000):
         text = "".join(rng.choice("ht:/[]@?#&=%a1. \t\\|é\0") for _ in range(rng.randint(0, 30)))
