@@ -208,6 +208,12 @@ def find(db: sqlite3.Connection, text: str) -> list[Found]:
     return sorted(_matches(db, text), key=lambda one: (one.rank, _ORDER.index(one.table), one.label))
 
 
+def best(db: sqlite3.Connection, text: str) -> list[Found]:
+    """Return what is called exactly like the text, or else all that is called like it."""
+    found = find(db, text)
+    return [each for each in found if each.is_exact] or found
+
+
 def at_point(roads: Roads, point: Point) -> Found:
     """Return a point of the map that has no name."""
     label = coordinates(*point)

@@ -308,12 +308,11 @@ def directions_page(request: Request) -> str | Response:
 def _end(request: Request, name: str, values: dict[str, str]) -> dict[str, Any]:
     """Return one end of a route: its label, and the place it is, or `choices` with the pages that choose them, or what is wrong."""
     label, text = LABELS[name], values[name]
-    found = queries.find(request.db, text) if text else []
-    exact = [one for one in found if one.is_exact] or found
+    exact = queries.best(request.db, text) if text else []
     end: dict[str, Any] = {"label": label, "place": None, "choices": (), "complaint": ""}
     if not text:
         end["complaint"] = f"{label}: please enter a place, an address or coordinates."
-    elif not found:
+    elif not exact:
         end["complaint"] = f"{label}: nothing is called {text}. Check the spelling, or search for it."
     elif len(exact) > 1:
         end["choices"] = [(one, url("/directions", **(values | {name: one.label}))) for one in exact[:10]]
@@ -354,8 +353,7 @@ def new_note(request: Request, user: sqlite3.Row) -> str | Response:
         request.shows({"where": where})
         return request.render("note_form.html", values={"where": where, "text": ""}, errors=[])
     values, errors = checked(request, NOTE_FIELDS)
-    found = [] if errors else queries.find(request.db, values["where"])
-    exact = [one for one in found if one.is_exact] or found
+    exact = [] if errors else queries.best(request.db, values["where"])
     if not errors and len(exact) != 1:
         many = "several places are called that; add the town, or enter coordinates"
         errors.append(f"{WHERE} {values['where']}: {many if exact else 'there is no such place on the map'}.")

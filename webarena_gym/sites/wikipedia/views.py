@@ -129,11 +129,10 @@ def contents(request: Request) -> str:
     """Show the articles that begin with a letter, or with a digit."""
     letter = (request.args.get("letter") or "A")[:1].upper()
     letter = letter if letter in _LETTERS else "0"
-    rows = request.db.execute("SELECT title, substr(upper(title), 1, 1) AS letter FROM article ORDER BY title").fetchall()
     request.shows({"letter": letter if letter != "A" else None})
-    chosen = [row for row in rows if letter == (row["letter"] if row["letter"] in _LETTERS else "0")]
-    pager = Pager.of(request, len(chosen), MEMBERS_PER_PAGE, "page")
-    return request.render("contents.html", letters=[*_LETTERS, "0"], letter=letter, rows=chosen, pager=pager)
+    first_letter = "upper(substr(title, 1, 1))"
+    query = f"SELECT title FROM article WHERE iif({first_letter} BETWEEN 'A' AND 'Z', {first_letter}, '0') = ? ORDER BY title"
+    return _list(request, "contents.html", MEMBERS_PER_PAGE, query, letter, letters=[*_LETTERS, "0"], letter=letter)
 
 
 LONGEST = 20_000  # characters of a section
