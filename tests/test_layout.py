@@ -23,7 +23,7 @@ from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
 from webarena_gym.tools.audit import replay
 
-TRAINING, HELD_OUT = (1, 2, 7), (1000, 1003, 1005)
+TRAINING, HELD_OUT = (1, 7), (1000, 1003)
 PATHS = {
     "shopping": ("/", "/customer/account/", "/customer/account/edit/", "/customer/address/", "/sales/order/history/", "/wishlist/",
                  "/review/customer/", "/catalogsearch/result/?q=the", "/catalogsearch/advanced/", "/contact/", "/nowhere/"),
@@ -183,7 +183,7 @@ def test_a_solution_names_what_stands_in_its_layout():
 
 @pytest.mark.parametrize("world_seed", [1, pytest.param(1000, marks=pytest.mark.slow)])
 def test_solutions_lead_through_the_sites_of_another_layout(world_seed):
-    names = list(task_suite.templates())[world_seed % 12 :: 12]
+    names = list(task_suite.templates())[world_seed % 20 :: 20]
     tasks = task_suite.draw(names, world_seed=world_seed, count=1, variation="layout")
     env = WebArenaLite(tasks=tasks, variation="layout", max_steps=60)
     assert {task.task_id: failure for task in tasks if (failure := replay(env, task))} == {}

@@ -1,6 +1,6 @@
 """Helpers of the templates of every site: draws of common forms, long lists and repeated labels."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from webarena_gym.tasks import template as t
@@ -21,6 +21,19 @@ def turn_pages(
 ) -> list[Step]:
     """Return the steps from the first page of a list to the one on which the row at a place stands."""
     return [t.click(label, thought)] * on_page(world, place, usual)[0]
+
+
+def along(
+    world: t.Sampler, stops: Iterable[tuple[int, Sequence[Step]]], usual: int, thought: str = "There are more on the next page."
+) -> list[Step]:
+    """Return the steps over the pages of a long list, with those to take on the page where the row at each place stands."""
+    steps: list[Step] = []
+    turned = 0
+    for place, own in stops:
+        turns = turn_pages(world, place, usual, thought)
+        steps += [*turns[turned:], *own]
+        turned = len(turns)
+    return steps
 
 
 def nth(label: str, place: int) -> str:

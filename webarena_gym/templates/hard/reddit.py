@@ -24,7 +24,7 @@ from webarena_gym.templates.reddit import (
     votes_are,
     word,
 )
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import along, turn_pages
 
 TEXTS = read_texts("hard/reddit")
 
@@ -163,9 +163,8 @@ def upvote_links(world: t.Sampler) -> t.Draw:
     since = world.value(f"SELECT datetime(value, '-{months} months') FROM world WHERE key = 'now'")
     wanted = world.rows(
         POSTS
-        + """SELECT p.*, v.choice FROM posts p
-        LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = 1
-        WHERE url IS NOT NULL AND p.created_at > ? ORDER BY newest""",
+        + f"""SELECT p.* FROM posts p LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = {ME}
+        WHERE url IS NOT NULL AND p.created_at > ? AND v.choice IS NOT 1 AND p.user_id != {ME} ORDER BY newest""",
         since,
     )
     edge = [
@@ -175,27 +174,17 @@ def upvote_links(world: t.Sampler) -> t.Draw:
     found: dict[str, list[t.Row]] = {}
     for row in wanted:
         found.setdefault(row["forum"], []).append(row)
-    fit = [
-        name for name, rows in found.items() if 4 <= sum(row["choice"] != 1 and row["user_id"] != ME for row in rows) <= most
-    ]
     near = {
         row["forum"] for row in world.rows(POSTS + "SELECT forum FROM posts WHERE created_at BETWEEN ? AND ? ORDER BY 1", *edge)
     }
-    fit = sorted(name for name in fit if name not in near)
+    fit = sorted(name for name, rows in found.items() if 4 <= len(rows) <= most and name not in near)
     t.skip_if(len(fit) < 2, "two forums with links")
     first, second = world.rng.sample(fit, 2)
     steps: list[Step] = []
-    chosen: list[t.Row] = []
     for name in (first, second):
-        steps += open_forum(name, "New")
-        turned = 0
-        for row in found[name]:
-            if row["choice"] == 1 or row["user_id"] == ME:
-                continue
-            turns = turn_pages(world, row["newest"] - 1, PER_PAGE, "There are more on the next page.")
-            steps += [*turns[turned:], t.click(f"Upvote {row['title']}")]
-            turned = len(turns)
-            chosen.append(row)
+        stops = [(row["newest"] - 1, [t.click(f"Upvote {row['title']}")]) for row in found[name]]
+        steps += [*open_forum(name, "New"), *along(world, stops, PER_PAGE)]
+    chosen = [*found[first], *found[second]]
     check = votes_are(world, {row["submission_id"]: 1 for row in chosen})
     steps = [*steps, t.leave("", "All links of that time have my vote.")]
     return t.Draw({"first": first, "second": second, "months": months}, check, steps, evidence=[row["title"] for row in chosen])
@@ -461,13 +450,9 @@ def upvote_unanswered(world: t.Sampler) -> t.Draw:
         row["comments"] != world.value(said, row["submission_id"]) for row in week
     ):
         raise t.NothingToDraw("posts without votes of mine")
-    steps: list[Step] = open_forum(forum["name"], "New")
-    turned = 0
-    for row in wanted:
-        turns = turn_pages(world, row["newest"] - 1, PER_PAGE)
-        steps += [*turns[turned:], t.click(f"Upvote {row['title']}")]
-        turned = len(turns)
-    steps += turn_pages(world, week[-1]["newest"] - 1, PER_PAGE)[turned:]  # to see where the week begins
+    stops = [(row["newest"] - 1, [t.click(f"Upvote {row['title']}")]) for row in wanted]
+    stops.append((week[-1]["newest"] - 1, []))  # to see where the week begins
+    steps = [*open_forum(forum["name"], "New"), *along(world, stops, PER_PAGE, "There is more on the next page.")]
     check = votes_are(world, {row["submission_id"]: 1 for row in wanted})
     evidence = [row["title"] for row in week]
     return t.Draw({"forum": forum["name"]}, check, [*steps, t.leave("", "These are all.")], evidence=evidence)

@@ -13,7 +13,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import counted, findable, needs_facts, opening
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, open_forum, open_post, votes_are
-from webarena_gym.templates.ways import nth, turn_pages
+from webarena_gym.templates.ways import along, nth
 
 TEXTS = read_texts("hard/reddit")
 
@@ -220,16 +220,11 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
     days = world.rng.choice(spans)
     rows = [row for row in rows if row["age"] < days]
     wanted, told = _reports(rows)
-    steps = open_forum(forum, "New")
-    turned = 0
+    stops = []
     for row in rows:
-        if row["kind"] != "report":
-            continue
-        turns = turn_pages(world, row["newest"] - 1, PER_PAGE, "There are more on the next page.")
-        steps += [*turns[turned:], t.click(row["title"]), t.back()]
-        turned = len(turns)
-        if row in wanted:
-            steps.append(t.click(f"Upvote {row['title']}", "The author knows it at first hand."))
+        vote = [t.click(f"Upvote {row['title']}", "The author knows it at first hand.")] if row in wanted else []
+        stops += [(row["newest"] - 1, [t.click(row["title"]), t.back(), *vote])] if row["kind"] == "report" else []
+    steps = [*open_forum(forum, "New"), *along(world, stops, PER_PAGE)]
     check = votes_are(world, {row["submission_id"]: 1 for row in wanted})
     steps = [*steps, t.leave("", "All first-hand reports have my vote.")]
     evidence = [text for row in (*wanted, *told) for text in (row["title"], opening(row["body"]))]

@@ -9,7 +9,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates import shopping as shop
 from webarena_gym.templates.hard.kit import ago, counted, findable, needs_facts, opening, rows_become
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import on_page, turn_pages
+from webarena_gym.templates.ways import along, turn_pages
 
 TEXTS = read_texts("hard/shopping")
 
@@ -54,15 +54,9 @@ def things_needed(world: t.Sampler, least: int, most: int) -> list[tuple[list[t.
 
 def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]:
     """Return the steps through the products of a category, the cheapest first, to the list with the product at a place."""
-    steps: list[Step] = [*shop.open_category(shelf[0]), *shop.sort_by_price()]
-    page = 0
-    for place in range(first + 1):
-        own_page, _ = on_page(world, place, shop.ONE_PAGE)
-        steps += [t.click("Next", "None on this page fits.")] * (own_page - page)
-        page = own_page
-        if place < first:
-            steps += [t.click(shelf[place]["name"]), t.back("Not that one.")] if shelf[place]["is_salable"] else []
-    return steps
+    looks = [[t.click(row["name"]), t.back("Not that one.")] if row["is_salable"] else [] for row in shelf[:first]]
+    way = along(world, enumerate([*looks, []]), shop.ONE_PAGE, "None on this page fits.")
+    return [*shop.open_category(shelf[0]), *shop.sort_by_price(), *way]
 
 
 def need_on_wish_list(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
@@ -385,17 +379,13 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
                 found.append((shelf, least, looks))
     t.skip_if(not found, "a product that all have kept, behind others that were returned")
     shelf, least, looks = world.rng.choice(found)
-    steps: list[Step] = [*shop.open_category(shelf[0]), *shop.sort_by_price()]
-    page = 0
+    stops: list[tuple[int, list[Step]]] = []
     for row in looks:
-        own_page, _ = on_page(world, shelf.index(row), shop.ONE_PAGE)
-        steps += [t.click("Next", "None on this page fits.")] * (own_page - page)
-        page = own_page
-        steps += [t.click(row["name"]), t.click("Reviews")]
-        if row is looks[-1]:
-            steps += [t.back("Everybody has kept it."), t.click("Add to Wish List")]
-        else:
-            steps += [t.back("Somebody got rid of it."), t.back()]
+        last = t.back("Everybody has kept it."), t.click("Add to Wish List")
+        ends = last if row is looks[-1] else (t.back("Somebody got rid of it."), t.back())
+        stops.append((shelf.index(row), [t.click(row["name"]), t.click("Reviews"), *ends]))
+    way = along(world, stops, shop.ONE_PAGE, "None on this page fits.")
+    steps = [*shop.open_category(shelf[0]), *shop.sort_by_price(), *way]
     query = """SELECT detail FROM review JOIN review_fact USING (review_id) WHERE product_id = ? AND status = 'Approved'
         AND outcome IN ('returned', 'exchanged', 'given away') ORDER BY review_id"""
     regrets = [review["detail"] for row in looks[:-1] for review in world.rows(query, row["product_id"])]

@@ -12,7 +12,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
+from webarena_gym.templates.ways import along, impossible, instruction, question, turn_pages
 
 TEXTS = read_texts("reddit")
 
@@ -211,23 +211,13 @@ def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
     )
     rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
     t.skip_if(len(rows) < 2, picked["author"])
+    stops = [(row["place"], [t.click(f"{CHOICES[choice]} {row['title']}")]) for row in rows]
     return instruction(
         {"author": picked["author"], "forum": picked["forum"]},
         votes_are(world, {row["submission_id"]: choice for row in rows}),
-        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *_votes(world, rows, CHOICES[choice])],
+        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *along(world, stops, PER_PAGE)],
         seen=f"These are all {len(rows)}.",
     )
-
-
-def _votes(world: t.Sampler, rows: list[t.Row], label: str) -> list[Step]:
-    """Return the steps that vote on rows of a list, from its first page on."""
-    steps: list[Step] = []
-    turned = 0
-    for row in rows:
-        turns = turn_pages(world, row["place"], PER_PAGE, "There are more on the next page.")
-        steps += [*turns[turned:], t.click(f"{label} {row['title']}")]
-        turned = len(turns)
-    return steps
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:
