@@ -6,52 +6,13 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from tests.visitors import small_database
+from tests.visitors import rows_of, small_database
 
 NOW = datetime(2023, 6, 15, 10, 0)
 NAMES = ("Ada Brook", "Ben Cole", "Cleo Dunn", "Dora Éclair", "Emil Frost", "Fay O'Gray")
 GOODS = ("Canvas Backpack", "Steel Bottle", "Wool Scarf", "Desk Lamp", "Chess Set", "Rain Jacket", "Tea Pot", "Yoga Mat")
 STATES = ("pending", "processing", "complete", "complete", "canceled", "closed", "holded")
-BORN = "2022-01-01 00:00:00"
-SINCE = "2022-05-01 00:00:00"
 
-# One row a line reads as the table it is.
-# fmt: off
-ROWS: dict[str, list[tuple[Any, ...]]] = {
-    "world": [("seed", "3"), ("now", str(NOW))],
-    "admin_user": [(1, "admin", "admin1234", "Alex", "Admin", "admin@example.com")],
-    "store_config": [
-        ("general/store_information/name", "Store Name", "Corner Shop"),
-        ("general/store_information/phone", "Phone", "555-0100"),
-        ("general/store_information/country", "Country", "United States"),
-    ],
-    "theme": [(1, "Plain", "", "frontend/plain", 0), (2, "Harbor", "Plain", "frontend/harbor", 1)],
-    "cms_page": [
-        (1, "About us", "about-us", "About", "Who we are", 1, BORN), (2, "Privacy", "privacy", "Privacy", "What we keep", 1, BORN),
-    ],
-    "category": [(1, None, "Home", "home", 1), (2, 1, "Things", "home/things", 1), (3, 1, "More", "home/more", 2)],
-    "product": [
-        (n, f"AC-{n:03d}", name, name.lower().replace(" ", "-"), "Acme", 2 + n % 2, n * 1050, None, n * 4, 1, 1, "Short", "Long", BORN)
-        for n, name in enumerate(GOODS, 1)
-    ],
-    "product_option": [(1, 6, "Size", 1)],
-    "product_option_value": [(1, 1, "S", 0, 1), (2, 1, "M", 0, 2), (3, 1, "L", 200, 3)],
-    "product_attribute": [(1, "Brand", "Acme", 1), (1, "Material", "Canvas", 2)],
-    "customer": [
-        (n, f"person{n}@example.com", *name.split(" "), "secret123", "Wholesale" if n == 2 else "General", f"2022-0{n}-01 08:00:00")
-        for n, name in enumerate(NAMES, 1)
-    ],
-    "customer_address": [
-        (n, n, *name.split(" "), "", "1 Elm St", "Salem", "Ohio", f"4400{n}", "United States", "555-0199", 1, 1)
-        for n, name in enumerate(NAMES, 1)
-    ],
-    "newsletter_subscriber": [
-        *((f"person{n}@example.com", n, "Subscribed", SINCE) for n in range(1, len(NAMES) + 1)),
-        ("guest@example.com", None, "Subscribed", SINCE),
-    ],
-    "cart_rule": [(1, "Ten off", "", "TEN", "by_percent", 10, 1, None, "2023-12-31", 4)],
-}
-# fmt: on
 ITEM = """order_item (order_id, product_id, sku, name, price_cents, qty_ordered, qty_invoiced, qty_shipped, qty_refunded,
     qty_canceled)"""
 
@@ -59,7 +20,7 @@ ITEM = """order_item (order_id, product_id, sku, name, price_cents, qty_ordered,
 @cache
 def small_shop(seed: int = 3, orders: int = 60) -> bytes:
     """Return the shop's database."""
-    rows, dice = defaultdict(list, ROWS), random.Random(seed)
+    rows, dice = defaultdict(list, rows_of("shop_of_admin")), random.Random(seed)
     for order_id in range(1, orders + 1):
         for table, row in _order(dice, order_id):
             rows[table].append(row)

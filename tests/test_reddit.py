@@ -2,62 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from werkzeug.test import Client
 
-from tests.visitors import Visitor, small_database
+from tests.visitors import Visitor, rows_of, small_database
 
 HOST = "http://forum.test"
 NOW = "2023-06-10 12:00:00"
 MUSES = "/f/books/1/who-are-the-muses"
 
-# One row a line reads as the table it is.
-# fmt: off
-ROWS: dict[str, list[tuple[Any, ...]]] = {
-    "world": [("now", NOW), ("seed", "1")],
-    "user": [
-        (1, "Emma", "emma@mail.test", "secret-1", "Reads.", "auto", "subscribed", "2020-01-01 00:00:00"),
-        (2, "Paul", "paul@mail.test", "secret-2", "", "auto", "all", "2020-01-01 00:00:00"),
-        (3, "Zed", "zed@mail.test", "secret-3", "", "on", "moderated", "2020-01-01 00:00:00"),
-    ],
-    "forum": [
-        (1, "books", "Books and Reading", "For readers.", "Rules\n1. <Be> kind.", "2020-02-01 00:00:00"),
-        (2, "Space", "Outer Space", "For stargazers.", "None.", "2020-02-02 00:00:00"),
-        (3, "quiet", "A Quiet Place", "Nothing here.", "None.", "2020-02-03 00:00:00"),
-    ],
-    "forum_tag": [(1, "reading"), (2, "science"), (3, "reading")],
-    "moderator": [(1, 1, "2020-02-01 00:00:00"), (2, 2, "2020-02-01 00:00:00")],
-    "subscription": [(1, 1), (1, 2), (2, 2), (2, 3), (2, 1)],
-    "image": [(1, "A comet over a lake")],
-    # id, forum, user, title, slug, url, image, body, created, edited, state, locked, sticky, up, down
-    "submission": [
-        (1, 1, 2, "Who are the muses?", "who-are-the-muses", None, None, "Nine & counting.\n\nOr ten?", "2023-06-10 09:00:00", None, "visible", 0, 0, 0, 0),
-        (2, 1, 1, "My reading list", "my-reading-list", None, None, "One book.", "2023-06-01 12:00:00", None, "visible", 0, 0, 0, 0),
-        (3, 2, 2, "Comet seen", "comet-seen", None, 1, "", "2023-05-20 12:00:00", None, "visible", 0, 0, 0, 0),
-        (4, 2, 3, "Launch delayed", "launch-delayed", "https://news.example/launch", None, "", "2022-09-01 12:00:00", None, "visible", 1, 0, 0, 0),
-        (5, 1, 3, "Rules of books", "rules-of-books", None, None, "Read them.", "2021-01-01 12:00:00", None, "visible", 0, 1, 0, 0),
-        (6, 1, 3, "Buy my pills", "buy-my-pills", None, None, "Cheap.", "2023-06-09 12:00:00", None, "removed", 0, 0, 0, 0),
-    ],
-    # id, submission, parent, user, body, created, edited, state, up, down
-    "comment": [
-        (1, 1, None, 2, "I meant the poets.", "2023-06-10 10:00:00", None, "visible", 0, 0),
-        (2, 1, 1, 1, "Then say so.", "2023-06-10 10:30:00", None, "visible", 0, 0),
-        (3, 1, None, 3, "Nonsense.", "2023-06-10 11:00:00", None, "visible", 0, 0),
-    ],
-    "submission_vote": [(1, 2, 1), (1, 3, -1), (2, 1, 1), (3, 2, 1), (3, 1, 1), (3, 3, 1), (4, 3, 1), (4, 2, -1), (4, 1, -1)],
-    "comment_vote": [(1, 2, 1), (2, 1, 1), (3, 3, 1), (3, 1, -1), (3, 2, -1)],
-    "message_thread": [(1, 2, 1)],
-    "message": [(1, 1, 2, "Hello <Emma>", "2023-06-09 12:00:00", 0)],
-}
-# fmt: on
-
 
 @pytest.fixture(scope="module")
 def base() -> bytes:
-    return small_database("reddit", ROWS).serialize()
+    return small_database("reddit", rows_of("forum_of_emma")).serialize()
 
 
 class ForumVisitor(Visitor):

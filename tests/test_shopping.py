@@ -4,106 +4,22 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import resources
-from typing import Any
 
 import pytest
 from lxml.etree import fromstring
 
-from tests.visitors import Visitor, small_database
+from tests.visitors import Visitor, rows_of, small_database
 from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.shopping.views.catalogue import draw_image
 
 HOST = "http://shop.test"
 NOW = "2023-06-10 12:00:00"
 
-ADDRESS = ("1 Elm St", "Albany", "New York", "12203", "United States", "5551234567")
-SALE = (4000, 400, "TENOFF", 500, 4100, "Flat Rate - Fixed", "Check / Money order")
-
-# One row a line reads as the table it is.
-# fmt: off
-ROWS: dict[str, list[tuple[Any, ...]]] = {
-    "world": [("now", NOW), ("seed", "1")],
-    "store_config": [
-        ("general/store_information/name", "Store Name", "Corner Shop"),
-        ("general/store_information/country", "Country", "United States"),
-        ("carriers/freeshipping/free_shipping_subtotal", "Free Shipping from Subtotal", "100.00"),
-    ],
-    "category": [
-        (1, None, "Kitchen", "kitchen", 1),
-        (2, 1, "Cookware", "kitchen/cookware", 1),
-        (3, 1, "Kettles", "kitchen/kettles", 2),
-        (4, None, "Outdoors", "outdoors", 2),
-        (5, 4, "Tents", "outdoors/tents", 1),
-    ],
-    # id, sku, name, url_key, brand, category, price, special price, quantity, in stock, enabled, short, long, created
-    "product": [
-        (1, "PAN-1", "Copper Frying Pan", "copper-frying-pan", "Alder", 2, 4000, None, 10, 1, 1, "A pan.", "For eggs & more.", "2023-01-01"),
-        (2, "PAN-2", "Iron Frying Pan", "iron-frying-pan", "Birch", 2, 3000, 2400, 5, 1, 1, "Heavy.", "Good for camping.", "2023-01-02"),
-        (3, "KET-1", "Red Kettle", "red-kettle", "Alder", 3, 1999, None, 0, 1, 1, "Whistles.", "Red enamel.", "2023-01-03"),
-        (4, "TEN-1", "Two Person Tent", "two-person-tent", "Cedar", 5, 12000, None, 3, 1, 1, "Dry.", "For camping trips.", "2023-01-04"),
-        (5, "OLD-1", "Forgotten Tent", "forgotten-tent", "Cedar", 5, 100, None, 9, 1, 0, "Gone.", "Gone.", "2023-01-05"),
-        *(
-            (10 + n, f"PEG-{n}", f"Tent Peg No. {n:02d}", f"tent-peg-{n}", "Birch", 5, 100 + n, None, 50, 1, 1, "A peg.", "Steel.", "2022-01-01")
-            for n in range(1, 26)
-        ),
-    ],
-    "product_attribute": [(1, "Material", "Copper", 1), (2, "Material", "Iron", 1), (2, "Diameter", "10 inch", 2)],
-    "product_option": [(1, 4, "Color", 1), (2, 4, "Floor", 2)],
-    "product_option_value": [(1, 1, "Green", 0, 1), (2, 1, "Sand", 0, 2), (3, 2, "Light", 0, 1), (4, 2, "Heavy", 1500, 2)],
-    "customer": [
-        (1, "emma@mail.test", "Emma", "Lopez", "secret-1", "General", "2022-01-01"),
-        (2, "paul@mail.test", "Paul", "Kim", "secret-2", "General", "2022-01-01"),
-    ],
-    "customer_address": [
-        (1, 1, "Emma", "Lopez", "", *ADDRESS, 1, 1),
-        (2, 1, "Emma", "Lopez", "Desk Co", "2 Oak St", "Boston", "Massachusetts", "02101", "United States", "5551234567", 0, 0),
-        (3, 2, "Paul", "Kim", "", "3 Fir St", "Austin", "Texas", "73301", "United States", "5557654321", 1, 1),
-    ],
-    "newsletter_subscriber": [("paul@mail.test", 2, "Subscribed", NOW)],
-    "review": [
-        *((n, 1, None, f"Reader {n}", f"Title {n}", f"Detail {n}", 4, "Approved", f"2023-02-{n:02d}") for n in range(1, 13)),
-        (20, 1, 1, "Emma", "Hidden", "Not yet", 1, "Pending", "2023-03-01"),
-        (21, 2, 1, "Emma", "Fine", "It is fine.", 3, "Approved", "2023-03-02"),
-    ],
-    "sales_order": [
-        (1, "000000001", 1, "emma@mail.test", "Emma Lopez", "complete", "2023-01-05 10:00:00", *SALE),
-        (2, "000000002", 1, "emma@mail.test", "Emma Lopez", "pending", "2023-02-05 10:00:00", *SALE),
-        (3, "000000003", None, "guest@mail.test", "Gail Guest", "holded", "2023-03-05 10:00:00", *SALE),
-    ],
-    "order_address": [
-        (n, kind, first, last, "", *ADDRESS)
-        for n, first, last in ((1, "Emma", "Lopez"), (2, "Emma", "Lopez"), (3, "Gail", "Guest"))
-        for kind in ("billing", "shipping")
-    ],
-    "order_item": [
-        (1, 1, 1, "PAN-1", "Copper Frying Pan", "{}", 4000, 1, 1, 1, 0, 0),
-        (2, 2, 4, "TEN-1", "Two Person Tent", '{"Color": "Sand", "Floor": "Light"}', 12000, 1, 0, 0, 0, 0),
-        (3, 2, 5, "OLD-1", "Forgotten Tent", "{}", 100, 2, 0, 0, 0, 0),
-        (4, 3, 2, "PAN-2", "Iron Frying Pan", "{}", 2400, 1, 0, 0, 0, 0),
-    ],
-    "invoice": [(1, "000000001", 1, 4100, "2023-01-06 10:00:00")],
-    "shipment": [(1, "000000001", 1, "2023-01-07 10:00:00")],
-    "shipment_track": [(1, 1, "DHL", "DHL", "JD0149")],
-    "order_comment": [(1, 1, "complete", "Left at the door.", 1, 1, NOW), (2, 1, "complete", "Internal note.", 0, 0, NOW)],
-    "cart_rule": [
-        (1, "Ten off", "", "TENOFF", "by_percent", 10, 1, "2023-01-01", None, 4),
-        (2, "Over", "", "OVER", "by_percent", 50, 1, "2022-01-01", "2022-02-01", 0),
-        (3, "Switched off", "", "NOTYET", "cart_fixed", 500, 0, None, None, 0),
-        (4, "Five", "", "FIVE", "cart_fixed", 500, 1, None, None, 0),
-    ],
-    "search_term": [(1, "tent", 26, 7, "2023-01-01")],
-    "cms_page": [
-        (1, "About Us", "about-us", "About the Corner Shop", "We sell pans.\n\nAnd <tents>.", 1, NOW),
-        (2, "Off", "off", "Off", "Off", 0, NOW),
-    ],
-}
-# fmt: on
-
 
 @pytest.fixture(scope="module")
 def base() -> bytes:
     """The database of a small shop, with sessions of Emma and Paul."""
-    db = small_database("shopping", ROWS)
+    db = small_database("shopping", rows_of("shop_of_emma"))
     sign_in(db, site="shopping", customer_id=1)
     db.commit()
     return db.serialize()

@@ -1,8 +1,10 @@
 """Visitors of one site in the in-process browser: they name elements by their labels and read the site's database."""
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
 
@@ -15,6 +17,11 @@ from webarena_gym.sites.catalogue import schema
 from webarena_gym.sites.country.seeding import sign_in
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.world import load_site
+
+
+def rows_of(name: str) -> dict[str, list[list[Any]]]:
+    """Return the rows of a small site by table, from the folder `data`."""
+    return json.loads((Path(__file__).parent / "data" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def small_database(site: str, rows: Mapping[str, Sequence[Sequence[Any]]]) -> sqlite3.Connection:

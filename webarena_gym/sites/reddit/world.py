@@ -198,6 +198,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     if scale == "large":
         said = _Drawer(seed, now, places, users, scale).draw()
         insert(db, "submission_fact", [(number, *post_row(facts)) for number, facts in said.posts.items()])
+        points: list[tuple[str, str, int | None]] = []
         for number, facts in said.posts.items():
             match facts:
                 case threads_prose.Question():

@@ -253,8 +253,10 @@ def _without_ties(dice: Dice, now: datetime, sales: list[Sale], products: list[P
     by_id = {product.product_id: product for product in products}
     settled = []
     for sale, found in zip(sales, pieces, strict=True):
-        kept = {line.product.product_id: line for line in sale.lines}
-        lines = [replace(kept.get(key) or _line(dice, by_id[key], sale.moment), quantity=count) for key, count in found.items()]
+        before = {line.product.product_id: line for line in sale.lines}
+        lines = [
+            replace(before.get(key) or _line(dice, by_id[key], sale.moment), quantity=count) for key, count in found.items()
+        ]
         settled.append(replace(sale, lines=lines))
     return settled
 

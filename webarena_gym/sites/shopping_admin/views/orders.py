@@ -212,29 +212,6 @@ def refund(
     return insert(db, "creditmemo", increment_id=number, order_id=order.row["order_id"], created_at=now, **sums)
 
 
-def cancel(db: sqlite3.Connection, order: Order) -> None:
-    """Cancel what is neither invoiced nor shipped and put it back into stock. Raises OrderError."""
-    if not order.can("cancel"):
-        raise OrderError("You cannot cancel the order.")
-    quantities = {line.item_id: line.left("cancel") for line in order.lines}
-    _count(db, order, "qty_canceled", quantities)
-    _restock(db, order, quantities)
-
-
-def hold(db: sqlite3.Connection, order: Order) -> None:
-    """Put an order on hold. Raises OrderError."""
-    if not order.can("hold"):
-        raise OrderError("You cannot put the order on hold.")
-    update(db, "sales_order", "order_id", order.row["order_id"], status="holded")
-
-
-def unhold(db: sqlite3.Connection, order: Order) -> None:
-    """Release an order from hold, to the status it had. Raises OrderError."""
-    if not order.can("unhold"):
-        raise OrderError("The order is not on hold.")
-    refresh_status(db, order.row["order_id"])
-
-
 ORDER_URL = "/admin/sales/order/view/order_id/{}/"
 BILL_TO = "b.firstname || ' ' || b.lastname"
 SHIP_TO = "s.firstname || ' ' || s.lastname"
@@ -289,22 +266,29 @@ def order(request: Request, order_id: int) -> str:
     )
 
 
-ACTIONS = {
-    "cancel": (cancel, "You canceled the order."),
-    "hold": (hold, "You put the order on hold."),
-    "unhold": (unhold, "You released the order from holding status."),
+WORDS = {
+    "cancel": ("cancel the order", "canceled the order"),
+    "hold": ("put the order on hold", "put the order on hold"),
+    "unhold": ("", "released the order from holding status"),
 }
 
 
 @site.post("/admin/sales/order/<any(cancel, hold, unhold):action>/order_id/<int:order_id>/", members_only)
 def act(request: Request, action: str, order_id: int) -> Response:
-    """Cancel, hold or unhold an order."""
-    perform, message = ACTIONS[action]
-    try:
-        perform(request.db, load_order(request.db, order_id))
-        request.flash(message)
-    except OrderError as error:
-        request.flash(str(error), "error")
+    """Put an order on hold, release it, or cancel what is neither invoiced nor shipped, which goes back into stock."""
+    db, found = request.db, load_order(request.db, order_id)
+    if not found.can(action):
+        request.flash("The order is not on hold." if action == "unhold" else f"You cannot {WORDS[action][0]}.", "error")
+        return redirect(ORDER_URL.format(order_id))
+    if action == "hold":
+        update(db, "sales_order", "order_id", order_id, status="holded")
+    elif action == "unhold":
+        refresh_status(db, order_id)
+    else:
+        quantities = {line.item_id: line.left("cancel") for line in found.lines}
+        _count(db, found, "qty_canceled", quantities)
+        _restock(db, found, quantities)
+    request.flash(f"You {WORDS[action][1]}.")
     return redirect(ORDER_URL.format(order_id))
 
 

@@ -184,41 +184,6 @@ def _table(report: Report, rows: list[Any]) -> tuple[list[list[str]], list[str]]
     return texts, ["Total", *sums]
 
 
-def _show(request: Request, report: Report) -> str:
-    """The form of a report, and the table once it was asked for."""
-    query: Mapping[str, str] = request.args
-    rows: list[Any] | None = None
-    if "period_type" in query:
-        form = Form(request, query)
-        period = form.choice("period_type", "Period", PERIODS)
-        first, last = form.optional_date("from", "From"), form.optional_date("to", "To")
-        status = form.choice("status", "Order Status", ("", *STATUSES)) if query.get("status") else ""
-        if form.show_errors():
-            request.shows({name: query.get(name) for name in ("period_type", "from", "to", "status")})
-        else:
-            request.shows({"period_type": period, "from": first, "to": last, "status": status if report.has_status else None})
-            bound = {"first": first, "last": f"{last} 23:59:59", "status": status}
-            conditions = f" AND {report.moment} >= :first" if first else ""
-            conditions += f" AND {report.moment} <= :last" if last else ""
-            if report.has_status:
-                conditions += " AND o.status = :status" if status else " AND o.status != 'canceled'"
-            rows = request.db.execute(report.sql(period, conditions), bound).fetchall()
-            if len(rows) > _MOST:
-                request.flash(f"Only the first {_MOST} of {len(rows)} rows are shown.", "notice")
-    texts, totals = _table(report, rows) if rows else ([], [])
-    return request.render(
-        "report.html",
-        title=report.title,
-        section="Reports",
-        report=report,
-        periods=PERIODS,
-        statuses={"": "Any but Canceled", **STATUSES},
-        typed=query,
-        rows=None if rows is None else texts,
-        totals=totals,
-    )
-
-
 _REVIEWS = (
     Column("Reviews", "reviews", "reviews", "number"),
     Column("Average Rating", "average", "average", "number"),
@@ -272,14 +237,45 @@ TERM_REPORT = replace(
 
 
 @site.get("/admin/reports/<any(report_sales, report_customer, report_product, report_review):kind>/<name>/", members_only)
-def report(request: Request, kind: str, name: str) -> str:
-    """A report about sales, customers, products or reviews."""
+def show_report(request: Request, kind: str, name: str) -> str:
+    """A report about sales, customers, products or reviews: a list, or a form and its table once that was asked for."""
     key = f"{kind}/{name}"
-    if key in REPORTS:
-        return _show(request, REPORTS[key])
-    if key not in LISTS:
+    if key in LISTS:
+        return show(request, LISTS[key])
+    if key not in REPORTS:
         raise NotFound
-    return show(request, LISTS[key])
+    report = REPORTS[key]
+    query: Mapping[str, str] = request.args
+    rows: list[Any] | None = None
+    if "period_type" in query:
+        form = Form(request, query)
+        period = form.choice("period_type", "Period", PERIODS)
+        first, last = form.optional_date("from", "From"), form.optional_date("to", "To")
+        status = form.choice("status", "Order Status", ("", *STATUSES)) if query.get("status") else ""
+        if form.show_errors():
+            request.shows({name: query.get(name) for name in ("period_type", "from", "to", "status")})
+        else:
+            request.shows({"period_type": period, "from": first, "to": last, "status": status if report.has_status else None})
+            bound = {"first": first, "last": f"{last} 23:59:59", "status": status}
+            conditions = f" AND {report.moment} >= :first" if first else ""
+            conditions += f" AND {report.moment} <= :last" if last else ""
+            if report.has_status:
+                conditions += " AND o.status = :status" if status else " AND o.status != 'canceled'"
+            rows = request.db.execute(report.sql(period, conditions), bound).fetchall()
+            if len(rows) > _MOST:
+                request.flash(f"Only the first {_MOST} of {len(rows)} rows are shown.", "notice")
+    texts, totals = _table(report, rows) if rows else ([], [])
+    return request.render(
+        "report.html",
+        title=report.title,
+        section="Reports",
+        report=report,
+        periods=PERIODS,
+        statuses={"": "Any but Canceled", **STATUSES},
+        typed=query,
+        rows=None if rows is None else texts,
+        totals=totals,
+    )
 
 
 site.get("/admin/search/term/report/", members_only)(partial(show, grid=TERM_REPORT))
