@@ -57,31 +57,22 @@ def _insert_store(
     insert(db, "store_config", sorted(config(shop)))
     first, last = shop.admin
     insert(db, "admin_user", [(1, *ADMIN, first, last, f"{first}.{last}@example.com".lower())])
-    insert(
-        db,
-        "cms_page",
-        [(i, *text, 1, now - timedelta(days=dice.between(20, 400), minutes=i)) for i, text in enumerate(texts(shop), 1)],
-    )
+    cms_page = [(i, *text, 1, now - timedelta(days=dice.between(20, 400), minutes=i)) for i, text in enumerate(texts(shop), 1)]
+    insert(db, "cms_page", cms_page)
     applied = dice.below(len(shop.themes))
-    insert(
-        db,
-        "theme",
-        [
-            (i + 1, title, "" if i == 0 else shop.themes[0], f"Shop/{slug(title)}", int(i == applied))
-            for i, title in enumerate(shop.themes)
-        ],
-    )
+    theme = [
+        (i + 1, title, "" if i == 0 else shop.themes[0], f"Shop/{slug(title)}", int(i == applied))
+        for i, title in enumerate(shop.themes)
+    ]
+    insert(db, "theme", theme)
     insert(db, "search_term", [(i, *term) for i, term in enumerate(search_terms(seed, now, catalogue), 1)])
     insert(db, "contact_message", [(i, *row) for i, row in enumerate(contact_messages(seed, now, customers), 1)])
     readers = [customer for customer in customers if dice.chance(50)]
-    insert(
-        db,
-        "newsletter_subscriber",
-        sorted(
-            (reader.email, reader.customer_id, "Unsubscribed" if dice.chance(15) else "Subscribed", reader.created_at)
-            for reader in readers
-        ),
+    newsletter_subscriber = sorted(
+        (reader.email, reader.customer_id, "Unsubscribed" if dice.chance(15) else "Subscribed", reader.created_at)
+        for reader in readers
     )
+    insert(db, "newsletter_subscriber", newsletter_subscriber)
 
 
 def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
@@ -96,22 +87,18 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
             for place, choice in enumerate(choices, 1):
                 value_id += 1
                 values.append((value_id, option_id, *choice, place))
-    insert(
-        db,
-        "product",
-        [
-            (
-                p.product_id, p.sku, p.name, p.url_key, p.brand, p.category_id, p.price_cents, p.special_price_cents, p.quantity,
-                int(p.quantity > 0), int(p.is_enabled), p.short_description, p.description, p.created_at,
-            )
-            for p in catalogue.products
-        ],
-    )  # fmt: skip
-    insert(
-        db,
-        "product_attribute",
-        sorted((p.product_id, name, value, i) for p in catalogue.products for i, (name, value) in enumerate(p.attributes, 1)),
+    goods = [
+        (
+            p.product_id, p.sku, p.name, p.url_key, p.brand, p.category_id, p.price_cents, p.special_price_cents, p.quantity,
+            int(p.quantity > 0), int(p.is_enabled), p.short_description, p.description, p.created_at,
+        )
+        for p in catalogue.products
+    ]  # fmt: skip
+    insert(db, "product", goods)
+    product_attribute = sorted(
+        (p.product_id, name, value, i) for p in catalogue.products for i, (name, value) in enumerate(p.attributes, 1)
     )
+    insert(db, "product_attribute", product_attribute)
     insert(db, "product_option", options)
     insert(db, "product_option_value", values)
     variants = [
@@ -124,11 +111,8 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
 
 def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None:
     """Write customers and their address books."""
-    insert(
-        db,
-        "customer",
-        [(c.customer_id, c.email, c.firstname, c.lastname, PASSWORD, c.group_name, c.created_at) for c in customers],
-    )
+    customer = [(c.customer_id, c.email, c.firstname, c.lastname, PASSWORD, c.group_name, c.created_at) for c in customers]
+    insert(db, "customer", customer)
     rows = [
         (c.customer_id, *address, *[int(c.has_default and i == 0)] * 2)
         for c in customers
@@ -159,27 +143,21 @@ def _insert_lists(db: sqlite3.Connection, dice: Dice, now: datetime, customers: 
 
 def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> None:
     """Write orders with their addresses, items and comments, and the coupons that they used."""
-    insert(
-        db,
-        "sales_order",
-        [
-            (
-                i, f"{i:09d}", o.customer.customer_id if o.customer else None, o.email, o.name, o.status, o.created_at,
-                o.subtotal_cents, o.discount_cents, o.rule.coupon_code if o.rule else None, o.shipping_cents, o.total_cents,
-                o.shipping_method, o.payment_method,
-            )
-            for i, o in enumerate(sold, 1)
-        ],
-    )  # fmt: skip
-    insert(
-        db,
-        "order_address",
-        [
-            (i, kind, *address)
-            for i, order in enumerate(sold, 1)
-            for kind, address in (("billing", order.billing), ("shipping", order.shipping))
-        ],
-    )
+    sales_order = [
+        (
+            i, f"{i:09d}", o.customer.customer_id if o.customer else None, o.email, o.name, o.status, o.created_at,
+            o.subtotal_cents, o.discount_cents, o.rule.coupon_code if o.rule else None, o.shipping_cents, o.total_cents,
+            o.shipping_method, o.payment_method,
+        )
+        for i, o in enumerate(sold, 1)
+    ]  # fmt: skip
+    insert(db, "sales_order", sales_order)
+    order_address = [
+        (i, kind, *address)
+        for i, order in enumerate(sold, 1)
+        for kind, address in (("billing", order.billing), ("shipping", order.shipping))
+    ]
+    insert(db, "order_address", order_address)
     items = []
     for i, order in enumerate(sold, 1):
         for place, line in enumerate(order.lines):
@@ -195,11 +173,10 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
     comments = sorted(
         (moment, i, o.status, text, int(shown)) for i, o in enumerate(sold, 1) for moment, text, shown in o.comments
     )
-    insert(
-        db,
-        "order_comment",
-        [(n, i, status, text, shown, shown, moment) for n, (moment, i, status, text, shown) in enumerate(comments, 1)],
-    )
+    order_comment = [
+        (n, i, status, text, shown, shown, moment) for n, (moment, i, status, text, shown) in enumerate(comments, 1)
+    ]
+    insert(db, "order_comment", order_comment)
     rules = [
         (
             i, r.name, r.description, r.coupon_code, r.action, r.amount, int(r.is_active), str(r.from_date.date()),
@@ -223,47 +200,35 @@ def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
     refunds = sorted(
         (o.refund.created_at, i, o.refund.shipping_cents, o.refund.total_cents) for i, o in enumerate(sold, 1) if o.refund
     )
-    insert(
-        db,
-        "creditmemo",
-        [(n, f"{n:09d}", i, shipping, 0, total, moment) for n, (moment, i, shipping, total) in enumerate(refunds, 1)],
-    )
+    creditmemo = [(n, f"{n:09d}", i, shipping, 0, total, moment) for n, (moment, i, shipping, total) in enumerate(refunds, 1)]
+    insert(db, "creditmemo", creditmemo)
 
 
 def _insert_reviews(db: sqlite3.Connection, said: list[Review]) -> None:
     """Write the reviews."""
-    insert(
-        db,
-        "review",
-        [
-            (i, r.product.product_id, r.customer_id, r.nickname, r.title, r.detail, r.rating, r.status, r.created_at)
-            for i, r in enumerate(said, 1)
-        ],
-    )
+    review = [
+        (i, r.product.product_id, r.customer_id, r.nickname, r.title, r.detail, r.rating, r.status, r.created_at)
+        for i, r in enumerate(said, 1)
+    ]
+    insert(db, "review", review)
     known = [(i, facts) for i, review in enumerate(said, 1) if (facts := review.facts)]
-    insert(
-        db,
-        "review_fact",
-        [
-            (
-                i, int(f.is_first_hand), f.user, f.use, _span(f.used_for), f.outcome, f.because, _span(f.edited_after),
-                int(f.is_verified), f.register, f.length,
-            )
-            for i, f in known
-        ],
-    )  # fmt: skip
-    insert(
-        db,
-        "review_opinion",
-        [
-            (
-                i, o.aspect, names()[f.thing.families[o.aspect]], None if o.verdict is None else int(o.verdict), int(o.is_good),
-                o.strength, o.voice, o.who, int(o.agrees), o.compared_with, int(o.is_retracted),
-            )
-            for i, f in known
-            for o in sorted(f.opinions, key=lambda opinion: opinion.aspect)
-        ],
-    )  # fmt: skip
+    review_fact = [
+        (
+            i, int(f.is_first_hand), f.user, f.use, _span(f.used_for), f.outcome, f.because, _span(f.edited_after),
+            int(f.is_verified), f.register, f.length,
+        )
+        for i, f in known
+    ]  # fmt: skip
+    insert(db, "review_fact", review_fact)
+    review_opinion = [
+        (
+            i, o.aspect, names()[f.thing.families[o.aspect]], None if o.verdict is None else int(o.verdict), int(o.is_good),
+            o.strength, o.voice, o.who, int(o.agrees), o.compared_with, int(o.is_retracted),
+        )
+        for i, f in known
+        for o in sorted(f.opinions, key=lambda opinion: opinion.aspect)
+    ]  # fmt: skip
+    insert(db, "review_opinion", review_opinion)
 
 
 def _span(span: tuple[int, str] | None) -> str:

@@ -144,16 +144,8 @@ def table_by_sources(world: t.Sampler) -> t.Draw:
     truths = {place["name"]: [str(years[place["name"]]), str(place["sunday"]), str(place["phone"])] for place in chosen}
     one, two, three, four = rng.sample([str(place["name"]) for place in chosen], 4)
     before, after, rumor, third = rng.sample(("10:30-13:30", "11:15-16:45", "12:00-15:30", "13:00-19:00", "14:30-17:00"), 4)
-    slots = {
-        "one": one,
-        "two": two,
-        "three": three,
-        "four": four,
-        "before": before,
-        "after": after,
-        "rumor": rumor,
-        "third": third,
-    }
+    slots = {"one": one, "two": two, "three": three, "four": four}
+    slots |= {"before": before, "after": after, "rumor": rumor, "third": third}
     talk = [(people[place], text.format(**slots)) for place, text in TEXTS["talk_of_hours"]]
     post = plant_post(forum, board, people[5]["user_id"], title, "Please collect here what you know.", 200)
     discuss(forum, post, talk, 190, 12)
