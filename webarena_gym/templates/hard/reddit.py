@@ -329,7 +329,7 @@ def walk_before_fair(world: t.Sampler) -> t.Draw:
     body = TEXTS["fair_body"].format(place=place, weekday=weekday)
     one = plant_post(world, forum, host["user_id"], fair, body, posted)
     days = "day" if back == 1 else "days"
-    words = {"shift": shift + 1, "moved": TEXTS["ordinals"][shift - 1], "back": back, "days": days}
+    words: dict[str, Any] = {"shift": shift + 1, "moved": TEXTS["ordinals"][shift - 1], "back": back, "days": days}
     words |= {"before": before, "not_before": before - 3}
     roles = {"host": host, "guide": guide} | {f"other {place}": person for place, person in enumerate(people)}
     moves, talk = (
