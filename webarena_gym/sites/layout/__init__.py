@@ -173,7 +173,7 @@ def table_as_records(table: HtmlElement, form: str) -> None:
     if (
         not rows
         or next(table.iterdescendants("table"), None) is not None
-        or any({"colspan", "rowspan"} & cell.keys() for cell in cells)
+        or any({"colspan", "rowspan"} & {*cell.keys()} for cell in cells)
     ):
         return
     head = rows[0]
