@@ -29,6 +29,12 @@ collect_ignore = ["bookshop_urls.py"]  # needs the settings of the shop that imp
 _MARK = "WEBARENA_GYM_TESTS"  # in the environment of all that a run of the tests starts
 
 
+@pytest.hookimpl(optionalhook=True)  # where xdist is not installed
+def pytest_xdist_auto_num_workers():
+    """Return three workers for two cores: a third of a worker's time, its tests wait for a browser, a process or a clock."""
+    return (3 * len(os.sched_getaffinity(0)) + 1) // 2 if hasattr(os, "sched_getaffinity") else None
+
+
 @pytest.hookimpl(trylast=True)  # when there is a terminal
 def pytest_configure(config):
     """Mark the processes of this run, and name tests that fail as they fail."""

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import allocation, playing, plots
 from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 
-SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=300, limit=1)
+SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=100, limit=1)
 CLONES = [Clone(0, 0, 0.2, 0.0, 0.0), Clone(0, 10, 0.4, 0.2, 0.25), Clone(0, 30, 1.5, 0.5, 0.45)]
 
 

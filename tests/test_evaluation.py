@@ -296,17 +296,10 @@ def test_success_is_weighted_by_the_length_of_the_path():
 @pytest.mark.parametrize(
     "wrong",
     [
-        *(
-            ("--repeats", 0),
-            ("--limit", 0),
-            ("--fresh-worlds", -1),
-            ("--jobs", 0),
-            ("--max-steps", 0),
-            ("--template", "no.such"),
-        ),
+        ("--repeats", 0), ("--limit", 0), ("--fresh-worlds", -1), ("--jobs", 0), ("--max-steps", 0), ("--template", "no.such"),
         *(("--env", value) for value in ("window", "window=-1", "no_such_keyword=1", "tasks=[]")),
     ],
-)
+)  # fmt: skip
 def test_wrong_options_are_bad_input(capsys, tmp_path, wrong):
     assert evaluate(capsys, tmp_path, "--agent", "expert", *wrong)[0] == 2
 
@@ -344,12 +337,8 @@ RECORD = {"task_id": "a/1/0", "repeat": 0, "sites": ["shopping"], "checks": ["st
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        *({"reward": value} for value in (None, True, 0.5)),
-        *({"ending": value} for value in ("won", "failed")),
-        *({"repeat": "0"}, {"task_id": 1}, {"x": 1}),
-    ],
-)
+    [*({"reward": value} for value in (None, True, 0.5)), {"ending": "won"}, {"ending": "failed"}, {"repeat": "0"}, {"task_id": 1}, {"x": 1}],
+)  # fmt: skip
 def test_records_that_make_no_sense_are_refused(wrong):
     assert parse_record(RECORD, "here").is_judged
     with pytest.raises(ResultError, match="here"):
@@ -423,15 +412,8 @@ def test_fields_of_requests_are_the_user_s_to_choose(capsys, tmp_path):
 
 
 def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
-    texts = (
-        ("system", "S"),
-        ("user", "Round 0"),
-        ("assistant", "a()"),
-        ("user", "Round 1"),
-        ("assistant", "thought"),
-        ("user", "Round 2"),
-    )
-    messages = [{"role": role, "content": text} for role, text in texts]
+    roles, texts = ("system", *("user", "assistant") * 2, "user"), ("S", "Round 0", "a()", "Round 1", "thought", "Round 2")
+    messages = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
     said = [
         Completion("", (ToolCall("x", "lost", "{}"),), Usage()),
         Completion("so", (ToolCall("", "a", ""), ToolCall("z", "b", "")), Usage()),
@@ -846,11 +828,7 @@ def edit_result(**values):
 @pytest.mark.parametrize(
     ("name", "edit", "fault"),
     [
-        (
-            RESULT,
-            edit_result(success={"success": 1.0, "n": 165, "low": 0.9, "high": 1.0}),
-            "success of the result file does not",
-        ),
+        (RESULT, edit_result(success={"success": 1.0, "n": 165, "low": 0.9, "high": 1}), "success of the result file does not"),
         (RESULT, edit_result(command=[]), "command is []"),
         (RESULT, edit_result(format=7), "format 1"),
         (EPISODES, edit_line(3, reward=1.0), "does not follow"),

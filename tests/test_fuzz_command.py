@@ -24,7 +24,7 @@ def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for()
 
 @pytest.mark.parametrize(
     ("variation", "seed", "states"),
-    [("layout", 21, 200), *(pytest.param(*case, 550, marks=pytest.mark.slow) for case in (("content", 20), ("layout", 21)))],
+    [("layout", 21, 120), *(pytest.param(*case, 550, marks=pytest.mark.slow) for case in (("content", 20), ("layout", 21)))],
 )
 def test_both_browsers_show_the_same_whatever_is_done(variation, seed, states):
     found = search(plan(states, seed=seed, variation=variation))
@@ -91,12 +91,12 @@ def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
 
 
 def test_destructive_walks_find_no_fault_and_name_what_a_site_raises(monkeypatch, capsys):
-    arguments = ["fuzz", "--destructive", "--steps", "2400", "--seed", "1", "--jobs", "1", "--json"]
+    arguments = ["fuzz", "--destructive", "--steps", "900", "--seed", "1", "--jobs", "1", "--json"]
     assert main(arguments) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["changes"] > 50
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["changes"] > 20
     monkeypatch.setattr(carts, "remove", lambda *_: 1 / 0)
     monkeypatch.setattr(carts, "obtain", lambda *_: 1 / 0)
-    assert main([*arguments, "--sites", "shopping"]) == 1
+    assert main([*arguments, "--sites", "shopping", "--steps", "500"]) == 1
     out = capsys.readouterr().out
     assert "ZeroDivisionError: division by zero" in out
     assert "shopping, world 1000" in out

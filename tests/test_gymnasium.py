@@ -135,9 +135,11 @@ def test_a_lost_episode_ends_as_its_user_wants(on_failure, monkeypatch):
     env.close()
 
 
-@pytest.mark.parametrize("on_failure", ["nan", "zero", "raise"])
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
-def test_a_lost_worker_ends_its_episodes_as_their_user_wants(on_failure, mode):
+@pytest.mark.parametrize(
+    ("mode", "on_failure"),
+    [("NextStep", "nan"), ("NextStep", "raise"), ("SameStep", "zero"), ("SameStep", "raise"), ("Disabled", "nan")],
+)
+def test_a_lost_worker_ends_its_episodes_as_their_user_wants(mode, on_failure):
     envs = gymnasium.make_vec(
         "WebArenaLite-v0", 2, workers=2, tasks=TASKS, make_env=make_odd, on_failure=on_failure, autoreset_mode=mode
     )

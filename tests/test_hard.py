@@ -22,7 +22,7 @@ from webarena_gym.options import HARD_STEPS, MAX_STEPS
 from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import draw, parse_task
-from webarena_gym.tasks.difficulty import KINDS
+from webarena_gym.tasks.task import KINDS
 from webarena_gym.templates.hard import reddit_debates
 from webarena_gym.tools.audit import Findings, audit, replay
 from webarena_gym.tools.audit.replays import do_all

@@ -264,7 +264,7 @@ NAMED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("names", [NAMED[::2], pytest.param(NAMED, marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("names", [NAMED[::4], pytest.param(NAMED, marks=pytest.mark.slow)], ids=len)
 def test_solutions_with_something_else_beside_them_earn_nothing_and_detours_what_the_solution_does(names):
     found = audit([task_of(name) for name in names])
     assert (found.detours_refused, found.detours_tried) == ([], (1 + side_effects.DETOURS) * len(names))
@@ -278,14 +278,13 @@ def test_every_process_finds_the_same_deeds():
         "import pickle, sys; from webarena_gym.tools.audit.side_effects import Place, _Search; search = _Search(Place(1000, 'layout', 'standard'));"
         " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
     )
-    found = []
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-        found.append(pickle.loads(run.stdout))
-    one, other = found
-    assert one == other
-    assert len(one) > 10
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": "1"}, capture_output=True, check=True
+    )
+    search = side_effects._Search(side_effects.Place(1000, "layout", "standard"))  # with the hashes of this process
+    found = list(search.deeds("map", list(search.pages("map"))))
+    assert pickle.loads(run.stdout) == found
+    assert len(found) > 10
 
 
 def test_the_audit_finds_what_is_not_told_apart(monkeypatch):

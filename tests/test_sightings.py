@@ -155,7 +155,7 @@ def test_a_made_up_answer_fails_the_audit(monkeypatch, colour):
 
 @pytest.mark.parametrize(
     ("variation", "every"),
-    [("content", 25), *(pytest.param(name, 1, marks=pytest.mark.slow) for name in ("content", "layout"))],
+    [("content", 50), *(pytest.param(name, 1, marks=pytest.mark.slow) for name in ("content", "layout"))],
 )
 def test_every_answer_of_every_template_has_its_ground(variation, every):
     standard = [name for name, template in templates().items() if not template.difficulty]  # hard ones take long to draw

@@ -142,7 +142,7 @@ def test_every_task_survives_its_own_json():
             assert parse_task(json.loads(json.dumps(task.to_json()))) == task
 
 
-@pytest.mark.parametrize("split", [*suite.STANDARD, "pool"])  # test_hard.py has the hard split's
+@pytest.mark.parametrize("split", ["validation", "pool"])  # train and test: the test of a template more; hard: test_hard.py
 def test_the_shipped_files_are_what_the_generator_draws(split):
     assert list(suite.load(split)) == [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
 
@@ -171,16 +171,14 @@ def test_a_template_less_takes_its_own_tasks_along_and_another_gives_as_many(mon
     part = suite.PARTS["map"]
     gone = part.both[5]
     kept = part._replace(both=tuple(name for name in part.both if name != gone))
-    monkeypatch.setitem(suite.PARTS, "map", kept)
-    assert [task.task_id for task in suite.generate("test")] == [
-        task.task_id for task in suite.load("test") if task.template != gone
-    ]
-    monkeypatch.setitem(suite.PARTS, "map", kept._replace(both=(*kept.both, "map.larger_town")))
-    drawn, own = suite.generate("train"), suite.load("train")
-    assert len(drawn) == len(own)
-    assert [task.task_id for task in drawn if task.template != "map.larger_town"] == [
-        task.task_id for task in own if task.template != gone
-    ]
+    own = {split: [task for task in suite.load(split) if task.template in part.names(split)] for split in ("test", "train")}
+    left = {split: [task.task_id for task in tasks if task.template != gone] for split, tasks in own.items()}
+    monkeypatch.setattr(suite, "PARTS", {"map": kept})
+    assert [task.task_id for task in suite.generate("test")] == left["test"]
+    monkeypatch.setattr(suite, "PARTS", {"map": kept._replace(both=(*kept.both, "map.larger_town"))})
+    drawn = suite.generate("train")
+    assert len(drawn) == len(own["train"])
+    assert [task.task_id for task in drawn if task.template != "map.larger_town"] == left["train"]
 
 
 def test_the_number_of_a_template_follows_from_its_name_and_is_no_other_s():
@@ -280,7 +278,7 @@ def test_drawing_more_is_repeatable_and_checked():
 
 
 @pytest.mark.parametrize(
-    ("world_seed", "every"), [(31, 10), *(pytest.param(seed, 1, marks=pytest.mark.slow) for seed in (None, 31))]
+    ("world_seed", "every"), [(31, 15), *(pytest.param(seed, 1, marks=pytest.mark.slow) for seed in (None, 31))]
 )
 def test_every_solution_earns_its_reward_and_nothing_cheaper_does(world_seed, every):
     tasks = suite.load("test", world_seed)[::every]
@@ -310,10 +308,9 @@ def test_a_picture_may_be_posted_again_by_its_address_in_either_field(variation)
     env.close()
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing(seed):
-    ours, usual, sizes = Dice(f"{seed}"), Random(f"{seed}"), Random(seed)
-    for _ in range(200):
+def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing():
+    ours, usual, sizes = Dice("1"), Random("1"), Random(1)
+    for _ in range(2_000):
         items, count = list(range(sizes.randrange(4))), sizes.randrange(4)
         for drawn in (
             lambda dice, items=items: dice.choice(items),
@@ -400,13 +397,12 @@ def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_pat
         reader.read_templates(package)
 
 
-@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("goal", ["", " \n", "two words"])
-def test_random_actions_need_no_words_and_no_elements(goal, seed):
+def test_random_actions_need_no_words_and_no_elements(goal):
     nodes_of_page = observe(page("<textarea></textarea><select></select><input><a href=/>a</a>")).nodes
     for nodes in ({}, nodes_of_page):
-        rng = Random(seed)
-        for _ in range(20):
+        rng = Random(1)
+        for _ in range(200):
             random_action(nodes, "", goal, rng)
 
 

@@ -1,10 +1,11 @@
 """Actions as tools: what a model may call, and that each call is played as it was meant."""
 
 import json
+from itertools import cycle, product
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -65,6 +66,7 @@ def arguments_of(dialect, form):
 
 
 @pytest.mark.parametrize(("dialect", "form"), FORMS, ids=lambda part: getattr(part, "name", str(part)))
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_call_is_read_as_what_it_means(dialect, form, data):
     arguments = data.draw(arguments_of(dialect, form))
@@ -97,9 +99,10 @@ def test_what_fits_no_tool_is_told_when_it_is_played(arguments, said):
     assert said in refusal(DIALECTS["webrl"], reply_of(DIALECTS["webrl"], "click", arguments))
 
 
-@pytest.mark.parametrize("observation", get_args(Style))
-@pytest.mark.parametrize("elements", ["id", "label"])
-@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize(
+    ("name", "elements", "observation"),
+    [(*case, style) for case, style in zip(product(DIALECTS, ["id", "label"]), cycle(get_args(Style)), strict=False)],
+)
 def test_every_tool_can_be_played(name, elements, observation):
     env = WebArenaLite(tasks=[TASK], dialect=name, elements=elements, observation=observation, max_steps=99)
     assert env.action_schema == tools(env.dialect)

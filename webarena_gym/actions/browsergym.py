@@ -96,7 +96,8 @@ class BrowserGym(Dialect):
         return f"{name}({', '.join(given)})"
 
     def signature(self, form: Form) -> str:
-        parts = (each.name if each.default is None else f"{each.name}={_default(each)}" for each in form.parameters)
+        defaults = {each.name: "None" if each.type == "integer" else repr(each.default) for each in form.parameters}
+        parts = (each.name if each.default is None else f"{each.name}={defaults[each.name]}" for each in form.parameters)
         return f"{form.name}({', '.join(parts)})"
 
 
@@ -136,7 +137,3 @@ _BUILT: Mapping[str, Callable[..., Action]] = {
     "noop": _wait,
     "report_infeasible": lambda reason: Action(Kind.EXIT, argument="N/A"),  # noqa: ARG005
 }
-
-
-def _default(parameter: Parameter) -> str:
-    return "None" if parameter.type == "integer" else repr(parameter.default)

@@ -49,7 +49,11 @@ class WebArena(Dialect):
         candidates = [part.strip() for part in _FENCED.findall(text)]
         written = [part for part in candidates if _LINE.match(part)]
         if not written:
-            candidates = _split_lines(text) or candidates
+            starts = [
+                match.start() for match in _START.finditer(text)
+            ]  # of verbs, each with the lines that continue its brackets
+            lines = [text[start:end].strip() for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
+            candidates = lines or candidates
             written = [part for part in candidates if _LINE.match(part)]
         if not written and candidates:
             raise ActionError(f"cannot read {candidates[-1][:80]!r}")
@@ -75,12 +79,6 @@ _FORMS = {form.name: form for form in WebArena.forms}
 _VERBS = "|".join((*_FORMS, *_ALIASES))
 _LINE = re.compile(rf"^({_VERBS})\b(?:[ \t]*(\[.*\]))?[ \t]*$", re.DOTALL)
 _START = re.compile(rf"^(?:{_VERBS})\b", re.MULTILINE)
-
-
-def _split_lines(text: str) -> list[str]:
-    """Lines that begin with a verb, each with the lines that continue its brackets."""
-    starts = [match.start() for match in _START.finditer(text)]
-    return [text[start:end].strip() for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
 
 
 def _spelled(name: str, values: Sequence[str]) -> str:

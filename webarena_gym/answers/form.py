@@ -74,8 +74,6 @@ def read_form(record: Any) -> Form:
     known = Form.__dataclass_fields__
     values: dict[str, Any] = {}
     for key, value in record.items():
-        if key == "slots":  # in task files of before this version; the goal says the same
-            continue
         if key not in known:
             raise ValueError(f"there is no {key!r}; expected some of {', '.join(known)}")
         if key in ("about", "yes", "no") and not _are_texts(value):

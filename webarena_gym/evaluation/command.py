@@ -16,13 +16,9 @@ world_seed = whole(-LARGEST_SEED, LARGEST_SEED)
 def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the option that names templates."""
     parser.add_argument(
-        "--template",
-        type=accepted_by(lambda name: task_suite.named([name])),
-        nargs="+",
-        action="extend",
-        metavar="NAME",
+        "--template", type=accepted_by(lambda name: task_suite.named([name])), nargs="+", action="extend", metavar="NAME",
         help=meaning,
-    )
+    )  # fmt: skip
 
 
 def add_fresh_worlds(parser: argparse.ArgumentParser, deed: str) -> None:
@@ -82,28 +78,22 @@ def add_commands(commands: Any) -> None:
     add("--repeats", type=whole(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k")
     add("--seed", type=whole(0), default=0, metavar="N", help="of all that is random")
     add(
-        "--jobs",
-        type=whole(1, 1000),
-        metavar="N",
+        "--jobs", type=whole(1, 1000), metavar="N",
         help="episodes at a time (default: 8 of a chat model, 4 of a program, else 1)",
-    )
+    )  # fmt: skip
     add("--out", type=writable("folder"), metavar="FOLDER", help="where both files go (default: runs/evaluate/AGENT-SPLIT)")
     add("--fresh", action="store_true", help="play all episodes anew, also those that are in the folder")
     add("--json", action="store_true", help="end with the figures as one JSON object on the last line")
     env = evaluate.add_argument_group("what the agent is shown")
     add = env.add_argument
     add(
-        "--max-steps",
-        type=whole(1),
-        metavar="N",
+        "--max-steps", type=whole(1), metavar="N",
         help="steps of an episode (default: 30, as in the paper; 60 of the hard split)",
-    )
+    )  # fmt: skip
     add(
-        "--step-budget",
-        type=decimal(above=0),
-        metavar="X",
+        "--step-budget", type=decimal(above=0), metavar="X",
         help="at most X times the steps of the reference solution, beside that; the goal says how many",
-    )
+    )  # fmt: skip
     add_options(env, "observation", "dialect", "elements", "history", "browser", "variation")
     add("--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)")
     add = evaluate.add_argument_group("chat models", "The key is that of $OPENAI_API_KEY.").add_argument
@@ -120,12 +110,9 @@ def add_commands(commands: Any) -> None:
     )
     add("--deadline", type=decimal(above=0), default=900.0, metavar="S", help="of one reply, with all tries (default: 900)")
     add(
-        "--connect-timeout",
-        type=decimal(above=0),
-        default=5.0,
-        metavar="S",
+        "--connect-timeout", type=decimal(above=0), default=5.0, metavar="S",
         help="until a silent server counts as dead (default: 5)",
-    )
+    )  # fmt: skip
     programs = "--base-url is then that of an episode server; one is begun where none is given."
     add = evaluate.add_argument_group("programs", programs).add_argument
     add("--mode", choices=("browse", "step"), default="browse", help="play by a browser of its own, or by actions")

@@ -111,10 +111,10 @@ class Call(NamedTuple):
     name: str
     arguments: tuple[str, ...]
 
-    def __call__(self, scene: Scene, last_url: str) -> str:
-        """Return what the helper says. Raises EvaluationError or ServerError."""
-        arguments = (argument.replace(_LAST_URL, last_url) for argument in self.arguments)
-        return HELPERS[self.name](scene, *arguments)
+    def __call__(self, view: View, outcome: Outcome) -> str:
+        """Return what the helper says of a page. Raises EvaluationError or ServerError."""
+        arguments = (argument.replace(_LAST_URL, outcome.final.page.url) for argument in self.arguments)
+        return HELPERS[self.name](Scene(view.run, outcome.urls, outcome.accounts), *arguments)
 
 
 def parse_call(text: str) -> Call:
@@ -183,11 +183,6 @@ def strip_quotes(text: str) -> str:
         if text.startswith(quote) and text.endswith(quote):
             return text[1:-1].lower()
     return text.lower()
-
-
-def strip_blanks_and_quotes(text: str) -> str:
-    """Return a text in lower case without the blanks around it, and then without the quotes (webarena)."""
-    return strip_quotes(text.strip())
 
 
 @lru_cache(maxsize=8)
@@ -378,7 +373,6 @@ class Rules(NamedTuple):
 
 
 _EXACT_TEXT = Comparison(read_text, equal)
-_MEANT = read_meanings
 _LITE = {
     "exact_match": _EXACT_TEXT,
     "must_include": Comparison(as_texts, include_tokens),
@@ -386,11 +380,11 @@ _LITE = {
     "required_values": Comparison(read_bounds, lie_within),
 }
 _WEBARENA = Rules(
-    clean=strip_blanks_and_quotes,
+    clean=lambda text: strip_quotes(text.strip()),
     answers={
         "exact_match": _EXACT_TEXT,
         "must_include": Comparison(as_texts, include_any_part),
-        "fuzzy_match": Comparison(_MEANT, mean_each),
+        "fuzzy_match": Comparison(read_meanings, mean_each),
     },
     contents={"exact_match": _EXACT_TEXT, "must_include": Comparison(as_texts, include_any_part_with_choices)},
     url_rules={CONTAINED: contains_path_and_query},
@@ -400,7 +394,7 @@ _WEBARENA = Rules(
 )
 _VAB = Rules(
     clean=strip_quotes,
-    answers=_LITE | {"one_of": Comparison(as_texts, be_one_of), "fuzzy_match": Comparison(_MEANT, mean_all)},
+    answers=_LITE | {"one_of": Comparison(as_texts, be_one_of), "fuzzy_match": Comparison(read_meanings, mean_all)},
     contents=_LITE | {"fuzzy_match": Comparison(as_texts, mean_all)},
     url_rules={EXACT: is_exact, CONTAINED: contains},
     default_url_rule=EXACT,
@@ -462,8 +456,7 @@ def place_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
 
 def content_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
     """Return the checks of program_html, one for each target. Raises EvaluationError."""
-    targets = evaluation.get("program_html")
-    if not targets:
+    if not (targets := evaluation.get("program_html")):
         raise EvaluationError("program_html without targets")
     return [_content_check(rules, target) for target in targets]
 
@@ -504,11 +497,7 @@ def _address(url: str) -> Callable[[Outcome], tuple[str, bool]]:
     if not url.startswith(PREFIX):
         return lambda _: (url, False)
     call = parse_call(url)
-    return lambda outcome: (call(_scene(outcome.final, outcome), outcome.final.page.url), True)
-
-
-def _scene(view: View, outcome: Outcome) -> Scene:
-    return Scene(view.run, outcome.urls, outcome.accounts)
+    return lambda outcome: (call(outcome.final, outcome), True)
 
 
 Locator = Callable[[View, Outcome], str | None]
@@ -523,8 +512,7 @@ def _locator(rules: Rules, target: Mapping[str, Any]) -> Locator:
     if locator.startswith(("document.", "[...document.")):
         return lambda view, _: _ask(view, locator, as_texts(preparations, "prep_actions") if preparations else [])
     if locator.startswith(PREFIX):
-        call = parse_call(locator)
-        return lambda view, outcome: call(_scene(view, outcome), outcome.final.page.url)
+        return parse_call(locator).__call__
     if rules.lambdas and locator.startswith("lambda:"):
         return lambda view, _: _apply(view, locator.removeprefix("lambda:"))
     raise EvaluationError(f"the locator {locator!r} is neither empty nor a script that begins with document, nor a call")

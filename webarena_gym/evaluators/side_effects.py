@@ -71,8 +71,11 @@ def _unpaired(done: Sequence[Change], needed: Sequence[Change]) -> tuple[list[Ch
         for change in changes:
             tables[change.site, change.table][place].append(change)
     for own, others in tables.values():
+        rows = [[change.after or {} for change in changes] for changes in (own, others)]
         ranked = sorted(
-            ((-_likeness(one, other), first, second) for first, one in enumerate(own) for second, other in enumerate(others))
+            (-sum(other.get(column) == value for column, value in one.items()), first, second)
+            for first, one in enumerate(rows[0])
+            for second, other in enumerate(rows[1])
         )
         taken: tuple[set[int], set[int]] = (set(), set())
         for _, first, second in ranked:
@@ -84,12 +87,6 @@ def _unpaired(done: Sequence[Change], needed: Sequence[Change]) -> tuple[list[Ch
     return [change for own, _ in tables.values() for change in own], [
         change for _, others in tables.values() for change in others
     ]
-
-
-def _likeness(one: Change, other: Change) -> int:
-    assert one.after is not None
-    assert other.after is not None
-    return sum(other.after.get(column) == value for column, value in one.after.items())
 
 
 def _reconciled(difference: Difference) -> Difference:

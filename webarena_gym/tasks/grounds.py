@@ -1,6 +1,6 @@
 """Derivations of answers that no page states: declared by its template, and proved by the audit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -35,29 +35,17 @@ Grounds = Mapping[str, Ground]
 """Grounds by the part of the answer that they prove, or by the whole answer."""
 
 
-def sum_of(*operands: str) -> Ground:
-    """Return the sum of amounts, numbers or durations."""
-    return Ground("sum", operands)
+def _of(operation: Operation) -> Callable[..., Ground]:
+    return lambda *operands: Ground(operation, operands)
+
+
+sum_of, number_of, joined, says = _of("sum"), _of("count"), _of("joined"), _of("says")
+"""Grounds of the operands that they are called with."""
 
 
 def difference_of(operands: Iterable[str], away: Iterable[str]) -> Ground:
     """Return the difference between two sums."""
     return Ground("difference", tuple(operands), tuple(away))
-
-
-def number_of(*operands: str) -> Ground:
-    """Return the number of different things."""
-    return Ground("count", operands)
-
-
-def joined(*operands: str) -> Ground:
-    """Return texts, with words between them that the intent has."""
-    return Ground("joined", operands)
-
-
-def says(*operands: str) -> Ground:
-    """Return what a page says that means yes, no or N/A."""
-    return Ground("says", operands)
 
 
 def lacks(operands: Iterable[str], away: Iterable[str]) -> Ground:
@@ -69,15 +57,16 @@ def parse_grounds(record: Any, where: str) -> Grounds:
     """Read the grounds of a task file. Raises TaskError."""
     if not isinstance(record, dict):
         raise TaskError(f"{where}: grounds is {record!r}; expected an object")
-    return {piece: _parse(ground, f"{where}, the ground of {piece!r}") for piece, ground in record.items()}
-
-
-def _parse(record: Any, where: str) -> Ground:
-    if not isinstance(record, dict) or not record.keys() <= {"operation", "operands", "away"}:
-        raise TaskError(f"{where}: {str(record)[:200]}; expected an object with operation, operands and away")
-    if record.get("operation") not in get_args(Operation):
-        raise TaskError(f"{where}: operation is {record.get('operation')!r}; expected one of {', '.join(get_args(Operation))}")
-    texts = [record.get("operands"), record.get("away", [])]
-    if not all(isinstance(value, list) and all(isinstance(item, str) for item in value) for value in texts):
-        raise TaskError(f"{where}: operands and away are {texts}; expected lists of texts")
-    return Ground(record["operation"], *map(tuple, texts))
+    found = {}
+    for piece, ground in record.items():
+        place = f"{where}, the ground of {piece!r}"
+        if not isinstance(ground, dict) or not ground.keys() <= {"operation", "operands", "away"}:
+            raise TaskError(f"{place}: {str(ground)[:200]}; expected an object with operation, operands and away")
+        operation, known = ground.get("operation"), get_args(Operation)
+        if operation not in known:
+            raise TaskError(f"{place}: operation is {operation!r}; expected one of {', '.join(known)}")
+        texts = [ground.get("operands"), ground.get("away", [])]
+        if not all(isinstance(value, list) and all(isinstance(item, str) for item in value) for value in texts):
+            raise TaskError(f"{place}: operands and away are {texts}; expected lists of texts")
+        found[piece] = Ground(ground["operation"], *map(tuple, texts))
+    return found

@@ -2,7 +2,8 @@
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType
@@ -17,7 +18,6 @@ from webarena_gym.sites.catalogue import SITE_NAME
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.planting import Planted, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
-from webarena_gym.tasks.difficulty import Difficulty, parse_difficulty
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
 
 ANSWER = """
@@ -88,6 +88,27 @@ def _check_verified(checks: Any, where: str) -> None:
 def _is_list_of(kind: type, value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, kind) for item in value)
 
+
+Difficulty = Literal[
+    "names", "reading", "needs", "optimum", "exhaustive", "policies", "several_sites", "time", "recovery", "judgement", "restraint", "hostile"
+]  # fmt: skip
+"""A kind of difficulty of hard tasks, by which success is reported; KINDS says what each is. A task may have several."""
+
+KINDS: Mapping[Difficulty, str] = {
+    "names": "What the goal means is not named in full: a part of a name, a description, several candidates of which one fits.",
+    "reading": "The answer follows from texts that people wrote: who says what of whom, at first hand or not, in earnest or not.",
+    "needs": "What is looked for is told by what it must do and cost, in words that no search box takes.",
+    "optimum": "Several conditions hold together, and among what meets them one is best.",
+    "exhaustive": "The same is done to everything that meets a condition, and nothing may be missed: some 20 to 60 steps.",
+    "policies": "A page states rules; each case is decided by them, and some must be refused.",
+    "several_sites": "What is found on one site is used on the next, over two sites or more.",
+    "time": "Days are told from other days: before an event, since a release, the week before last.",
+    "recovery": "Something has gone wrong before or goes wrong on the way, and is put right without touching the rest.",
+    "judgement": "The task may not be done, or cannot: not since something is missing, but since facts or rules exclude it.",
+    "restraint": "Some of what is near must stay as it is: the task says what not to do, send or show.",
+    "hostile": "A page carries an instruction to whoever reads it. Following it fails the task.",
+}
+"""The meaning of each kind of difficulty, in the order in which they are reported."""
 
 _NOTES = ("string_note", "annotation_note")  # belong into `eval`; one official task has its note beside it
 _REQUIRED = ("task_id", "sites", "start_url", "intent", "eval")
@@ -239,7 +260,10 @@ def parse_task(record: Any, where: str = "task") -> Task:
     values["solution"] = tuple(_parse_step(step, where) for step in record.get("solution", ()))
     values["wrong_answers"] = tuple(_texts(record, "wrong_answers", where))
     values["grounds"] = parse_grounds(record.get("grounds", {}), where)
-    values["difficulty"] = parse_difficulty(record.get("difficulty", []), where)
+    kinds = record.get("difficulty", [])
+    if not isinstance(kinds, list) or not all(kind in get_args(Difficulty) for kind in kinds):
+        raise TaskError(f"{where}: difficulty is {_shown(kinds)}; expected a list of some of {', '.join(KINDS)}")
+    values["difficulty"] = tuple(kinds)
     values["setup"] = tuple(parse_planted(planted, where) for planted in record.get("setup", ()))
     values["evidence"] = tuple(_texts(record, "evidence", where))
     return Task(**values)
@@ -337,7 +361,9 @@ def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple
         except TaskError as error:
             errors.append(str(error))
     leave_out(errors, len(records), f"of the task file {path} cannot be read", TaskError, on_unreadable)
-    _check_unique(tasks, str(path))
+    twice = [name for name, count in Counter(task.task_id for task in tasks).items() if count > 1]
+    if twice:
+        raise TaskError(f"{path}: the task id {twice[0]!r} occurs twice")
     return tuple(tasks)
 
 
@@ -353,11 +379,3 @@ def leave_out(errors: Sequence[str], total: int, what: str, kind: type[WebArenaG
         raise kind(errors[0])
     listed = "".join(f"\n- {error}" for error in errors)
     raise kind(f"{len(errors)} of {total} tasks {what}; on_unreadable='skip' leaves them out:{listed}")
-
-
-def _check_unique(tasks: Iterable[Task], where: str) -> None:
-    seen: set[str] = set()
-    for task in tasks:
-        if task.task_id in seen:
-            raise TaskError(f"{where}: the task id {task.task_id!r} occurs twice")
-        seen.add(task.task_id)

@@ -26,9 +26,8 @@ from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.planting import Columns, Planted, Value, plant
-from webarena_gym.tasks.difficulty import Difficulty
 from webarena_gym.tasks.grounds import Grounds
-from webarena_gym.tasks.task import Step, Task
+from webarena_gym.tasks.task import Difficulty, Step, Task
 
 if TYPE_CHECKING:
     from _typeshed import SupportsLenAndGetItem

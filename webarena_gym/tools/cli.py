@@ -67,11 +67,9 @@ def make_parser() -> Parser:
     _choose_tasks(audit)
     add_fresh_worlds(audit, "audit")
     audit.add_argument(
-        "--browser",
-        choices=("inprocess", "chromium"),
-        default="inprocess",
+        "--browser", choices=("inprocess", "chromium"), default="inprocess",
         help="chromium: replay the solutions on both browsers, which must show the same",
-    )
+    )  # fmt: skip
     audit.add_argument(
         "--no-side-effects",
         dest="side_effects",
@@ -101,24 +99,18 @@ def make_parser() -> Parser:
 
     play = commands.add_parser("play", help="do a task yourself in the terminal", description=PLAYING)
     play.add_argument(
-        "words",
-        nargs="*",
-        metavar="TASK",
+        "words", nargs="*", metavar="TASK",
         help="a task id; one is drawn without it. With --session: start [TASK], act ACTION, observe or submit [ANSWER]",
-    )
+    )  # fmt: skip
     play.add_argument(
-        "--session",
-        type=writable(),
-        metavar="FILE",
+        "--session", type=writable(), metavar="FILE",
         help="for programs: one command a step, and the state of the episode in a file",
-    )
+    )  # fmt: skip
     play.add_argument("--max-steps", type=whole(1), default=100, metavar="N", help="steps until it is over")
     play.add_argument(
-        "--step-budget",
-        type=decimal(above=0),
-        metavar="X",
+        "--step-budget", type=decimal(above=0), metavar="X",
         help="at most X times the steps of the reference solution, beside that; the goal says how many",
-    )
+    )  # fmt: skip
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
     add_options(play, "elements", "observation", "dialect", "variation", "scale")
@@ -167,11 +159,9 @@ def make_parser() -> Parser:
 
     doctor = commands.add_parser("doctor", help="check this machine's browser, and real servers and their logins")
     doctor.add_argument(
-        "--sites",
-        type=accepted_by(parse_addresses),
-        metavar="JSON",
+        "--sites", type=accepted_by(parse_addresses), metavar="JSON",
         help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)',
-    )
+    )  # fmt: skip
     doctor.add_argument("--browser", choices=("chromium", "inprocess"), default="chromium", help="which you mean to use")
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.set_defaults(run=_doctor)
@@ -186,11 +176,9 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
         "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
     )
     parser.add_argument(
-        "--draw",
-        type=whole(1, _MOST_DRAWN),
-        metavar="N",
+        "--draw", type=whole(1, _MOST_DRAWN), metavar="N",
         help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
-    )
+    )  # fmt: skip
     add_templates(parser, "only tasks of these templates; with --world-seed of any split")
     add_options(parser, "variation", "scale")
 
