@@ -66,8 +66,8 @@ class _Request(urllib.request.Request):
                 self.sock.shutdown(socket.SHUT_RDWR)
 
 
-class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler, urllib.request.HTTPRedirectHandler):
-    """Lets each request note its socket, and follows no redirect, which could carry a token to another host."""
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Lets each request note its socket."""
 
     def do_open(self, http_class: Any, req: Any, **arguments: Any) -> Any:
         def connection(*args: Any, **options: Any) -> Any:
@@ -77,11 +77,15 @@ class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler, urllib.r
 
         return super().do_open(connection, req, **arguments)
 
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect could carry a token to another host, so none is followed."""
+
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
-_OPENER = urllib.request.build_opener(_Handler)
+_OPENER = urllib.request.build_opener(_NoRedirects, _Handler)
 
 
 def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: float = 30.0, method: str | None = None) -> Any:
