@@ -27,7 +27,7 @@ TEXT = "#text"
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
 # The lookup of lxml.html's own parser is a call of Python's for every element that is looked at.
 _PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
-_HANDLER = re.compile(rb"on(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
+_HANDLER = re.compile(rb"(?<![a-z])on(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
 _NO_SCRIPTS = ("json", "template", "text/html", "text/plain")  # in the types of `script` elements that are data
 _DUMB_ROLES = frozenset(
     "alert banner complementary contentinfo document feed figure form group heading img list listitem main navigation none note"  # noqa: SIM905
