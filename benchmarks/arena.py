@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -84,6 +85,8 @@ def request(method: str, url: str, headers: Mapping[str, str] | None = None, bod
 
 class Sockets:
     """A network of real ports, for the in-process browser."""
+
+    files: Mapping[str, bytes] = MappingProxyType({})  # for file fields
 
     def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
         """Send one request. Raises HostUnknownError for one that leads elsewhere."""
