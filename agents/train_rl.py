@@ -78,7 +78,6 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     """Train as the command line says; the model's own env settings are the defaults."""
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--method", default="grpo")
-    parser.add_argument("--application")
     chosen, arguments = parser.parse_known_args(arguments)
     method, model = chosen.method, given(arguments, "--model")
     words = (argument.partition("=")[0].removeprefix("--no-").removeprefix("--").replace("-", "_") for argument in arguments)
@@ -92,11 +91,9 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
             if each.name in names
         ]
     choice = f"\n\n--method NAME trains by another method, with options of its own: {', '.join(METHODS)}."
-    own = "\n\n--application FILE trains on a web application of one's own: its webarena-app.toml, or the folder of that."
-    told = {"__doc__": f"{cleandoc(kind.__doc__ or '')}{own}{choice if program == 'agents.train_rl' else ''}"}
+    told = {"__doc__": f"{cleandoc(kind.__doc__ or '')}{choice if program == 'agents.train_rl' else ''}"}
     described = make_dataclass(kind.__name__, hidden, bases=(kind,), frozen=True, kw_only=True, namespace=told)
     defaults = {"processes": 0, **_defaults(method, model), **(agent_record(model) if model else {})}
-    defaults |= {"application": chosen.application} if chosen.application else {}
     settings: Any = kind(**vars(parse_settings(described, arguments, defaults, program=program)))
     if getattr(settings, "cluster", ""):
         from agents.cluster.learners import fit  # noqa: PLC0415 - what most runs do without

@@ -45,16 +45,32 @@ TASKS = load_tasks("test")[:4]
 FEW = ("--limit", "6", "--elements", "label", "--json")
 
 
-def evaluate(capsys, tmp_path, *arguments):
+@pytest.fixture
+def evaluate(capsys, tmp_path):
     """Run the command; return its status, its figures and what it said on both outputs."""
-    status = main(["evaluate", "--out", str(tmp_path / "run"), *FEW, *map(str, arguments)])
-    said = capsys.readouterr()
-    last = said.out.splitlines()[-1] if said.out else ""
-    return status, json.loads(last) if last.startswith("{") else None, said.out + said.err
+
+    def run_command(*arguments, folder="."):
+        status = main(["evaluate", "--out", str(tmp_path / folder / "run"), *FEW, *map(str, arguments)])
+        said = capsys.readouterr()
+        last = said.out.splitlines()[-1] if said.out else ""
+        return status, json.loads(last) if last.startswith("{") else None, said.out + said.err
+
+    return run_command
 
 
 def chat(address, *arguments):
     return "--agent", "chat:good", "--base-url", address, *arguments
+
+
+@pytest.fixture
+def chatted(evaluate):
+    """Run the command with a model of that endpoint; return what `evaluate` does, and what the endpoint was asked."""
+
+    def run_command(*arguments, folder=".", **endpoint):
+        with serving_chat(**endpoint) as (server, address):
+            return *evaluate(*chat(address, *arguments), folder=folder), server.asked
+
+    return run_command
 
 
 # Statistics.
@@ -112,11 +128,11 @@ def test_plans_say_what_is_played_and_give_each_part_of_a_trial_a_seed_of_its_ow
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_the_expert_succeeds_and_random_does_not_and_jobs_change_nothing(capsys, tmp_path, jobs):
-    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--jobs", jobs)
+def test_the_expert_succeeds_and_random_does_not_and_jobs_change_nothing(evaluate, tmp_path, jobs):
+    status, result, said = evaluate("--agent", "expert", "--jobs", jobs)
     assert (status, result["success"]["success"], result["judged"], result["failed"]) == (0, 1.0, 6, 0), said
     assert 0.6 < result["success"]["low"] < result["success"]["high"] == 1.0
-    _, drawn, _ = evaluate(capsys, tmp_path / "random", "--agent", "random", "--jobs", jobs)
+    _, drawn, _ = evaluate("--agent", "random", "--jobs", jobs, folder="random")
     header, records = read_episodes(tmp_path / "random" / "run" / EPISODES)
     again = [replace(record, seconds=0.0, agent_seconds=0.0) for record in records]
     for record in records:
@@ -132,24 +148,20 @@ def test_the_expert_succeeds_and_random_does_not_and_jobs_change_nothing(capsys,
 known = {}
 
 
-def test_worlds_repeats_and_templates_are_played(capsys, tmp_path):
+def test_worlds_repeats_and_templates_are_played(evaluate):
     name = TASKS[0].template
-    status, result, said = evaluate(
-        capsys, tmp_path, "--agent", "expert", "--template", name, "--fresh-worlds", 1, "--repeats", 3, "--limit", 9
-    )
+    status, result, said = evaluate("--agent", "expert", "--template", name, "--fresh-worlds", 1, "--repeats", 3, "--limit", 9)
     assert (status, result["planned"], result["success"]["n"]) == (0, 6, 6), said
     assert result["pass@k"] == result["pass^k"] == {"1": 1.0, "2": 1.0, "3": 1.0}
     assert result["suite"]["worlds"] == [None, 900_000]
     assert "pass^3" in said
 
 
-def test_templates_that_the_split_has_not_are_played_in_a_world(capsys, tmp_path):
+def test_templates_that_the_split_has_not_are_played_in_a_world(evaluate):
     name = next(name for name in task_suite.templates() if name not in {task.template for task in task_suite.load("test")})
-    status, _, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name)
+    status, _, said = evaluate("--agent", "expert", "--template", name)
     assert (status, "give --world-seed" in said) == (2, True)
-    status, result, said = evaluate(
-        capsys, tmp_path, "--agent", "expert", "--template", name, "--world-seed", 3, "--fresh-worlds", 1
-    )
+    status, result, said = evaluate("--agent", "expert", "--template", name, "--world-seed", 3, "--fresh-worlds", 1)
     assert (status, result["judged"], result["success"]["success"]) == (0, 2, 1.0), said
 
 
@@ -206,25 +218,25 @@ def agent(tmp_path):
     sys.modules.pop("my_agent", None)
 
 
-def test_an_agent_that_was_edited_is_another_one(capsys, tmp_path, agent):
-    evaluate(capsys, tmp_path, "--agent", agent + "leave", "--limit", 1)
+def test_an_agent_that_was_edited_is_another_one(evaluate, agent):
+    evaluate("--agent", agent + "leave", "--limit", 1)
     file = Path(agent[:-1])
     file.write_text(file.read_text().replace('message=""', 'message="x"'))
-    status, _, said = evaluate(capsys, tmp_path, "--agent", agent + "leave", "--limit", 1)
+    status, _, said = evaluate("--agent", agent + "leave", "--limit", 1)
     assert status == 2
     assert "the agent's file has been changed since; give another --out, or --fresh to play anew" in said
-    status, result, _ = evaluate(capsys, tmp_path, "--agent", agent + "leave", "--limit", 1, "--fresh")
+    status, result, _ = evaluate("--agent", agent + "leave", "--limit", 1, "--fresh")
     assert (status, result["judged"]) == (0, 1)
 
 
-def test_replies_that_cannot_be_read_are_counted(capsys, tmp_path, agent):
-    status, result, said = evaluate(capsys, tmp_path, "--agent", agent + "vague", "--limit", 2, "--max-steps", 3)
+def test_replies_that_cannot_be_read_are_counted(evaluate, agent):
+    status, result, said = evaluate("--agent", agent + "vague", "--limit", 2, "--max-steps", 3)
     assert (status, result["action_errors"]["mean"], result["action_errors"]["n"]) == (0, 1.0, 6)
     assert "6 of 6 actions were refused" in said
 
 
-def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used_is_counted(capsys, tmp_path, agent):
-    status, result, _ = evaluate(capsys, tmp_path, "--agent", agent + "Counting")
+def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used_is_counted(evaluate, tmp_path, agent):
+    status, result, _ = evaluate("--agent", agent + "Counting")
     assert (status, result["judged"]) == (0, 6)
     said = {record.steps[-1]["reply"] for record in read_episodes(tmp_path / "run" / EPISODES)[1]}
     assert said == {f'exit(message="{number} of 1")' for number in range(1, 7)}
@@ -240,8 +252,8 @@ def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used
         ("narrow", "cannot be called as agent(observation, info): TypeError: narrow() takes 1 positional argument but 2 were given"),
     ],
 )  # fmt: skip
-def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(capsys, tmp_path, agent, name, said):
-    status, result, output = evaluate(capsys, tmp_path, "--agent", agent + name)
+def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(evaluate, tmp_path, agent, name, said):
+    status, result, output = evaluate("--agent", agent + name)
     assert (status, result["success"], result["judged"]) == (1, None, 0)
     assert result["failed"] >= 5
     assert said in output
@@ -259,8 +271,8 @@ def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(capsys, tmp_path, ag
         *((name, "") for name in ("nothing", ":x", "no.such.module:agent", "command:", "command:'")),
     ],
 )
-def test_what_is_no_agent_is_bad_input(capsys, tmp_path, agent, name, said):
-    status, _, output = evaluate(capsys, tmp_path, "--agent", name.format(agent=agent))
+def test_what_is_no_agent_is_bad_input(evaluate, agent, name, said):
+    status, _, output = evaluate("--agent", name.format(agent=agent))
     assert (status, said in output) == (2, True)
 
 
@@ -300,21 +312,21 @@ def test_success_is_weighted_by_the_length_of_the_path():
         *(("--env", value) for value in ("window", "window=-1", "no_such_keyword=1", "tasks=[]")),
     ],
 )  # fmt: skip
-def test_wrong_options_are_bad_input(capsys, tmp_path, wrong):
-    assert evaluate(capsys, tmp_path, "--agent", "expert", *wrong)[0] == 2
+def test_wrong_options_are_bad_input(evaluate, wrong):
+    assert evaluate("--agent", "expert", *wrong)[0] == 2
 
 
 # Going on.
 
 
-def test_a_run_that_was_cut_off_goes_on_and_failed_episodes_are_played_again(capsys, tmp_path, agent):
-    _, whole, _ = evaluate(capsys, tmp_path / "whole", "--agent", agent + "leave")
-    evaluate(capsys, tmp_path, "--agent", agent + "leave")
+def test_a_run_that_was_cut_off_goes_on_and_failed_episodes_are_played_again(evaluate, tmp_path, agent):
+    _, whole, _ = evaluate("--agent", agent + "leave", folder="whole")
+    evaluate("--agent", agent + "leave")
     path = tmp_path / "run" / EPISODES
     lines = path.read_text().splitlines(keepends=True)
     failed = {**json.loads(lines[2]), "ending": "failed", "reward": None, "failure": "the power went", "verdicts": []}
     path.write_text("".join([*lines[:2], json.dumps(failed) + "\n", *lines[3:5], lines[5][:40]]))
-    status, result, said = evaluate(capsys, tmp_path, "--agent", agent + "leave")
+    status, result, said = evaluate("--agent", agent + "leave")
     assert (status, result["judged"], result["failed"], result["endings"]) == (0, 6, 0, {"exited": 6})
     assert result["prompt_tokens"] is result["cost"] is None
     assert "3 of 6 episodes are in" in said
@@ -322,14 +334,14 @@ def test_a_run_that_was_cut_off_goes_on_and_failed_episodes_are_played_again(cap
     assert path.read_text().splitlines()[1] == lines[1].rstrip("\n")
 
 
-def test_a_folder_of_another_run_is_not_touched(capsys, tmp_path):
-    evaluate(capsys, tmp_path, "--agent", "expert")
+def test_a_folder_of_another_run_is_not_touched(evaluate, tmp_path):
+    evaluate("--agent", "expert")
     before = (tmp_path / "run" / EPISODES).read_bytes()
-    status, _, said = evaluate(capsys, tmp_path, "--agent", "expert", "--seed", 5)
+    status, _, said = evaluate("--agent", "expert", "--seed", 5)
     assert status == 2
     assert "holds another run: its seed is 0" in said or "its suite is" in said
     assert (tmp_path / "run" / EPISODES).read_bytes() == before
-    assert evaluate(capsys, tmp_path, "--agent", "expert", "--seed", 5, "--fresh")[0] == 0
+    assert evaluate("--agent", "expert", "--seed", 5, "--fresh")[0] == 0
 
 
 RECORD = {"task_id": "a/1/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"], "ending": "exited", "reward": 1.0}
@@ -389,26 +401,20 @@ def test_a_run_in_which_everything_fails_is_given_up_and_a_bug_is_raised():
 
 
 @pytest.mark.parametrize("with_tools", [False, True])
-def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(capsys, tmp_path, with_tools):
-    with serving_chat() as (server, address):
-        status, result, said = evaluate(
-            capsys, tmp_path, *chat(address, *["--tools"] * with_tools, "--option", "temperature=0")
-        )
+def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(chatted, with_tools):
+    status, result, said, asked = chatted(*["--tools"] * with_tools, "--option", "temperature=0")
     assert (status, result["success"]["success"], result["success"]["n"]) == (0, 1.0, 6), said
-    assert result["prompt_tokens"]["total"] == 100 * len(server.asked)
+    assert result["prompt_tokens"]["total"] == 100 * len(asked)
     assert result["completion_tokens"]["total"] == 10 * result["steps"]["total"]
-    assert result["cost"]["total"] == 0.25 * len(server.asked)
-    assert all(payload["temperature"] == 0 and payload["model"] == "good" for payload in server.asked)
+    assert result["cost"]["total"] == 0.25 * len(asked)
+    assert all(payload["temperature"] == 0 and payload["model"] == "good" for payload in asked)
     assert result["agent"] == {"name": "chat:good", "tools": with_tools, "options": {"temperature": 0}}
 
 
-def test_fields_of_requests_are_the_user_s_to_choose(capsys, tmp_path):
-    with serving_chat() as (server, address):
-        status, *_ = evaluate(
-            capsys, tmp_path, *chat(address, "--limit", "1", "--option", "seed=null", "--option", "effort=low")
-        )
+def test_fields_of_requests_are_the_user_s_to_choose(chatted):
+    status, *_, asked = chatted("--limit", "1", "--option", "seed=null", "--option", "effort=low")
     assert status == 0
-    assert {frozenset(payload) for payload in server.asked} == {frozenset(("model", "messages", "effort"))}
+    assert {frozenset(payload) for payload in asked} == {frozenset(("model", "messages", "effort"))}
 
 
 def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
@@ -466,18 +472,17 @@ THOUGHT = {"content": None, "reasoning_content": "Let me see."}
         ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
     ],
 )  # fmt: skip
-def test_each_kind_of_answer_is_blamed_on_the_right_side(capsys, tmp_path, message, options, told):
-    with serving_chat(say=lambda _: dict(message)) as (server, address):
-        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 1, "--max-steps", 2, *options))
+def test_each_kind_of_answer_is_blamed_on_the_right_side(chatted, message, options, told):
+    status, result, output, asked = chatted("--limit", 1, "--max-steps", 2, *options, say=lambda _: dict(message))
     if told in ("exited", "truncated", "too_long"):
         assert (status, result["endings"], result["failed"]) == (0, {told: 1}, 0), output
-        assert (len(server.asked) == 2) is (told == "truncated")
+        assert (len(asked) == 2) is (told == "truncated")
     else:
         assert (status, result["success"], result["failed"], result["judged"]) == (1, None, 1, 0), output
         assert told in output
 
 
-def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(capsys, tmp_path):
+def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(chatted):
     extra = {"reasoning_content": "Hm.", "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}]}
     signed = {"extra_content": {"google": {"thought_signature": "abc"}}}
 
@@ -498,8 +503,7 @@ def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(capsys, t
                     return 400, {}, "reasoning_content must be passed back"
         return None
 
-    with serving_chat(say=say, fault=fault) as (_, address):
-        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--tools", "--limit", 2))
+    status, result, output, _ = chatted("--tools", "--limit", 2, say=say, fault=fault)
     assert (status, result["judged"], result["failed"], result["action_errors"]["total"]) == (0, 2, 0, 2), output
 
 
@@ -555,147 +559,129 @@ def test_other_refusals_are_none_for_length(error, may_be):
 
 
 @pytest.mark.parametrize(("first", "judged"), [(0, 0), (1, 1)])
-def test_a_refusal_that_leaves_it_open_is_lost_if_wanted_and_where_the_server_has_replied_before(
-    capsys, tmp_path, first, judged
-):
-    with serving_chat(fault=lambda number, _: 400 if number >= first else None) as (_, address):
-        wanted = chat(address, "--limit", 1, "--max-steps", 2)
-        assert evaluate(capsys, tmp_path / "failed", *wanted)[1]["failed"] == 1
-    with serving_chat(fault=lambda number, _: 400 if number >= first else None) as (_, address):
-        status, result, _ = evaluate(capsys, tmp_path, *wanted[:3], address, *wanted[4:], "--too-long", "lost")
+def test_a_refusal_that_leaves_it_open_is_lost_if_wanted_and_where_the_server_has_replied_before(chatted, first, judged):
+    wanted = partial(chatted, "--limit", 1, "--max-steps", 2, fault=lambda number, _: 400 if number >= first else None)
+    assert wanted(folder="failed")[1]["failed"] == 1
+    status, result, *_ = wanted("--too-long", "lost")
     assert (status, result["judged"], result["endings"]) == (1 - judged, judged, {"too_long": 1} if judged else {})
 
 
 @pytest.mark.parametrize("status", [200, 400])
-def test_an_error_in_the_place_of_an_answer_is_read_whatever_the_status(capsys, tmp_path, status):
+def test_an_error_in_the_place_of_an_answer_is_read_whatever_the_status(chatted, status):
     full = json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", "message": "x" * 400}})
-    with serving_chat(fault=lambda *_: (status, {}, full)) as (_, address):
-        _, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 1))
+    _, result, output, _ = chatted("--limit", 1, fault=lambda *_: (status, {}, full))
     assert result["endings"] == {"too_long": 1}, output
 
 
-def test_an_account_without_funds_is_no_rate_limit_and_a_quota_of_a_minute_is(capsys, tmp_path):
+def test_an_account_without_funds_is_no_rate_limit_and_a_quota_of_a_minute_is(chatted):
     unpaid = (429, {}, json.dumps({"error": {"code": "insufficient_quota", "message": "check your plan and billing details"}}))
-    with serving_chat(fault=lambda *_: unpaid) as (server, address):
-        status, _, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 1))
-    assert (status, len(server.asked), "insufficient_quota" in output, "asked again" in output) == (1, 1, True, False)
+    status, _, output, asked = chatted("--limit", 1, fault=lambda *_: unpaid)
+    assert (status, len(asked), "insufficient_quota" in output, "asked again" in output) == (1, 1, True, False)
     limited = (429, {}, "You exceeded your current quota, please check your plan and billing details")
-    with serving_chat(fault=lambda number, _: None if number else limited) as (server, address):
-        status, _, output = evaluate(capsys, tmp_path / "limited", *chat(address, "--limit", 1))
+    status, _, output, asked = chatted("--limit", 1, folder="limited", fault=lambda number, _: None if number else limited)
     assert status == 0
     assert re.search("webarena-gym: .*answered 429 .*current quota.*; asked again in 0.25 s, and for at most 900 s", output)
 
 
 @pytest.mark.parametrize("fault", ["trickle", "trickle head"])
-def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(capsys, tmp_path, fault):
-    with serving_chat(fault=lambda *_: fault) as (server, address):
-        status, result, output = evaluate(
-            capsys, tmp_path, *chat(address, "--timeout", "0.3", "--deadline", "0.4", "--limit", 1)
-        )
-    assert (status, result["failed"], len(server.asked)) == (1, 1, 1)
+def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(chatted, fault):
+    status, result, output, asked = chatted("--timeout", "0.3", "--deadline", "0.4", "--limit", 1, fault=lambda *_: fault)
+    assert (status, result["failed"], len(asked)) == (1, 1, 1)
     assert "timed out after 0.3 s" in output
 
 
-def test_an_evaluation_goes_on_where_the_model_stands_at_another_address(capsys, tmp_path):
-    with serving_chat(fault=lambda number, _: 404 if number else None) as (_, address):
-        assert evaluate(capsys, tmp_path, *chat(address, "--limit", 2, "--jobs", 1))[0] == 1
-    with serving_chat() as (_, address):
-        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 2, "--jobs", 1))
+def test_an_evaluation_goes_on_where_the_model_stands_at_another_address(chatted):
+    wanted = partial(chatted, "--limit", 2, "--jobs", 1)
+    assert wanted(fault=lambda number, _: 404 if number else None)[0] == 1
+    status, result, output, _ = wanted()
     assert (status, result["judged"], result["failed"]) == (0, 2, 0), output
 
 
-def test_an_endpoint_that_tells_no_usage_is_scored_and_one_that_lists_other_models_is_told_of(capsys, tmp_path):
-    with serving_chat(usage=None, lists=["better"]) as (_, address):
-        status, result, said = evaluate(capsys, tmp_path, *chat(address))
+def test_an_endpoint_that_tells_no_usage_is_scored_and_one_that_lists_other_models_is_told_of(chatted):
+    status, result, said, _ = chatted(usage=None, lists=["better"])
     assert (status, result["prompt_tokens"], result["cost"]) == (0, None, None)
     assert "does not list good, but better" in said
 
 
-def test_a_rate_limited_endpoint_is_left_alone_for_as_long_as_it_says_by_all_jobs(capsys, tmp_path):
+def test_a_rate_limited_endpoint_is_left_alone_for_as_long_as_it_says_by_all_jobs(chatted, tmp_path):
     limited = (429, {"Retry-After-Ms": "300"}, "slow down")
 
-    with serving_chat(fault=lambda number, _: limited if number % 3 == 2 else None) as (server, address):
-        status, result, said = evaluate(capsys, tmp_path, *chat(address, "--jobs", "3"))
+    status, result, said, asked = chatted("--jobs", "3", fault=lambda number, _: limited if number % 3 == 2 else None)
     assert (status, result["success"]["success"], result["failed"]) == (0, 1.0, 0), said
-    assert len(server.asked) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
+    assert len(asked) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
 
 
-def test_a_limit_beyond_the_deadline_is_a_failure_that_says_so(capsys, tmp_path):
-    with serving_chat(fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow")) as (server, address):
-        status, result, said = evaluate(capsys, tmp_path, *chat(address, "--jobs", "1"))
+def test_a_limit_beyond_the_deadline_is_a_failure_that_says_so(chatted):
+    status, result, said, asked = chatted("--jobs", "1", fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow"))
     assert (status, result["success"]) == (1, None)
     assert "429" in said
     assert "left alone" in said
-    assert len(server.asked) == 1  # whoever came later did not even ask
+    assert len(asked) == 1  # whoever came later did not even ask
 
 
 @pytest.mark.parametrize(("fault", "said"), [(400, "400"), (401, "401"), ((404, {}, "no such model"), "no such model")])
-def test_an_endpoint_that_refuses_ends_the_run_at_once_and_nothing_is_a_zero(capsys, tmp_path, fault, said):
-    with serving_chat(fault=lambda *_: fault) as (_, address):
-        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", "30"))
+def test_an_endpoint_that_refuses_ends_the_run_at_once_and_nothing_is_a_zero(chatted, fault, said):
+    status, result, output, _ = chatted("--limit", "30", fault=lambda *_: fault)
     assert (status, result["success"], result["judged"]) == (1, None, 0)
     assert said in output
     assert "given up" in output
     assert (result["failed"], result["planned"]) == (16, 30)  # of 8 jobs
 
 
-def test_a_broken_endpoint_is_asked_again_and_answers_that_are_none_are_failures(capsys, tmp_path):
+def test_a_broken_endpoint_is_asked_again_and_answers_that_are_none_are_failures(chatted):
     def fault(number, payload):
         if number % 4 == 0:
             return "drop"
         return 503 if number % 4 == 1 else None
 
-    with serving_chat(fault=fault) as (_, address):
-        status, result, said = evaluate(capsys, tmp_path, *chat(address, "--jobs", "2", "--limit", "2"))
+    status, result, said, _ = chatted("--jobs", "2", "--limit", "2", fault=fault)
     assert (status, result["success"]["success"]) == (0, 1.0), said
-    with serving_chat(fault=lambda *_: (200, {}, "<html>busy</html>")) as (_, address):
-        status, result, said = evaluate(capsys, tmp_path / "html", *chat(address))
+    status, result, said, _ = chatted(folder="html", fault=lambda *_: (200, {}, "<html>busy</html>"))
     assert (status, result["success"]) == (1, None)
     assert "no JSON" in said
 
 
-def test_a_dead_or_silent_endpoint_is_noticed_before_anything_is_played(capsys, tmp_path):
+def test_a_dead_or_silent_endpoint_is_noticed_before_anything_is_played(evaluate, tmp_path):
     with serving_chat() as (server, address):
         server.is_silent = True
-        silent = evaluate(capsys, tmp_path, *chat(address, "--connect-timeout", "0.2"))
-    for status, result, said in (silent, evaluate(capsys, tmp_path, *chat(address))):
+        silent = evaluate(*chat(address, "--connect-timeout", "0.2"))
+    for status, result, said in (silent, evaluate(*chat(address))):
         assert (status, result) == (2, None)
         assert "no answer from" in said
     assert "--base-url" in said
     assert not (tmp_path / "run").exists()
 
 
-def test_an_endpoint_that_falls_silent_later_fails_its_episodes_by_the_time_limit(capsys, tmp_path):
-    with serving_chat(fault=lambda number, _: "silent" if number else None) as (_, address):
-        status, result, said = evaluate(
-            capsys, tmp_path, *chat(address, "--timeout", "0.3", "--deadline", "0.5", "--limit", "1")
-        )
+def test_an_endpoint_that_falls_silent_later_fails_its_episodes_by_the_time_limit(chatted):
+    status, result, said, _ = chatted(
+        "--timeout", "0.3", "--deadline", "0.5", "--limit", "1", fault=lambda number, _: "silent" if number else None
+    )
     assert (status, result["success"], result["failed"]) == (1, None, 1)
     assert "timed out" in said
 
 
-def test_a_conversation_that_does_not_fit_is_lost_and_not_a_failure(capsys, tmp_path):
+def test_a_conversation_that_does_not_fit_is_lost_and_not_a_failure(chatted):
     full = (400, {}, json.dumps({"error": {"code": "context_length_exceeded"}}))
 
     def fault(_, payload):
         return full if len(payload["messages"]) > 4 else None
 
-    with serving_chat(fault=fault) as (_, address):
-        status, result, said = evaluate(capsys, tmp_path, *chat(address))
+    status, result, said, _ = chatted(fault=fault)
     assert (status, result["judged"], result["failed"]) == (0, 6, 0), said
     assert result["endings"]["too_long"] >= 1
     assert result["success"]["success"] == 1 - result["endings"]["too_long"] / 6
 
 
-def test_calls_that_fit_no_tool_are_told_and_not_an_exception(capsys, tmp_path):
+def test_calls_that_fit_no_tool_are_told_and_not_an_exception(chatted):
     odd = [
         {"content": None, "tool_calls": [{"id": "1", "function": {"name": "fly", "arguments": "{"}}]},
         {"content": None, "tool_calls": [{"id": "1", "function": {"name": "click", "arguments": "[]"}}]},
         {"content": "", "tool_calls": []},
         call_of(Action(Kind.EXIT, argument="x")),
     ]
-    with serving_chat(say=lambda payload: odd[sum(m["role"] == "assistant" for m in payload["messages"])]) as (_, address):
-        status, result, _ = evaluate(capsys, tmp_path, *chat(address, "--tools"))
+    status, result, _, _ = chatted(
+        "--tools", say=lambda payload: odd[sum(m["role"] == "assistant" for m in payload["messages"])]
+    )
     assert (status, result["judged"], result["steps"]["mean"]) == (0, 6, 4)
 
 
@@ -953,14 +939,14 @@ served = pytest.mark.skipif(not importlib.util.find_spec("uvicorn"), reason="no 
     ("mode", "steps", "success", "length"), [("step", 30, 1.0, 1.0), ("step", 1, 0.0, 0.0), ("browse", 30, 0.5, None)]
 )
 def test_programs_play_on_the_episode_server_which_knows_their_steps(
-    capsys, tmp_path, monkeypatch, mode, steps, success, length
+    evaluate, tmp_path, monkeypatch, mode, steps, success, length
 ):
     (tmp_path / "player.py").write_text(PLAYER)
     names = ("shopping.product_price", "shopping.order_total")
     tasks = [next(task for task in load_tasks("test") if task.template == name) for name in names]
     (tmp_path / "tasks.json").write_text(json.dumps([task.to_json() for task in tasks]))
     agent = ("--agent", f"command:{sys.executable} {tmp_path / 'player.py'}", "--mode", mode, "--max-steps", steps)
-    status, result, said = evaluate(capsys, tmp_path, *agent, "--tasks", tmp_path / "tasks.json", "--jobs", 2)
+    status, result, said = evaluate(*agent, "--tasks", tmp_path / "tasks.json", "--jobs", 2)
     assert (status, result["judged"], result["failed"], result["suite"]["file"]) == (0, 2, 0, "tasks.json"), said
     assert result["success"]["success"] == success
     assert result["endings"] == {"truncated" if steps == 1 else "exited": 2}
@@ -982,15 +968,15 @@ def test_a_program_that_is_judged_until_it_is_right_has_failed(monkeypatch):
 
 
 @served
-def test_programs_are_told_of_keywords_that_the_server_does_not_know_and_of_what_to_install(capsys, tmp_path, monkeypatch):
-    status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x", "--browser", "chromium")
+def test_programs_are_told_of_keywords_that_the_server_does_not_know_and_of_what_to_install(evaluate, monkeypatch):
+    status, _, said = evaluate("--agent", "command:x", "--browser", "chromium")
     assert (status, "takes no browser" in said) == (2, True)
     monkeypatch.setitem(sys.modules, "webarena_gym.server.app", None)
-    status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x")
+    status, _, said = evaluate("--agent", "command:x")
     assert (status, "webarena-gym[serve]" in said) == (2, True)
 
 
-def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(capsys, tmp_path, agent, monkeypatch):
+def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(evaluate, tmp_path, agent, monkeypatch):
     added = EpisodesFile.add
 
     def add(file, record):
@@ -999,9 +985,9 @@ def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(capsys, t
             raise KeyboardInterrupt
 
     monkeypatch.setattr(EpisodesFile, "add", add)
-    status, _, said = evaluate(capsys, tmp_path, "--agent", agent + "leave")
+    status, _, said = evaluate("--agent", agent + "leave")
     assert status == 130
     assert "2 of 6 episodes are in" in said
     assert read_result(tmp_path / "run" / RESULT)["judged"] == 2
     monkeypatch.undo()
-    assert evaluate(capsys, tmp_path, "--agent", agent + "leave")[1]["judged"] == 6
+    assert evaluate("--agent", agent + "leave")[1]["judged"] == 6

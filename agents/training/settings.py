@@ -60,7 +60,7 @@ class LanguageModelSettings(EnvSettings):
 
 def hidden_from_pointing_networks() -> set[str]:
     """Return the names of options that say something about language models alone."""
-    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps"}
+    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application"}
 
 
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
