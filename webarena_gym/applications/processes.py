@@ -206,7 +206,7 @@ class Copy:
 
     @property
     def address(self) -> int | str:
-        """Where it listens: a port, or the path of a socket."""
+        """The port at which it listens, or the path of its socket."""
         return self._port or self._socket
 
     @property

@@ -127,8 +127,8 @@ class ApplicationBackend(Backend):
             raise HostUnknownError("asked in an episode that is over") from None
 
     @property
-    def site_errors(self) -> Sequence[str]:
-        """What went wrong in this episode; the death of the application is found out also where a page only waits for its news."""
+    def site_errors(self) -> Sequence[str]:  # type: ignore[override] - it is never set
+        """The errors of this episode; the death of the application is found out also where a page only waits for its news."""
         errors = self._network.errors
         if not errors and self._copy is not None and not self._copy.is_alive:
             errors.append(f"{self._application.name} has died: {self._copy.tail()}")

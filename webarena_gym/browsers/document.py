@@ -94,22 +94,16 @@ class Source:
         return any(not any(word in kind for word in _NO_SCRIPTS) for kind in kinds) or bool(_HANDLER.search(self._html))
 
     @cached_property
-    def takes_files(self) -> bool:
-        """True if the page has a file field."""
-        return self._first.takes_files if self._first else any(dom.kind(field) == "file" for field in self.root.iter("input"))
-
-    @cached_property
-    def unscripted(self) -> tuple[str, ...]:
-        """What is missing of the page where its scripts do not run, or its frames do not load, as a note for its user."""
+    def notes(self) -> tuple[tuple[str, ...], bool]:
+        """A note on what is missing of the page where its scripts do not run or its frames do not load, if anything; and whether it takes files."""
         if self._first:
-            return self._first.unscripted
+            return self._first.notes
         reasons = [f"of the frame {frame.get('src') or 'without an address'}" for frame in self.root.iter("iframe", "frame")]
         if self.is_scripted:
             reasons += dict.fromkeys(_script_marks(self.root))
-        if not reasons:
-            return ()
         more = f" and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
-        return (f"{NEEDS_SCRIPTS}: {'; '.join(reasons[:_REASONS])}{more}",)
+        note = (f"{NEEDS_SCRIPTS}: {'; '.join(reasons[:_REASONS])}{more}",) if reasons else ()
+        return note, any(dom.kind(field) == "file" for field in self.root.iter("input"))
 
     @cached_property
     def is_too_deep(self) -> bool:
@@ -128,7 +122,7 @@ _NEWS = etree.XPath("boolean(//script[contains(., 'WebSocket(') or contains(., '
 
 
 def _script_marks(root: HtmlElement) -> Iterator[str]:
-    """Yield what of a page with scripts shows that it lives from them."""
+    """Yield the signs that a page with scripts lives from them."""
     for form in root.iter("form"):
         if "onsubmit" in form.attrib or not ("action" in form.attrib or "method" in form.attrib):
             yield "a form that a script sends"

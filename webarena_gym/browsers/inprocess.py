@@ -4,7 +4,7 @@ It does what HTML says about links, forms, tabs, history, focus and cookies. It 
 no cache: going back shows the page as it was answered, with what was entered but for what Chromium forgets.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
@@ -83,6 +83,9 @@ class InProcessBrowser:
 
     def page(self) -> Page:
         entry = self._tab.entry
+        notes, takes_files = entry.document.source.notes
+        files = self._client.files if takes_files else ()
+        told = (f"File fields take files by their names; {at_hand(files)}",) if files else ()
         return Page(
             url=entry.url,
             title=entry.document.source.title,
@@ -90,13 +93,9 @@ class InProcessBrowser:
             tabs=tuple(Tab(tab.entry.document.source.title, tab.entry.url) for tab in self._tabs),
             active_tab=self._active,
             focused=entry.document.focused,
-            notices=(*self._client.notices, *entry.document.source.unscripted, *self._told_of_files()),
+            notices=(*self._client.notices, *notes, *told),
             readings=entry.document.source.readings,
         )
-
-    def _told_of_files(self) -> Iterator[str]:
-        if self._document.source.takes_files and (files := self._client.files):
-            yield f"File fields take files by their names; {at_hand(files)}"
 
     @property
     def has_failed(self) -> bool:
@@ -342,7 +341,8 @@ class InProcessBrowser:
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
         check_form(form, button)
         own = {} if button is None else button.attrib
-        request = form_request(form, button, self._tab.entry.url, self._resolve, self._client.files)
+        files = self._client.files if self._document.source.notes[1] else {}
+        request = form_request(form, button, self._tab.entry.url, self._resolve, files)
         if request is not None:
             self._navigate(request, "form", own.get("formtarget", form.get("target")))
 

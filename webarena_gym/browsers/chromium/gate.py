@@ -44,7 +44,7 @@ def is_document(headers: Mapping[str, str]) -> bool:
 
 
 Address = int | str
-"""Where a server of this machine listens: a port, or the path of a socket."""
+"""The address at which a server of this machine listens: a port, or the path of a socket."""
 
 
 async def _connect(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
