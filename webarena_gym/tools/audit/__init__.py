@@ -176,7 +176,7 @@ def _examine(
         findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
     try_answers(task, answers, findings)
     if other is None:
-        findings.without_other.append(task.task_id)
+        findings.without_other += [task.task_id] if task.template else []
     elif imitate(patient, task, other):
         excuse = EXCEPTIONS.get(task.template)
         place = findings.excused if excuse else findings.other_rewarded
