@@ -14,7 +14,7 @@ chosen at each step, and `logprobs(choices)`. The methods of `agents.methods` ha
 |---|---|
 | tasks | `worlds`, `per_template`, `templates`, `seek_mixed`, `groups_remembered` |
 | rollouts | `tasks_per_update`, `group_size`, `dynamic_sampling`, `temperature`, `max_steps`, `step_limits` |
-| credit | `advantages`, `anchor_weight`, `fork_every`, `replayed`, `weighting` |
+| credit | `advantages`, `fork_every`, `replayed`, `weighting` |
 | loss | `ratio`, `clip_low`, `clip_high`, `old_logprobs`, `correction`, `kl_weight` |
 | updates | `epochs`, `minibatches`, `learning_rate`, `schedule`, `max_grad_norm`, `average` |
 | the run | `updates`, `minutes`, `cpu_minutes` or `env_steps`, `save_every`, `seed`, `processes`, `threads` |
@@ -85,8 +85,6 @@ def state_advantages(states: Sequence[Any], returns: Sequence[float], *, leave_o
 def step_advantages(group: Sequence[Trajectory], args: GRPOSettings) -> list[float]:
     """Return the advantage of every step of a group, trajectory after trajectory."""
     rewards = [item.reward for item in group]
-    if args.anchor_weight and min(rewards) == max(rewards) > 0:
-        return [args.anchor_weight for item in group for _ in item.steps]
     if args.advantages == "forks":
         return [value for item in group for value in fork_advantages([step.continuations for step in item.steps], item.reward)]
     of_trajectory = [value for value, item in zip(trajectory_advantages(rewards), group, strict=True) for _ in item.steps]

@@ -114,17 +114,6 @@ def test_forks_teach_in_a_group_of_one():
         lesson_of([trajectory(1, 0, FIRST)], advantages="forks")
 
 
-@pytest.mark.parametrize("estimator", ["state", "trajectory", "gigpo"])
-def test_an_anchor_keeps_solved_groups_and_no_others(estimator):
-    solved, failed = [trajectory(1, 0, FIRST, OWN)] * 2, [trajectory(0, 1, FIRST)] * 2
-    mixed = [trajectory(1, 2, FIRST), trajectory(0, 2, FIRST)]
-    lesson = lesson_of([*solved, *failed, *mixed], advantages=estimator, anchor_weight=0.1)
-    assert [item.episode.group for item in lesson] == [0, 0, 0, 0, 2, 2]
-    assert advantages(lesson)[:4] == [0.1] * 4
-    assert advantages(lesson)[4:] == advantages(lesson_of(mixed, advantages=estimator))
-    assert lesson_of([*solved, *failed], advantages=estimator) == []
-
-
 @pytest.mark.parametrize(("weighting", "wanted"), [
     ("paper", [1 / 4, 1 / 8, 1 / 2]), ("constant", [1 / 2 / CONSTANT_STEPS / n for n in (1, 2, 1)]),
     ("dr_grpo", [1 / 2 / CONSTANT_TOKENS] * 3), ("token_mean", [1 / 4] * 3),

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 FILES = sorted(file for package in ("webarena_gym", "agents") for file in (ROOT / package).rglob("*.py"))
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 _USES = re.compile(rf"\.(?:{'|'.join(METHODS)})\b|pattern=|re\.compile")
-FLOOR = 0.0001  # seconds; linear time is below at the largest size, quadratic time far above
+FLOOR = 0.00003  # seconds; linear time is mostly below at the largest size, quadratic time far above
 SHORTEST, LONGEST = 5, 1_280  # characters; a quadratic search of 1,280 takes milliseconds
 MOST_TEXTS = 500
 

@@ -45,7 +45,7 @@ def filled(form, name, text):
     kinds = {control.get("name"): control.get("type", control.tag).lower() for control in form.iter("input", "textarea")}
     words = PLAUSIBLE | dict.fromkeys(_TEXTS, "Plain words")
     sent = form_entries(form, default_button(form))
-    return [(key, text if key == name else value or words.get(kinds.get(key), "")) for key, value, _ in sent]
+    return [(key, text if key == name else value or words.get(kinds.get(key), "")) for key, value, *_ in sent]
 
 
 def look(page):

@@ -189,10 +189,10 @@ def test_reinforcement_trains_the_read_and_a_run_that_is_resumed_ends_the_same(r
 
 def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  # noqa: F811 - the fixture
     settings = RememberSettings(
-        model=unsure, out=tmp_path / "network", worlds=(31,), per_template=4, templates=TEMPLATES, size=6, read_updates=5
+        model=unsure, out=tmp_path / "network", worlds=(31, 32), per_template=4, templates=TEMPLATES, size=6, read_updates=5
     )
     spent = command.remember(settings)
-    assert spent["episodes"] == 8
+    assert spent["episodes"] == 16
     assert 0 < spent["steps_remembered"] <= 6
     assert spent["env_steps"] > 0
     assert command.remember(settings) == spent

@@ -96,10 +96,10 @@ def test_an_episode_can_be_truncated_before_the_env_s_limit_from_a_snapshot_too(
 
 
 def test_a_learner_whose_step_limits_grow_learns(tmp_path, unsure):  # noqa: F811 - the fixture
-    train(rl_settings(unsure, tmp_path, updates=8, step_limits=(4, 8), learning_rate=2e-3, save_rollouts=1))
+    train(rl_settings(unsure, tmp_path, updates=12, step_limits=(4, 8), learning_rate=3e-3, save_rollouts=1))
     files = group_files(tmp_path).values()
     longest = [max(len(own.steps) for group in read_groups(file) for own in group) for file in files]
-    assert all(steps <= limit for steps, limit in zip(longest, [4] * 4 + [8] * 4, strict=True))
+    assert all(steps <= limit for steps, limit in zip(longest, [4] * 6 + [8] * 6, strict=True))
     assert max(longest) > 4
     records = read_metrics(tmp_path)
     assert sum(record["success"] for record in records[-3:]) > sum(record["success"] for record in records[:3])

@@ -197,7 +197,7 @@ def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
     [
         {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
         {"epochs": 2, "minibatches": 3},
-        {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence", "anchor_weight": 0.1},
+        {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence"},
         {"contexts": "released", "old_logprobs": "recomputed"},
         {"advantages": "forks", "tasks_per_update": 2},
     ],

@@ -64,10 +64,10 @@ def test_equal_runs_end_with_equal_weights_and_other_seeds_with_others(tmp_path,
 
 
 def test_rollouts_lag_no_further_than_they_are_let_and_by_one_update_while_the_model_learns(tmp_path, start):
-    _, metrics = train(tmp_path, start, staleness=2, updates=6)
+    _, metrics = train(tmp_path / "late", start, staleness=2, updates=6)
     assert [record["rollouts"] for record in metrics] == [12] * 6
     assert 0 < max(record["lag"] for record in metrics) <= 2
-    path, metrics = train(tmp_path, start, staleness=1, overlap=True)
+    path, metrics = train(tmp_path / "overlapped", start, staleness=1, overlap=True)
     assert [record["lag"] for record in metrics] == [0, 1, 1, 1]
     assert not same_weights(path, start)
 

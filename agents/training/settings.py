@@ -181,8 +181,6 @@ class GRPOSettings(ClippedSettings):
     """groups of a template that its running success is a mean of; later groups move it"""
     replayed: int = 48
     """earlier successes that a batch is trained on again, more often of templates that rarely succeed (self-imitation); 0: none"""
-    anchor_weight: float = 0.0
-    """advantage of all steps of groups that always succeed, which are imitated a little; 0 leaves such groups out"""
     fork_every: int = 1
     """forks: steps from one fork of a rollout to the next; the first step is one"""
 

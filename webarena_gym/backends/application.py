@@ -127,7 +127,7 @@ class ApplicationBackend(Backend):
             raise HostUnknownError("asked in an episode that is over") from None
 
     @property
-    def site_errors(self) -> Sequence[str]:  # type: ignore[override] - it is never set
+    def site_errors(self) -> Sequence[str]:  # type: ignore[override]  # the base has an attribute
         """The errors of this episode; the death of the application is found out also where a page only waits for its news."""
         errors = self._network.errors
         if not errors and self._copy is not None and not self._copy.is_alive:

@@ -98,7 +98,12 @@ class Source:
         """A note on what is missing of the page where its scripts do not run or its frames do not load, if anything; and whether it takes files."""
         if self._first:
             return self._first.notes
-        reasons = [f"of the frame {frame.get('src') or 'without an address'}" for frame in self.root.iter("iframe", "frame")]
+        frames = ((frame.get("src", ""), "srcdoc" in frame.attrib) for frame in self.root.iter("iframe", "frame"))
+        reasons = [
+            f"of the frame {src or 'without an address'}"
+            for src, written in frames
+            if written or src not in ("", "about:blank")
+        ]
         if self.is_scripted:
             reasons += dict.fromkeys(_script_marks(self.root))
         more = f" and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""

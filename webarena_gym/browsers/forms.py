@@ -225,7 +225,18 @@ def control_problem(control: HtmlElement) -> str:
         return ""
     if what in _EXAMPLES:
         return format_problem(what, text) or _range_problem(control, what, text)
-    return _text_problem(control, what, text)
+    addresses = [part.strip() for part in text.split(",")] if "multiple" in control.attrib else [text]
+    if what == "email" and not all(map(_EMAIL.fullmatch, addresses)):
+        return f'must be an e-mail address, not "{text}"'
+    if what == "url" and not _URL.fullmatch(text):
+        return f'must be a full address such as http://example.com/, not "{text}"'
+    shortest = control.get("minlength", "")
+    if shortest.isdecimal() and len(text) < int(shortest):
+        return f"must have at least {shortest} characters"
+    pattern = control.get("pattern")
+    if pattern and what != "textarea" and not _matches(pattern, text):
+        return f'does not have the form that is asked for: {control.get("title") or pattern}, not "{text}"'
+    return ""
 
 
 def _is_moment(text: str, date_format: str) -> bool:
@@ -263,21 +274,6 @@ def _range_problem(control: HtmlElement, what: str, text: str) -> str:
 
 def _number(text: str) -> Fraction | None:
     return Fraction(text) if _NUMBER.fullmatch(text) else None
-
-
-def _text_problem(control: HtmlElement, what: str, text: str) -> str:
-    addresses = [part.strip() for part in text.split(",")] if "multiple" in control.attrib else [text]
-    if what == "email" and not all(map(_EMAIL.fullmatch, addresses)):
-        return f'must be an e-mail address, not "{text}"'
-    if what == "url" and not _URL.fullmatch(text):
-        return f'must be a full address such as http://example.com/, not "{text}"'
-    shortest = control.get("minlength", "")
-    if shortest.isdecimal() and len(text) < int(shortest):
-        return f"must have at least {shortest} characters"
-    pattern = control.get("pattern")
-    if pattern and what != "textarea" and not _matches(pattern, text):
-        return f'does not have the form that is asked for: {control.get("title") or pattern}, not "{text}"'
-    return ""
 
 
 def _matches(pattern: str, text: str) -> bool:

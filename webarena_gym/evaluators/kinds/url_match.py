@@ -81,7 +81,9 @@ def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContext
     if found is None:
         return False
     wanted = read_address(reference)
-    if wanted.location == found.content.location and _is_named(wanted, found):
+    names_all = wanted.values.keys() >= found.content.values.keys()
+    names_no_more = all(found.arranged.values.get(key) == values for key, values in wanted.values.items())
+    if wanted.location == found.content.location and names_all and names_no_more:
         return True
     with open_page(reference) as view:  # it may be written in another way than the site's own
         asked, reached = identity_of(view.page), read_address(view.page.url)
@@ -89,13 +91,6 @@ def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContext
         return False  # what leads elsewhere, to sign in perhaps, is no place of its own
     named = [key for key in wanted.values if key not in asked.content.values and key in asked.arranged.values]
     return asked.content == found.content and all(asked.arranged.values[key] == found.arranged.values.get(key) for key in named)
-
-
-def _is_named(wanted: Address, found: PageIdentity) -> bool:
-    """Say whether an address names what a page shows, and nothing that the page has not."""
-    return all(key in wanted.values for key in found.content.values) and all(
-        found.arranged.values.get(key) == values for key, values in wanted.values.items()
-    )
 
 
 def at_url(url: str) -> dict[str, Any]:
