@@ -329,7 +329,7 @@ def compare(settings: CompareSettings) -> dict[str, Any]:
     if recipe.mean:
         measured.insert(0, playing.Measured(recipe.mean, [item.rewards[0] for item in measured[:count]]))
     chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": settings.test_worlds}
-    return {"rows": playing.rows(measured, tasks), "recipe": settings.recipe, "begun_at": begun_at, **chosen, **run.options}
+    return {"rows": playing.rows(measured, tasks), "recipe": settings.recipe, "begun_at": [begun_at], **chosen, **run.options}
 
 
 def _play_all(run: Comparison, seed: int) -> list[playing.Measured]:

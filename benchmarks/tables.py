@@ -176,9 +176,9 @@ def recovery() -> str:
 def interactions() -> str:
     """Return the table of success by step limit."""
     result = _read("interactions")
-    scores = result["scores"]
-    row = {"steps allowed": "success"} | {limit: _score(score) for limit, score in scores.items() if limit not in ("20", "25")}
-    return _table([row]) + _origin(f"n = {scores['5']['n']}", result)
+    limits = {score["title"].split()[0]: score for score in result["rows"]}
+    row = {"steps allowed": "success"} | {limit: _score(score) for limit, score in limits.items() if limit not in ("20", "25")}
+    return _table([row]) + _origin(f"n = {result['rows'][0]['n']}", result)
 
 
 def page_sizes() -> str:

@@ -24,7 +24,9 @@ def test_more_interactions_solve_more_and_nothing_is_played_twice(tmp_path, caps
     assert few["steps"] <= 2 < many["steps"]
     assert few["cut_off"] > many["cut_off"] == 0
     monkeypatch.setattr(playing, "evaluate", None)
-    assert measured(capsys, *arguments)["rows"] == [few, many]
+    again = measured(capsys, *arguments)
+    assert again["rows"] == [few, many]
+    assert again["begun_at"] == [again["commit"]]
     with pytest.raises(ValueError, match="was begun with limits="):
         compare.main([*map(str, arguments[:-1]), "limits=[3]"])
 
