@@ -34,10 +34,8 @@ FILES = sorted(file for package in ("webarena_gym", "agents") for file in (ROOT 
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 _USES = re.compile(rf"\.(?:{'|'.join(METHODS)})\b|pattern=|re\.compile")
 FLOOR = 0.0001  # seconds; less tells nothing, and quadratic time is far above at the largest size
-SHORTEST, LONGEST = (
-    5,
-    5_120,
-)  # characters; few at first, as exponential time never ends; a quadratic search of 5,120 takes a millisecond
+SHORTEST = 5  # characters: few, as exponential time never ends
+LONGEST = 5_120  # characters: a quadratic search of them takes a millisecond
 MOST_TEXTS = 500
 
 STAND_INS = {

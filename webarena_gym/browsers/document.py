@@ -98,12 +98,7 @@ class Source:
         """A note on what is missing of the page where its scripts do not run or its frames do not load, if anything; and whether it takes files."""
         if self._first:
             return self._first.notes
-        frames = ((frame.get("src", ""), "srcdoc" in frame.attrib) for frame in self.root.iter("iframe", "frame"))
-        reasons = [
-            f"of the frame {src or 'without an address'}"
-            for src, written in frames
-            if written or src not in ("", "about:blank")
-        ]
+        reasons = [f"of the frame {frame.get('src') or 'without an address'}" for frame in _FRAMES(self.root)]
         if self.is_scripted:
             reasons += dict.fromkeys(_script_marks(self.root))
         more = f" and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
@@ -123,6 +118,7 @@ _ALIVE = etree.XPath(
 _FILLED = etree.XPath(
     "//*[self::div or self::ul or self::p or self::main or self::section or self::tbody][@id][not(node())] | //canvas"
 )
+_FRAMES = etree.XPath("//*[self::iframe or self::frame][@srcdoc or (@src != '' and @src != 'about:blank')]")
 _NEWS = etree.XPath("boolean(//script[contains(., 'WebSocket(') or contains(., 'EventSource(')])")
 
 
