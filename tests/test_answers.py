@@ -118,6 +118,9 @@ KINDS = [
     ("1Z3844465680391328", "000000316", "Give me the tracking number of the parcel with my order 000000316."),
     ("Mercy Hospital", "Tuglavom Airport", "Which hospital can I get to the fastest by car from Tuglavom Airport?"),
     ("Franklin Boulevard", "King Drive", "On the walk to Tasobir Burgers Klidan King Drive, along which street does the map lead me the farthest?"),
+    ("Tina Mason", "Marble Run", "Who wrote the review with the fewest stars of the Kowaku Magnetic Marble Run, 120 Pieces?"),
+    ("Maple Boulevard", "Oak Street", "On the walk to Vobisu Oak Park, along which street does the map lead me the farthest?"),
+    ("5", "3", "How many stars did I give the Dabro Earphones, 3.5 mm in my review?"),
     ("N/A", "$5.00", "How much does the Linen Scarf cost here?"),
     ("N/A", "toolkit-go", "Which project has the Linen Scarf?"),
 ]  # fmt: skip

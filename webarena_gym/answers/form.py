@@ -235,13 +235,14 @@ class Unfolding:
         is_polar = self.reference.strip(". ").lower() in ("yes", "no")
         if not is_alone and (value is None or (isinstance(value, bool) and not is_polar)):
             return []
-        label = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").lower()
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ")
+        label = name.lower()
         rows = self._rows(value, depth + 1)
         if type(value) in (int, float) and label.rpartition(" ")[2] in _UNIT_KEYS:
             rows = [f"{value} {label.rpartition(' ')[2]}"]
         is_known = not self.known.isdisjoint(map(stem, label.split()))
         if self.keeps_labels or not _KEY.fullmatch(key) or not (self.is_value or is_known):
-            return [f"{label}: {'; '.join(rows)}"]
+            return [f"{name}: {'; '.join(rows)}"]
         is_named = not is_alone and len(rows) == 1 and rows[0] in self.intent and rows[0] not in self.reference
         is_named = is_named and (is_known or not self.is_value or _kinds(rows[0]).isdisjoint(_kinds(self.reference)))
         is_code = is_named and rows[0].isdecimal()

@@ -23,7 +23,7 @@ def _words(text: str) -> frozenset[str]:
 _FUNCTION = _words(
     """
     a an the this that these those it its they their theirs them he she his her hers i me my mine we our us you your yours there here which who whose whom
-    what where when is are was were be been being am has have had having do does did can will s re ve ll d m of in on at by for from
+    what where when is are was were be been being am has have had having do does did can will of in on at by for from
     to with as via per between among into onto and also both all each every so then thus therefore hence only just now currently today
     already still altogether together overall exactly please sure ok okay yet during since because while long away
     """
@@ -42,7 +42,8 @@ _STATING = _words(
 _STATING_OF_VALUES = _words(
     "sell sells sold buy bought pay pays paid live lives living people person persons user users customer customers product products"
 )
-_GRAMMAR = _FUNCTION | _STATING
+_CONTRACTED = _words("s re ve ll d m")  # as in "it's" and "I'm"
+_GRAMMAR = _FUNCTION | _STATING | _CONTRACTED
 _ORDINALS = _words("first second third fourth fifth")
 _DAYS = _words("monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun")
 _BOUNDS = _words("about more less fewer least most over under above below almost nearly around before than")
@@ -237,9 +238,10 @@ _TURNING = _words("may might will can could must should would drive walk ride")
 
 
 class _Goal(NamedTuple):
-    """The words of a goal: their stems, those of its names, its values, and the words beside each of them."""
+    """The words of a goal: their stems, those of its names with and without grammar, its values, and the words beside each of them."""
 
     stems: frozenset[str]
+    capitals: frozenset[str]
     names: frozenset[str]
     quoted: frozenset[str]
     neighbours: frozenset[tuple[str, str]]
@@ -254,11 +256,12 @@ def _read_goal(intent: str) -> _Goal:
     told = _PATH.sub(" this ", _EXAMPLE.sub(" ", intent.translate(_SAME_MARKS)))
     tokens = _TOKEN.findall(told)
     norms = [_fold(token) for token in tokens]
-    names = {
-        _fold(token)
+    is_name = [
+        (token[0].isupper() and place > 0 and tokens[place - 1] not in ".?!:") or token[0].isdigit() or "_" in token
         for place, token in enumerate(tokens)
-        if (token[0].isupper() and place and tokens[place - 1] not in ".?!:") or token[0].isdigit() or "_" in token
-    }
+    ]
+    names = {norm for norm, named in zip(norms, is_name, strict=True) if named}
+    within = {norms[place] for place in range(1, len(norms) - 1) if is_name[place - 1] and is_name[place + 1]}
     words = [norm for norm in norms if norm[0].isalnum() or norm in _HARD]
     # A clause that tells what does not count explains nothing.
     clauses = [list(map(_fold, _TOKEN.findall(clause))) for clause in re.split(r"[,.;?!:]\s|\n", _QUOTED.sub(" ", told))]
@@ -269,6 +272,7 @@ def _read_goal(intent: str) -> _Goal:
     counted = _COUNTED.search(told)
     return _Goal(
         frozenset(stem(norm) for norm in words if norm in kept and norm not in REFUSED and norm not in turning),
+        frozenset(names | within & _FUNCTION),
         frozenset(names - _GRAMMAR),
         frozenset(quoted - _GRAMMAR),
         frozenset(pair for one, other in itertools.pairwise(words) for pair in ((one, other), (other, one))),
@@ -402,7 +406,8 @@ class _Reading:
                     if not self._echoes(token, before, after):
                         return f"{token.text!r} is no value that was asked for: {_FORM}"
                 case "word":
-                    why = self._word(token, is_first=before is None)
+                    is_letter = token.norm in _CONTRACTED and (before is None or before.norm != "'")
+                    why = f"{token.text!r} is not explained: {_FORM}" if is_letter else self._word(token, is_first=before is None)
                     if why:
                         return why
                 case "part" if self.parts[token.part].kind not in ("text", "hours"):
@@ -445,8 +450,8 @@ class _Reading:
         is_code = len(words[0]) > 5 and all(part.kind != "code" for part in self.parts)
         if len(words) > 1 or is_code:
             return True
-        sides = [(before.norm, words[0])] if before else []
-        sides += [(words[-1], after.norm)] if after else []
+        sides = [(before.norm, words[0])] if before and before.kind == "word" else []
+        sides += [(words[-1], after.norm)] if after and after.kind == "word" else []
         return any(pair in self.goal.neighbours and _FUNCTION.isdisjoint(pair) for pair in sides)
 
     def _misplaced(self, tokens: list[_Token]) -> str:
@@ -505,9 +510,15 @@ class _Reading:
         pieces = self.goal.names | self.goal.quoted
         norms = [token.norm for token in tokens]
         is_piece = [token.kind == "word" and token.norm in pieces for token in tokens]
-        for place in range(len(tokens) - 1, 0, -1):  # "Standing Desk" is a name, though "standing" is grammar
-            if is_piece[place] and norms[place - 1] in _STATING and (norms[place - 1], norms[place]) in self.goal.neighbours:
-                is_piece[place - 1] = True
+        has_capitals = any(token.text[:1].isupper() for token in tokens)
+        for one, other in [(place, place - 1) for place in range(len(tokens) - 1, 0, -1)] + [
+            (place, place + 1) for place in range(len(tokens) - 1)
+        ]:  # "Standing Desk" and "Marble Run" are names though "standing" and "run" are grammar, "Oak Street" is where a goal names Oak
+            is_named = norms[other] in self.goal.capitals and (norms[one], norms[other]) in self.goal.neighbours
+            grows = tokens[other].text[:1].isupper() if has_capitals else norms[other] not in _STATING
+            grows &= tokens[other].kind == "word" and tokens[other].text != _GOAL and norms[other] not in _FUNCTION
+            if is_piece[one] and (is_named or grows):
+                is_piece[other] = True
         start = 0
         while start < len(tokens):
             end = next((place for place in range(start, len(tokens)) if not is_piece[place]), len(tokens))
@@ -516,7 +527,7 @@ class _Reading:
                 tokens[place].norm for place in (start - 1, end) if 0 <= place < len(tokens) and tokens[place].kind == "word"
             ]
             is_word = end == start + 1  # such as "SKU: A", or "A shares a border with B."
-            is_said = is_word and (beside or tokens[start].text.isupper())
+            is_said = is_word and tokens[start].text.isupper()
             is_label = after == "'" or (after == ":" and (is_word or beside))
             if end > start and not (is_said or is_label) and _JOINING.issuperset(beside):
                 return f"{' '.join(token.text for token in tokens[start:end])!r} is another name: {_FORM}"
