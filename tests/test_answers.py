@@ -179,7 +179,7 @@ SENTENCES = [
     ("Cafe Blue", "Which cafe is closest to the museum?", [], ["Cafe Blue is the second closest."]),
     ("5", MAY, ["There were 5 reviews in May.", "In May 2023 there were 5."], ["it may be 5", "May be 5", "5 a day"]),
     ("5", "How many reviews does the Juvale Sander, 6 inch have?", [], ["The Botrosto Cordless Jigsaw has 5 reviews."]),
-    ("5", "How many reviews have 5 stars?", [], ["5 stars"]),
+    ("5", "How many reviews have 5 stars?", ["5.0"], ["5 stars", "0`5`"]),
     ("1h 38min", "How long would I walk from A to Lake Drive?", [], ["The drive takes 1h 38min."]),
     ("$15.99", "How much does it cost?", [], ["from $15.99"]),
     ("$46.50", "How much does the X cost?", [], ["€46.50", "$46.50 each"]),

@@ -18,8 +18,8 @@ import torch
 
 from agents.average import AverageSettings, average
 from agents.models import checkpoints as module
-from agents.models.adapters import adapt, merged
 from agents.models.checkpoints import CheckpointError, checkpoints, find_model, load_model, save_checkpoint
+from agents.models.parameters import adapt, merged
 from tests.tiny import language_model, tiny_model
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"

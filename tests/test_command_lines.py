@@ -103,7 +103,7 @@ def caught(name):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console.Parser, "parse_args", catch)
         with pytest.raises(CaughtError) as found:
-            command.main([]) if name == "agents.report" else command.main()
+            command.main([]) if name.startswith("agents.") else command.main()
     return found.value.args[0]
 
 
@@ -115,7 +115,9 @@ BENCHMARKS = (
 
 def parsers():
     """All parsers by the name of their command."""
-    yield from ((name, caught(name)) for name in ("agents.report", *(f"benchmarks.{name}" for name in BENCHMARKS)))
+    yield from (
+        (name, caught(name)) for name in ("agents.pretrained", "agents.report", *(f"benchmarks.{name}" for name in BENCHMARKS))
+    )
     (commands,) = (action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
     yield from ((f"webarena-gym {name}", parser) for name, parser in commands.choices.items())
 

@@ -3,13 +3,13 @@ import random
 import pytest
 import torch
 
-from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork, PointerCritics, WordsSeen, accuracy
+from agents.models.critics import Critic, LanguageValueNetwork, PointerCritics, WordsSeen, accuracy
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 GOOD, BAD = 20, 30
-SETTINGS = CriticSettings(critic_learning_rate=3e-3, critic_minibatch=16)
+OPTIONS = {"rate": 3e-3, "minibatch": 16}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def texts(count, seed):
 
 
 def test_a_new_critic_says_one_half_of_everything_and_its_loss_is_the_cross_entropy_before_the_first_update(model):
-    critic = Critic(LanguageValueNetwork(model), CriticSettings(critic_minibatch=100, critic_epochs=3))
+    critic = Critic(LanguageValueNetwork(model), minibatch=100, epochs=3)
     assert critic.values([(1, 2, 3), (4,)]) == [0.5, 0.5]
     assert critic.values([]) == []
     assert critic.fit([], [], random.Random(0)) == 0
@@ -41,7 +41,7 @@ def test_a_new_critic_says_one_half_of_everything_and_its_loss_is_the_cross_entr
 
 def test_a_critic_learns_which_texts_succeed_and_leaves_the_policy_alone(model):
     before = [parameter.clone() for parameter in model.parameters()]
-    critic, rng = Critic(LanguageValueNetwork(model), SETTINGS), random.Random(0)
+    critic, rng = Critic(LanguageValueNetwork(model), **OPTIONS), random.Random(0)
     losses = [critic.fit(*texts(32, seed), rng) for seed in range(30)]
     assert losses[0] > 0.5
     assert losses[-1] < 0.2
@@ -53,7 +53,7 @@ def test_a_critic_learns_which_texts_succeed_and_leaves_the_policy_alone(model):
 @pytest.mark.parametrize("tokens_per_pass", [1, 40, 10_000])
 def test_values_do_not_depend_on_how_texts_are_packed(model, tokens_per_pass):
     read, outcomes = texts(24, seed=1)
-    critics = [Critic(LanguageValueNetwork(model, tokens_per_pass=size), SETTINGS) for size in (10_000, tokens_per_pass)]
+    critics = [Critic(LanguageValueNetwork(model, tokens_per_pass=size), **OPTIONS) for size in (10_000, tokens_per_pass)]
     for critic in critics:
         critic.fit(read, outcomes, random.Random(3))
     whole, parts = (critic.values(read + read[:3]) for critic in critics)
@@ -76,7 +76,7 @@ def seen(count, seed):
 
 
 def test_a_critic_of_words_learns_whether_the_page_holds_what_the_goal_asks_for():
-    critic, rng = PointerCritics(0).create(SETTINGS), random.Random(0)
+    critic, rng = PointerCritics(0).create(**OPTIONS), random.Random(0)
     assert critic.values([WordsSeen("a goal"), WordsSeen("", "", ("",))]) == [0.5, 0.5]
     losses = [critic.fit(*seen(64, seed), rng) for seed in range(30)]
     assert losses[0] > 0.5
@@ -88,7 +88,7 @@ def test_a_critic_of_words_learns_whether_the_page_holds_what_the_goal_asks_for(
 
 
 def test_critics_of_words_begin_alike_for_a_seed():
-    one, other, third = (PointerCritics(seed).create(SETTINGS) for seed in (1, 1, 2))
+    one, other, third = (PointerCritics(seed).create(**OPTIONS) for seed in (1, 1, 2))
     for critic in (one, other, third):
         critic.fit(*seen(64, seed=3), random.Random(0))
     read = seen(16, seed=4)[0]
@@ -96,10 +96,10 @@ def test_critics_of_words_begin_alike_for_a_seed():
 
 
 def test_a_critic_that_goes_on_from_its_state_goes_on_exactly(model):
-    whole, first = Critic(LanguageValueNetwork(model), SETTINGS), Critic(LanguageValueNetwork(model), SETTINGS)
+    whole, first = Critic(LanguageValueNetwork(model), **OPTIONS), Critic(LanguageValueNetwork(model), **OPTIONS)
     for critic in (whole, first):
         critic.fit(*texts(16, seed=1), random.Random(1))
-    second = Critic(LanguageValueNetwork(model), SETTINGS)
+    second = Critic(LanguageValueNetwork(model), **OPTIONS)
     second.load_state_dict(first.state_dict())
     for critic in (whole, second):
         critic.fit(*texts(16, seed=2), random.Random(2))

@@ -139,7 +139,7 @@ def test_a_load_waits_for_responses_under_way_and_holds_the_others_back(tmp_path
 
 
 def test_the_weights_of_low_rank_adapters_are_merged(tmp_path):
-    adapters = pytest.importorskip("agents.models.adapters")
+    adapters = pytest.importorskip("agents.models.parameters")
     pytest.importorskip("peft")
     trained = tiny_model(seed=3)[0]
     adapters.adapt(trained, rank=2)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from agents.models.checkpoints import save_checkpoint
-from agents.models.optimizers import create_optimizer
+from agents.models.parameters import create_optimizer
 from agents.training import cloning as train_bc
 from benchmarks import learning, playing
 from tests import tiny

@@ -18,7 +18,7 @@ from agents.methods.starpo import deviation, generalised_advantages, most_uncert
 from agents.methods.tsr import corrections
 from agents.methods.webrl import is_worth_replaying, near, next_and_final_advantages
 from agents.models.checkpoints import checkpoints
-from agents.models.critics import CriticSettings, LanguageModelCritics
+from agents.models.critics import LanguageModelCritics
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
 from agents.training.losses import Tokens, logprobs_of
@@ -353,7 +353,7 @@ def test_each_trajectory_weighs_alike_and_in_it_each_token(kind, wanted):
 
 def test_the_baseline_is_the_critic_from_before_it_knew_the_outcomes():
     method = method_of("starpo", [TASK], starpo_kept=1.0)
-    method.critic = method.critics.create(CriticSettings(critic_learning_rate=0.1, critic_epochs=20))
+    method.critic = method.critics.create(rate=0.1, epochs=20)
     won, lost = (trajectory([-1.0], reward=reward) for reward in (1.0, 0.0))
     lost = replace(lost, steps=(Step("", "", "", (30, 31), (20,), (-1.0,)),))
     first, metrics = method.batch([Group(0, TASK, [won, lost])], Random(0))

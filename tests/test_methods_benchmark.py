@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from agents.models.checkpoints import save_checkpoint
-from agents.models.optimizers import create_optimizer
+from agents.models.parameters import create_optimizer
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings

@@ -3,7 +3,7 @@ from copy import deepcopy
 import pytest
 import torch
 
-from agents.models.optimizers import create_optimizer
+from agents.models.parameters import create_optimizer
 from tests import tiny
 
 

@@ -12,7 +12,7 @@ from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Step
 from agents.evaluation import search as searching
 from agents.models.checkpoints import CheckpointError, save_checkpoint
-from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
+from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import State, search
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
 from tests import tiny
@@ -328,7 +328,7 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
     model, tokenizer = tiny.tiny_model()
     critics = {}
     for number, part in enumerate(parts):
-        critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
+        critics[part] = Critic(LanguageValueNetwork(model))
         torch.nn.init.normal_(critics[part].state_dict()["head"]["weight"], generator=torch.Generator().manual_seed(number))
     trainer = trainer_of(**{part: critic.state_dict() for part, critic in critics.items()})
     save_checkpoint(tmp_path, 1, model, tokenizer, trainer, {}, {"system": "none", "elements": "label"})

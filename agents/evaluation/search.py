@@ -24,7 +24,7 @@ from agents.evaluation.evaluate import create_policy, recorded_env
 from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
 from agents.methods.dpo import Preference
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
-from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
+from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
 from agents.rollouts.envs import InProcessEnvs
 from agents.settings import ENV_ID
@@ -99,7 +99,7 @@ def load_critic(run: Path) -> Value:
     critics: dict[str, Critic] = {}
     for part in ("critic", "step_critic", "reward_model"):
         if part in learned:
-            critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
+            critics[part] = Critic(LanguageValueNetwork(model))
             critics[part].load_state_dict(learned[part])
     critic = critics.get("critic") or critics.get("step_critic")
     if critic is None:

@@ -115,6 +115,11 @@ def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
     return rows, columns
 
 
+def autocast(model: "PreTrainedModel", dtype: str) -> torch.autocast:
+    """Return the context in which a model computes its passes in a type, such as "bfloat16"."""
+    return torch.autocast(model.device.type, getattr(torch, dtype), enabled=dtype != "float32")
+
+
 def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
     """Return the model's last hidden states, shape (B, L, width)."""
     inputs = {"input_ids": batch.input_ids.to(model.device)}

@@ -31,28 +31,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-@dataclass(frozen=True, kw_only=True)
-class CriticSettings:
-    """Options for training value functions and reward models."""
-
-    critic_learning_rate: float = 3e-4
-    """learning rate of critics"""
-    critic_epochs: int = 1
-    """passes of a critic over what it is given for an update"""
-    critic_minibatch: int = 64
-    """states in one update of a critic"""
-
-
 class Critic:
-    """Estimates the probability of success of states. Before training it is one half for every state."""
+    """Estimates the probability of success of states. Before training it is one half for every state.
 
-    def __init__(self, network: "LanguageValueNetwork | WordsValueNetwork", settings: CriticSettings) -> None:
-        self._settings = settings
+    An update has `minibatch` states; `epochs` are passes over what the critic is given for an update of the policy.
+    """
+
+    def __init__(
+        self, network: "LanguageValueNetwork | WordsValueNetwork", *, rate: float = 3e-4, epochs: int = 1, minibatch: int = 64
+    ) -> None:
+        self._epochs, self._minibatch = epochs, minibatch
         self._network: Any = network
         self._parameters = [parameter for part in network.parts.values() for parameter in part.parameters()]
         for parameter in self._parameters:
             parameter.requires_grad = True
-        self._optimizer = torch.optim.AdamW(self._parameters, settings.critic_learning_rate, weight_decay=0.0)
+        self._optimizer = torch.optim.AdamW(self._parameters, rate, weight_decay=0.0)
 
     @torch.no_grad()
     def values(self, states: Sequence[Any]) -> list[float]:
@@ -66,10 +59,10 @@ class Critic:
     def fit(self, states: Sequence[Any], outcomes: Sequence[float], rng: Random) -> float:
         """Train on states and their outcomes (0 to 1), and return the mean cross-entropy of the states before their updates."""
         total = 0.0
-        for epoch in range(self._settings.critic_epochs):
+        for epoch in range(self._epochs):
             order = rng.sample(range(len(states)), len(states))
-            for start in range(0, len(order), self._settings.critic_minibatch):
-                indices = order[start : start + self._settings.critic_minibatch]
+            for start in range(0, len(order), self._minibatch):
+                indices = order[start : start + self._minibatch]
                 loss = self._update([states[index] for index in indices], [outcomes[index] for index in indices])
                 total += loss * len(indices) * (epoch == 0)
         return total / max(len(states), 1)
@@ -137,9 +130,9 @@ class LanguageModelCritics:
     _encoder: PromptEncoder
     _tokens_per_pass: int
 
-    def create(self, settings: CriticSettings) -> Critic:
+    def create(self, **options: Any) -> Critic:
         """Return a new critic, which begins with the parameters that the policy began with."""
-        return Critic(LanguageValueNetwork(self._initial_model(), tokens_per_pass=self._tokens_per_pass), settings)
+        return Critic(LanguageValueNetwork(self._initial_model(), tokens_per_pass=self._tokens_per_pass), **options)
 
     def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
         """Return the prompts of all steps."""
@@ -204,8 +197,8 @@ class PointerCritics:
 
     _seed: int
 
-    def create(self, settings: CriticSettings) -> Critic:
-        return Critic(WordsValueNetwork(self._seed), settings)
+    def create(self, **options: Any) -> Critic:
+        return Critic(WordsValueNetwork(self._seed), **options)
 
     def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
         return [

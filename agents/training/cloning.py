@@ -21,9 +21,9 @@ from agents.data.demonstrations import Demonstration, demonstrate, read_demonstr
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
-from agents.models.batches import batch_hidden, batch_logprobs, pack, repeats
+from agents.models.batches import autocast, batch_hidden, batch_logprobs, pack, repeats
 from agents.models.checkpoints import begin, load_model, save_checkpoint
-from agents.models.optimizers import Optimizer, create_optimizer
+from agents.models.parameters import Optimizer, create_optimizer, prepare
 from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.metrics import Metrics
@@ -61,6 +61,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         demonstrations = demonstrate(tasks, **played, **args.env_arguments())
     model, tokenizer = load_model(last.path) if last else _start(args, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
+    prepare(model, args)
     encoder = PromptEncoder(tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]
@@ -174,14 +175,16 @@ def take_update(
     responses = sum(len(sample.response_ids) for sample in samples)
     total_loss, total_copy, found = 0.0, 0.0, [0.0] * len(samples)
     for batch in batches:
-        hidden = batch_hidden(model, batch)
-        logprobs = batch_logprobs(model, batch, hidden=hidden)
+        with autocast(model, args.dtype):
+            hidden = batch_hidden(model, batch)
+            logprobs = batch_logprobs(model, batch, hidden=hidden)
         for index, part in zip(batch.samples, logprobs.detach().split(batch.lengths), strict=True):
             found[index] = part.sum().item()
         copy_loss = logprobs.new_zeros(())
         if args.copy_weight and len((places := repeats(batch.input_ids, pad_id))[0]):
             rows, columns = places
-            logits = model.get_output_embeddings()(hidden[rows, columns])
+            with autocast(model, args.dtype):
+                logits = model.get_output_embeddings()(hidden[rows, columns])
             copy_loss = -losses.token_logprobs(logits, batch.input_ids[rows, columns + 1].to(hidden.device)).mean()
         loss = -(logprobs * (1 / responses)).sum()
         (loss + args.copy_weight / len(batches) * copy_loss).backward()

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Ids, Sample, Trajectory
-from agents.models.adapters import adapt, is_adapted
-from agents.models.batches import PackedBatch, batch_logprobs, pack
+from agents.models.batches import PackedBatch, autocast, batch_logprobs, pack
 from agents.models.checkpoints import load_model
-from agents.models.critics import Critic, CriticSettings, LanguageModelCritics
+from agents.models.critics import Critic, LanguageModelCritics
+from agents.models.parameters import prepare
 from agents.rollouts.constraints import Constraints, State, create_constraints
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.vllm import VLLMEngine
@@ -44,13 +44,7 @@ class LanguageModel:
         own = settings
         self.network, self.tokenizer, self._settings = network, tokenizer, settings
         network.to("cuda" if torch.cuda.is_available() else "cpu")
-        if own.lora_rank:
-            adapt(self.network, own.lora_rank)
-        elif is_adapted(self.network):
-            raise ValueError("the model has adapters, which learn on with --lora-rank, their rank; expected it, not 0")
-        if own.gradient_checkpointing:
-            enable = getattr(network, "activation_checkpointing_enable", None) or network.gradient_checkpointing_enable
-            enable({"use_reentrant": False})
+        prepare(network, own)
 
     @classmethod
     def load(cls, source: str | Path, settings: Any, **more: Any) -> "LanguageModel":
@@ -136,8 +130,7 @@ class LanguageModel:
 
     def compute(self, packed: PackedBatch) -> Tensor:
         """Return the log-probabilities of the response tokens of a pass."""
-        dtype = getattr(torch, self._settings.dtype)
-        with torch.autocast(self.network.device.type, dtype, enabled=dtype != torch.float32):
+        with autocast(self.network, self._settings.dtype):
             return batch_logprobs(self.network, packed, temperature=self._settings.temperature)
 
     def forget(self) -> None:
@@ -145,7 +138,7 @@ class LanguageModel:
 
     def critic(self) -> Critic:
         """Return a new critic: a copy of the first model with a head."""
-        return self.critics.create(CriticSettings())
+        return self.critics.create()
 
     def _first(self) -> Any:
         first: Any = load_model(self._settings.model)[0]

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from agents.data.trajectories import Trajectory
-from agents.models.critics import Critic, CriticSettings, PointerCritics
+from agents.models.critics import Critic, PointerCritics
 from agents.models.pointer.decoding import Choice, recall
 from agents.models.pointer.network import PointerNetwork, Vocabulary, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import SharedReader
@@ -75,4 +75,4 @@ class PointingNetwork:
 
     def critic(self) -> Critic:
         """Return a new critic, which reads words and begins with parameters of its own."""
-        return self.critics.create(CriticSettings(critic_learning_rate=2e-3))
+        return self.critics.create(rate=2e-3)

@@ -17,7 +17,21 @@ POINTER = "pointer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageModelSettings(EnvSettings):
+class PassSettings:
+    """Computation of a language model's passes in training."""
+
+    tokens_per_pass: MayChange[int] = 16_384
+    """tokens in one forward pass, padding included; an update of more is accumulated"""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """of the training's forward and backward passes; weights, gradients and optimizer stay float32"""
+    gradient_checkpointing: MayChange[bool] = False
+    """compute the layers again in the backward pass instead of keeping them: slower, in less memory"""
+    lora_rank: int = 0
+    """train low-rank adapters of this rank instead of the weights; 0: the weights"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelSettings(PassSettings, EnvSettings):
     """Prompts and replies of a language model, and the computation of its passes."""
 
     system: Style = "none"
@@ -35,16 +49,8 @@ class LanguageModelSettings(EnvSettings):
     """importance weights for a sampler that is not the trainer: per token, cut at 2; or of the response, dropped past 2"""
     num_envs: MayChange[int] = 64
     """episodes played at the same time"""
-    tokens_per_pass: MayChange[int] = 16_384
-    """tokens in one forward pass, padding included"""
     sharing: MayChange[Literal["auto", "rows", "tree"]] = "auto"
     """compute what samples share once: wherever that is cheaper, never (rows), or always (tree)"""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    """of the training's forward and backward passes; weights, gradients and optimizer stay float32"""
-    gradient_checkpointing: MayChange[bool] = False
-    """compute the layers again in the backward pass instead of keeping them: slower, in less memory"""
-    lora_rank: int = 0
-    """train low-rank adapters of this rank instead of the weights; 0: the weights"""
     vllm: MayChange[str] = ""
     """address of a vLLM server to sample on, such as http://127.0.0.1:8000; else the model samples in this process"""
 
@@ -373,7 +379,7 @@ class CloningSettings(SplitSettings, RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCSettings(CloningSettings):
+class BCSettings(PassSettings, CloningSettings):
     """Train a model to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint."""
 
     model: str = SMALL
@@ -407,8 +413,6 @@ class BCSettings(CloningSettings):
     """highest learning rate"""
     tokens_per_update: int = 3072
     """tokens in one update, padding included, reckoned with whole pages: while pages are thinned, an update has fewer"""
-    tokens_per_pass: MayChange[int] = 16_384
-    """tokens in one forward pass; an update of more is accumulated"""
     copy_weight: float = 0.5
     """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
     curriculum: float = 0.6

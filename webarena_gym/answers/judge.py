@@ -388,6 +388,8 @@ class _Reading:
             elif part.kind == "phone" and token.text.isdecimal():
                 if token.text == part.amount:
                     return index
+            elif part.kind == "number" and re.fullmatch(r"0\d+", token.text):
+                continue  # no count is written so: "0" and "2" that ran together
             elif part.kind != "text" and token.value and _same(part, token.value):
                 return index
         return -1
@@ -407,7 +409,9 @@ class _Reading:
                         return f"{token.text!r} is no value that was asked for: {_FORM}"
                 case "word":
                     is_letter = token.norm in _CONTRACTED and (before is None or before.norm != "'")
-                    why = f"{token.text!r} is not explained: {_FORM}" if is_letter else self._word(token, is_first=before is None)
+                    why = (
+                        f"{token.text!r} is not explained: {_FORM}" if is_letter else self._word(token, is_first=before is None)
+                    )
                     if why:
                         return why
                 case "part" if self.parts[token.part].kind not in ("text", "hours"):
@@ -511,9 +515,10 @@ class _Reading:
         norms = [token.norm for token in tokens]
         is_piece = [token.kind == "word" and token.norm in pieces for token in tokens]
         has_capitals = any(token.text[:1].isupper() for token in tokens)
-        for one, other in [(place, place - 1) for place in range(len(tokens) - 1, 0, -1)] + [
-            (place, place + 1) for place in range(len(tokens) - 1)
-        ]:  # "Standing Desk" and "Marble Run" are names though "standing" and "run" are grammar, "Oak Street" is where a goal names Oak
+        for one, other in (
+            [(place, place - 1) for place in range(len(tokens) - 1, 0, -1)]
+            + [(place, place + 1) for place in range(len(tokens) - 1)]
+        ):  # "Standing Desk" and "Marble Run" are names though "standing" and "run" are grammar, "Oak Street" is where a goal names Oak
             is_named = norms[other] in self.goal.capitals and (norms[one], norms[other]) in self.goal.neighbours
             grows = tokens[other].text[:1].isupper() if has_capitals else norms[other] not in _STATING
             grows &= tokens[other].kind == "word" and tokens[other].text != _GOAL and norms[other] not in _FUNCTION

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.data.trajectories import Ids
-from agents.models.adapters import merged
+from agents.models.parameters import merged
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Generation, RequestPool
 from webarena_gym.errors import ServerError

