@@ -84,8 +84,7 @@ def test_the_dashboard_shows_what_is_mine_and_what_may_not_be_seen_is_nowhere(vi
 def test_an_issue_is_created_with_everything_at_once_but_by_a_stranger_without_a_plan(visitor):
     texts = {"Title": "404 for  many URLs", "Description (optional)": "See @bo.cole and @nobody"}
     visitor.open(ISSUES).click("New issue").fill(texts).click("Assign to me", "bug").choose("Milestone", "Beta")
-    visitor.fill({"Due date (optional)": "2030-01-03"}).click("Create issue")
-    assert visitor.path == f"{ISSUES}/5"
+    visitor.fill({"Due date (optional)": "2030-01-03"}).click("Create issue").at(f"{ISSUES}/5")
     row = visitor.rows("SELECT title, author_id, milestone_id, due_on, created_at FROM issue WHERE iid = 5")[0]
     assert row == ("404 for many URLs", ANN, 1, "2030-01-03", NOW)
     assert visitor.rows("SELECT user_id FROM issue_assignee WHERE issue_id = 8") == [(ANN,)]
@@ -99,10 +98,8 @@ def test_an_issue_is_created_with_everything_at_once_but_by_a_stranger_without_a
 
 
 def test_signed_out_visitors_are_asked_to_sign_in_and_come_back(visitor):
-    visitor.become(None).open(ISSUES).click("New issue")
-    assert visitor.path == "/users/sign_in"
-    visitor.fill({"Username or email": "cy@mail.test", "Password": "secret-cy1"}).click("Sign in [2]")
-    assert visitor.path == f"{ISSUES}/new"
+    visitor.become(None).open(ISSUES).click("New issue").at("/users/sign_in")
+    visitor.fill({"Username or email": "cy@mail.test", "Password": "secret-cy1"}).click("Sign in [2]").at(f"{ISSUES}/new")
 
 
 def test_an_edit_tells_its_story_and_one_without_a_change_none(visitor):
@@ -141,8 +138,7 @@ def test_comments_close_and_reopen_and_are_not_empty(visitor):
     assert visitor.rows("SELECT state, closed_at FROM issue WHERE issue_id = 1") == [("opened", None)]
     assert visitor.post(f"{ISSUES}/1/state", state="opened").status_code == 409
     assert visitor.post(f"{ISSUES}/1/state", state="merged").status_code == 409
-    visitor.become(CY).open(f"{ISSUES}/2").click("Comment")
-    assert "can't be blank" in visitor.text
+    visitor.become(CY).open(f"{ISSUES}/2").click("Comment").sees("can't be blank")
     visitor.fill({"Write a comment": "Me too"}).click("Comment")
     assert visitor.path.startswith(f"{ISSUES}/2#note_")
     assert notes(visitor, item_id=2) == ["Me too"]
@@ -188,8 +184,7 @@ def test_some_branches_make_no_merge_request(visitor, source, target, complaint)
 def test_a_merge_request_shows_what_merging_brings_into_the_target(visitor):
     visitor.open(f"{REQUESTS}/1").click("Commits [2]")
     assert visitor.titles == ["Fix the link"]
-    visitor.click("Changes")
-    assert visitor.path == f"{REQUESTS}/1/diffs"
+    visitor.click("Changes").at(f"{REQUESTS}/1/diffs")
     assert "+<a>two</a>" in visitor.browser.page().root.text_content()
     assert "2 changed files" in visitor.text
     visitor.open(f"{REQUESTS}/1").click("Merge")
@@ -232,8 +227,7 @@ def test_a_milestone_is_made_changed_closed_and_deleted_and_leaves_its_issues_al
         {"Title": "Beta", "Start date (optional)": "2023-07-10"}
     )
     visitor.fill({"Due date (optional)": "2023-07-01"}).click("Create milestone")
-    assert "Due date must be after the start date." in visitor.text
-    assert "already been taken" in visitor.text
+    visitor.sees("Due date must be after the start date.", "already been taken")
     visitor.fill({"Title": "Launch", "Due date (optional)": "2023-07-20"}).click("Create milestone")
     assert visitor.path == "/ann/site/-/milestones/3"
     visitor.click("Edit milestone").fill({"Description (optional)": "Soon"}).click("Save changes", "Close milestone")
@@ -249,8 +243,7 @@ def test_a_milestone_is_made_changed_closed_and_deleted_and_leaves_its_issues_al
 
 def test_a_label_is_made_changed_and_deleted(visitor):
     visitor.open("/ann/site").click("Labels", "New label").fill({"Name": "bug", "Color": "red"}).click("Create label")
-    assert "already been taken" in visitor.text
-    assert "hexadecimal" in visitor.text
+    visitor.sees("already been taken", "hexadecimal")
     visitor.fill({"Name": "urgent", "Color": "#ff0000"}).click("Create label", "Edit urgent")
     visitor.fill({"Description (optional)": "Now!"}).click("Save changes")
     assert visitor.rows("SELECT name, description, color FROM label WHERE label_id = 4") == [("urgent", "Now!", "#ff0000")]

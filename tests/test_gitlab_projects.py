@@ -51,8 +51,7 @@ def test_my_home_page_and_that_of_strangers_who_are_asked_to_sign_in_before_they
     assert visitor.title == "Projects · Codeyard"
     count = visitor.value("SELECT count(DISTINCT project_id) FROM membership WHERE user_id = 1")
     assert f"{count} projects" in visitor.text
-    assert "8 projects" in visitor.click("Personal").text
-    assert visitor.path == "/dashboard/projects/personal"
+    visitor.click("Personal").sees("8 projects").at("/dashboard/projects/personal")
     visitor.become(None)
     count = visitor.value("SELECT count(*) FROM project WHERE visibility = 'public'")
     assert f"{count} projects" in visitor.text
@@ -61,8 +60,7 @@ def test_my_home_page_and_that_of_strangers_who_are_asked_to_sign_in_before_they
 
 
 def test_the_list_is_sorted_filtered_and_paged_and_topics_lead_to_it(visitor):
-    visitor.click("Explore").choose("Sort by", "Most stars").click("Apply")
-    assert visitor.path == "/explore?name=&sort=stars_desc"
+    visitor.click("Explore").choose("Sort by", "Most stars").click("Apply").at("/explore?name=&sort=stars_desc")
     stars = [int(text.split(" star")[0]) for text in visitor.browser.page().root.xpath("//p[@class='figures']/text()[1]")]
     assert stars == sorted(stars, reverse=True)
     assert len(stars) == 20
@@ -115,9 +113,7 @@ def test_a_star_is_given_and_taken_back_and_starrers_are_listed_the_latest_first
 
 def test_a_fork_has_the_repository_of_its_source_and_goes_only_where_i_may_create_projects(visitor):
     row = at(visitor, FOREIGN)
-    visitor.click("Fork", "Fork project")
-    assert visitor.path == f"/{visitor.me['username']}/{row['path']}"
-    assert "Forked from" in visitor.text
+    visitor.click("Fork", "Fork project").at(f"/{visitor.me['username']}/{row['path']}").sees("Forked from")
     copy = project(visitor, "project_id = (SELECT max(project_id) FROM project)")
     commits = """SELECT group_concat(sha) FROM (SELECT sha FROM commit_branch JOIN git_commit USING (commit_id)
         JOIN branch USING (branch_id) WHERE branch.project_id = ? AND name = ? ORDER BY sha)"""
@@ -141,8 +137,7 @@ def test_a_project_begins_with_a_readme_with_nothing_or_with_a_template(visitor)
     assert visitor.click("Public", "Create project").path == f"/{mine}/do-it-myself"
     assert visitor.value("SELECT content FROM file ORDER BY branch_id DESC") == "# Do it myself\n"
     visitor.open("/projects/new/blank").fill({"Project name": "empty_one"})
-    visitor.click("Initialize repository with a README", "Create project")
-    assert "The repository for this project is empty" in visitor.text
+    visitor.click("Initialize repository with a README", "Create project").sees("The repository for this project is empty")
     made = visitor.row("SELECT * FROM project ORDER BY project_id DESC")
     assert (made["visibility"], made["owner_id"]) == ("private", 1)
     for page in ("tree/main", "commits/main", "graphs/main", "branches", "project_members"):
@@ -206,8 +201,7 @@ def test_editing_a_file_makes_one_commit_also_on_a_new_branch(visitor):
     text = visitor.value("SELECT content FROM file WHERE commit_id = ?", commit["commit_id"])
     assert text == "# New\n\nText with  blanks\n"
     assert "Rewrite it" in visitor.open(f"/{row['full']}/-/commit/{commit['sha'][:8]}").text
-    visitor.open(f"/{row['full']}").click("README.md", "Edit file", "Commit changes")
-    assert "There is nothing to commit" in visitor.text
+    visitor.open(f"/{row['full']}").click("README.md", "Edit file", "Commit changes").sees("There is nothing to commit")
     wanted = {"File name": "notes/today.txt", "File content": "x", "Target branch": "side/way"}
     visitor.open(f"/{row['full']}").click("New file").fill(wanted).click("Commit changes")
     assert visitor.path == f"/{row['full']}/-/blob/side/way/notes/today.txt"
@@ -241,8 +235,7 @@ def test_a_license_comes_from_a_template_and_goes_with_its_file(visitor):
 
 def test_only_developers_change_repositories(visitor):
     row = at(visitor, FOREIGN)
-    assert "New file" not in visitor.text
-    assert "Settings" not in visitor.text
+    visitor.lacks("New file", "Settings")
     place, branch = f"/{row['full']}/-", row["default_branch"]
     paths = [f"new/{branch}", f"edit/{branch}/README.md", f"delete/{branch}/README.md", "branches/new", "branches/delete"]
     for path in (*paths, "edit", "archive", "delete", "project_members", "project_members/invite"):
@@ -252,8 +245,7 @@ def test_only_developers_change_repositories(visitor):
 
 def test_nobody_writes_to_an_archived_project_until_it_is_taken_back(visitor):
     row = at(visitor)
-    visitor.click("Settings", "Archive project")
-    assert "This project is archived" in visitor.text
+    visitor.click("Settings", "Archive project").sees("This project is archived")
     answer = visitor.post(f"/{row['full']}/-/new/{row['default_branch']}", file_name="x", content="x", message="x")
     assert answer.status_code == 403
     visitor.click("Settings", "Unarchive project")
@@ -291,8 +283,7 @@ def test_branches_are_made_and_deleted_and_odd_names_of_them_are_refused(visitor
     assert "The branch idea was created." in visitor.text
     files = "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ?"
     assert visitor.value(files, row["project_id"], "idea") == visitor.value(files, row["project_id"], "main")
-    visitor.click("Delete branch idea")
-    assert visitor.value(files, row["project_id"], "idea") == 0
+    visitor.click("Delete branch idea").holds(0, files, row["project_id"], "idea")
     assert visitor.post(f"/{row['full']}/-/branches/delete", name="main").status_code == 403
     assert visitor.post(f"/{row['full']}/-/branches/delete", name="idea").status_code == 404
     before = visitor.value("SELECT count(*) FROM branch")
@@ -376,8 +367,7 @@ def test_a_membership_ends_on_its_day(visitor):
 
 def test_a_group_is_made_filled_and_renamed_and_managed_by_owners_only(visitor):
     username = visitor.value("SELECT username FROM user WHERE user_id = 12")
-    visitor.click("New group").fill({"Group name": "N Lab"}).click("Public", "Create group")
-    assert visitor.path == "/groups/n-lab"
+    visitor.click("New group").fill({"Group name": "N Lab"}).click("Public", "Create group").at("/groups/n-lab")
     visitor.click("Group members", "Invite members").fill({"Username, name or email address": username})
     assert "Members were successfully added" in visitor.choose("Select a role", "Guest").click("Invite").text
     visitor.open("/groups/n-lab").click("New project in this group").fill({"Project name": "inside"}).click("Create project")
@@ -406,8 +396,7 @@ def test_settings_change_what_a_project_says_of_itself_and_it_is_deleted_when_it
     assert "Project name can't be blank." in visitor.fill({"Project name": ""}).click("Save changes").text
     moved = f"/{row['namespace']}/moved"
     assert visitor.open(f"/{row['full']}/-/edit").fill({"Path": "moved"}).click("Change path").path == moved
-    visitor.open(f"{moved}/-/edit").fill({"Full path to confirm": "yes"}).click("Delete project")
-    assert "to confirm" in visitor.text
+    visitor.open(f"{moved}/-/edit").fill({"Full path to confirm": "yes"}).click("Delete project").sees("to confirm")
     visitor.fill({"Full path to confirm": moved[1:]}).click("Delete project")
     assert visitor.rows(after, row["project_id"]) == []
     assert visitor.db.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -44,7 +44,7 @@ class MapVisitor(Visitor):
         return self.choose("Travel by", mode).click("Get directions")
 
     @property
-    def links(self) -> list[str]:
+    def names(self) -> list[str]:
         """The names in a list of results, in order."""
         return [link.text for link in self.browser.page().root.cssselect(".found a, table a")]
 
@@ -121,10 +121,10 @@ def test_pictures_are_drawings_that_show_more_from_nearby_and_have_the_size_that
 def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
     visitor.search(town["name"].lower())
-    assert visitor.links[0] == town["name"]
-    assert visitor.links[1].startswith(town["name"])
+    assert visitor.names[0] == town["name"]
+    assert visitor.names[1].startswith(town["name"])
     for row in visitor.rows("SELECT * FROM places WHERE place_id % 97 = 0"):
-        assert visitor.search(row["name"]).links[0] == row["name"]
+        assert visitor.search(row["name"]).names[0] == row["name"]
         assert row["address"] in visitor.text
 
 
@@ -135,7 +135,7 @@ def test_kinds_of_places_and_branches_of_a_chain_are_found_near_and_in_something
         assert visitor.browser.page().root.cssselect("main h1")[0].text == f"Cafes near {centre['name']}"
         found = queries.search(visitor.db, f"{words} {centre['name']}")[1]
         assert [one.metres for one in found] == sorted(one.metres for one in found)
-        assert visitor.links == [one.label for one in found[:10]]
+        assert visitor.names == [one.label for one in found[:10]]
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 2")
     found = queries.search(visitor.db, f"pharmacies in {town['name']}")[1]
     rows = visitor.rows("SELECT * FROM places WHERE town_id = 2 AND category = 'pharmacy'")
@@ -145,20 +145,19 @@ def test_kinds_of_places_and_branches_of_a_chain_are_found_near_and_in_something
     assert all(town["state"] in one.address for one in of_state)
     branch = visitor.place("category = 'supermarket' AND town_id = 1")
     visitor.search(f"{branch['brand']} near {branch['town']}")
-    assert branch["name"] in visitor.links or "Next" in visitor.text
-    assert all(name.startswith(branch["brand"]) for name in visitor.links)
+    assert branch["name"] in visitor.names or "Next" in visitor.text
+    assert all(name.startswith(branch["brand"]) for name in visitor.names)
 
 
 def test_results_are_paged_and_what_is_not_there_is_told(visitor):
     assert "Please enter what to search for." in visitor.search("   ").text
     assert "Nothing was found for zzzyx" in visitor.search("zzzyx").text
     visitor.search("restaurant")
-    first = visitor.links
-    visitor.click("Next")
-    assert "Items 11-20 of " in visitor.text
-    assert not set(first) & set(visitor.links)
+    first = visitor.names
+    visitor.click("Next").sees("Items 11-20 of ")
+    assert not set(first) & set(visitor.names)
     visitor.click("Previous")
-    assert visitor.links == first
+    assert visitor.names == first
 
 
 def test_any_house_number_of_a_street_is_found_on_it_and_leads_back(visitor, roads):
@@ -192,8 +191,7 @@ def test_coordinates_are_looked_up_also_far_away(visitor):
 
 def test_the_page_of_a_place_says_all_about_it(visitor):
     row = visitor.place("category = 'hotel' AND phone != '' AND brand != ''")
-    visitor.search(row["name"]).click(row["name"])
-    assert visitor.path == f"/place/{row['place_id']}"
+    visitor.search(row["name"]).click(row["name"]).at(f"/place/{row['place_id']}")
     for column in ("name", "address", "postcode", "brand", "phone", "town", "state", "weekdays"):
         assert row[column] in visitor.text
     assert f"{row['latitude']:.5f}, {row['longitude']:.5f}" in visitor.text
@@ -252,8 +250,7 @@ def test_directions_offer_a_choice_lead_to_addresses_and_coordinates_and_say_wha
     visitor.directions(f"12 {street['name']}, {street['town']}", "42.0, -29.5", "Bicycle")
     assert "Arrive at 42.00000, -29.50000" in visitor.text
     visitor.directions("zzzyx", visitor.value("SELECT name FROM state"))
-    assert "From: nothing is called zzzyx." in visitor.text
-    assert "is a whole state" in visitor.text
+    visitor.sees("From: nothing is called zzzyx.", "is a whole state")
     assert "From: please enter" in visitor.directions("", "zzzyx").text
 
 
@@ -275,15 +272,12 @@ def test_places_are_saved_with_a_note_and_removed_and_edits_are_suggested_and_wi
     row = me.place("place_id = 4")
     me.open("/place/4").type(Note="Bring <cash>").click("Save place")
     assert Visitor.rows(me, "SELECT place_id, note FROM saved_place WHERE user_id = 1") == [(4, "Bring <cash>")]
-    me.type(Note="No").click("Update note", "Saved places")
-    assert "Note: No" in me.text
-    assert me.click(f"Remove {row['name']}").path == "/saved"
-    assert "You have not saved any places." in me.text
+    me.type(Note="No").click("Update note", "Saved places").sees("Note: No")
+    me.click(f"Remove {row['name']}").at("/saved").sees("You have not saved any places.")
     me.open("/place/4").click("Suggest an edit").type(It_should_read="  ").click("Send suggestion")
     assert "It should read is a required field." in me.text
     assert me.type(It_should_read="Elsewhere").click("Send suggestion").path == "/suggestions"
-    me.click(f"Withdraw the suggestion for {row['name']}")
-    assert me.value("SELECT status FROM suggestion") == "withdrawn"
+    me.click(f"Withdraw the suggestion for {row['name']}").holds("withdrawn", "SELECT status FROM suggestion")
 
 
 def test_notes_are_put_on_places_that_are_known_commented_resolved_and_deleted(me):
@@ -291,15 +285,11 @@ def test_notes_are_put_on_places_that_are_known_commented_resolved_and_deleted(m
     me.open("/place/4").click("Add a note here").type(Note="There is a new door.").click("Add note")
     note = me.db.execute("SELECT * FROM map_note ORDER BY note_id DESC").fetchone()
     assert (note["latitude"], note["longitude"], note["status"]) == (row["latitude"], row["longitude"], "open")
-    me.type(Comment="It is red.").click("Add comment", "Resolve note")
-    assert "It is red." in me.text
+    me.type(Comment="It is red.").click("Add comment", "Resolve note").sees("It is red.")
     assert me.value("SELECT status FROM map_note ORDER BY note_id DESC") == "resolved"
-    me.click("Delete note")
-    assert me.value("SELECT count(*) FROM map_note WHERE note_id = ?", note["note_id"]) == 0
-    me.open("/note/new").type(Note="Hello").click("Add note")
-    assert "Where is it? is a required field." in me.text
-    me.open("/note/new?where=zzzyx").type(Note="Hello").click("Add note")
-    assert "there is no such place on the map" in me.text
+    me.click("Delete note").holds(0, "SELECT count(*) FROM map_note WHERE note_id = ?", note["note_id"])
+    me.open("/note/new").type(Note="Hello").click("Add note").sees("Where is it? is a required field.")
+    me.open("/note/new?where=zzzyx").type(Note="Hello").click("Add note").sees("there is no such place on the map")
     assert me.find("Note").text.strip() == "Hello"
 
 
@@ -315,19 +305,13 @@ def test_only_the_author_may_delete_a_note_or_withdraw_a_suggestion(client):
 
 def test_writing_asks_to_sign_in_leads_back_and_signing_up_makes_an_account(visitor):
     user = visitor.db.execute("SELECT * FROM user WHERE user_id = 3").fetchone()
-    visitor.open("/note/new?where=x")
-    assert visitor.path == "/login"
-    visitor.type(Email=user["email"], Password="wrong").click("Sign in to Trailmark")
-    assert "is not correct" in visitor.text
-    visitor.type(Email=user["email"], Password=user["password"]).click("Sign in to Trailmark")
-    assert visitor.path == "/note/new?where=x"
-    visitor.click("Sign out")
-    assert "You are signed out." in visitor.text
+    visitor.open("/note/new?where=x").at("/login")
+    visitor.type(Email=user["email"], Password="wrong").click("Sign in to Trailmark").sees("is not correct")
+    visitor.type(Email=user["email"], Password=user["password"]).click("Sign in to Trailmark").at("/note/new?where=x")
+    visitor.click("Sign out").sees("You are signed out.")
     visitor.open("/signup").type(Name="Ann", Email="ann@mail.test", Password="12345678", Confirm_password="1234567")
-    visitor.click("Sign up")
-    assert "The two passwords are not the same." in visitor.text
-    visitor.type(Password="12345678", Confirm_password="12345678").click("Sign up")
-    assert visitor.path == "/saved"
+    visitor.click("Sign up").sees("The two passwords are not the same.")
+    visitor.type(Password="12345678", Confirm_password="12345678").click("Sign up").at("/saved")
     assert "Welcome to Trailmark, Ann." in visitor.text
 
 

@@ -34,7 +34,7 @@ class ForumVisitor(Visitor):
         return heading.text_content()
 
     @property
-    def titles(self) -> list[str]:
+    def names(self) -> list[str]:
         """The submissions of the list, in order."""
         return [link.text_content() for link in self.browser.page().root.cssselect("article.card h2 a")]
 
@@ -52,37 +52,31 @@ def emma(visitor: ForumVisitor) -> ForumVisitor:
 
 def test_guests_see_all_forums_and_members_their_own(visitor):
     assert visitor.h1 == "All forums"
-    assert len(visitor.titles) == 5
+    assert len(visitor.names) == 5
     visitor.db.execute("DELETE FROM subscription WHERE user_id = 1 AND forum_id = 2")
     visitor.sign_in()
     assert visitor.h1 == "Subscribed forums"
-    assert visitor.titles == ["Who are the muses?", "My reading list", "Rules of books"]
+    assert visitor.names == ["Who are the muses?", "My reading list", "Rules of books"]
     visitor.click("All")
-    assert len(visitor.titles) == 5
-    visitor.click("Moderated")
-    assert visitor.path == "/moderated"
-    assert "Comet seen" not in visitor.titles
+    assert len(visitor.names) == 5
+    visitor.click("Moderated").at("/moderated")
+    assert "Comet seen" not in visitor.names
 
 
 def test_orders_of_a_forum(visitor):
     visitor.open("/f/books")
-    assert visitor.titles[0] == "Rules of books"  # sticky
-    visitor.click("New")
-    assert visitor.titles == ["Who are the muses?", "My reading list", "Rules of books"]
-    visitor.open("/all").click("Top")
-    assert visitor.path == "/all/top"
-    assert visitor.titles == ["Who are the muses?"]
-    visitor.click("Month")
-    assert visitor.titles == ["Comet seen", "My reading list", "Who are the muses?"]
-    visitor.click("All time")
-    assert visitor.path == "/all/top?t=all"
-    assert visitor.titles[-1] == "Launch delayed"
+    assert visitor.names[0] == "Rules of books"  # sticky
+    visitor.click("New").lists("Who are the muses?", "My reading list", "Rules of books")
+    visitor.open("/all").click("Top").at("/all/top").lists("Who are the muses?")
+    visitor.click("Month").lists("Comet seen", "My reading list", "Who are the muses?")
+    visitor.click("All time").at("/all/top?t=all")
+    assert visitor.names[-1] == "Launch delayed"
     visitor.click("Most commented", "All time")
-    assert visitor.titles[0] == "Who are the muses?"
+    assert visitor.names[0] == "Who are the muses?"
     visitor.click("Controversial", "All time")
-    assert visitor.titles[:2] == ["Launch delayed", "Who are the muses?"]
+    assert visitor.names[:2] == ["Launch delayed", "Who are the muses?"]
     visitor.click("Active")
-    assert visitor.titles[0] == "Who are the muses?"
+    assert visitor.names[0] == "Who are the muses?"
 
 
 def test_lists_are_cut_into_pages_that_keep_their_order(visitor):
@@ -90,10 +84,9 @@ def test_lists_are_cut_into_pages_that_keep_their_order(visitor):
     insertion = f"INSERT INTO submission ({columns}) VALUES ({values})"
     visitor.db.executemany(insertion, [(f"Number {n:02d}",) for n in range(60)])
     visitor.open("/f/quiet/top?t=all")
-    assert visitor.titles[0] == "Number 59"
-    visitor.click("Next", "Next")
-    assert visitor.path == "/f/quiet/top?t=all&p=3"
-    assert visitor.titles[-1] == "Number 00"
+    assert visitor.names[0] == "Number 59"
+    visitor.click("Next", "Next").at("/f/quiet/top?t=all&p=3")
+    assert visitor.names[-1] == "Number 00"
     assert "Page 3 of 3" in visitor.click("Previous").open("/f/quiet/top?t=all&p=99").text
 
 
@@ -107,8 +100,7 @@ def test_a_thread_shows_text_comments_scores_times_and_images(visitor):
     assert visitor.open("/f/Space/1/other").path == MUSES
     assert visitor.open("/f/BOOKS/new").path == "/f/books/new"
     assert "&lt;Be> kind." in visitor.open("/f/books").text
-    visitor.open("/f/Space/3/comet-seen")
-    assert "A comet over a lake" in visitor.text
+    visitor.open("/f/Space/3/comet-seen").sees("A comet over a lake")
     assert f"Image address: <a>{HOST}/submission_images/1.svg</a>" in visitor.text
     response = Client(visitor.app).get("/submission_images/1.svg")
     assert (response.status_code, response.mimetype) == (200, "image/svg+xml")
@@ -116,10 +108,8 @@ def test_a_thread_shows_text_comments_scores_times_and_images(visitor):
 
 
 def test_a_vote_is_taken_back_by_voting_again(emma):
-    emma.open("/f/books").click("Upvote Who are the muses?")
-    assert emma.path == "/f/books"
-    assert emma.value("SELECT choice FROM submission_vote WHERE submission_id = 1 AND user_id = 1") == 1
-    assert "1 point" in emma.text
+    emma.open("/f/books").click("Upvote Who are the muses?").at("/f/books")
+    emma.holds(1, "SELECT choice FROM submission_vote WHERE submission_id = 1 AND user_id = 1").sees("1 point")
     emma.click("Downvote Who are the muses?")
     assert emma.rows("SELECT up, down FROM submission WHERE submission_id = 1") == [(1, 2)]
     emma.click("Retract downvote of Who are the muses?")
@@ -129,27 +119,22 @@ def test_a_vote_is_taken_back_by_voting_again(emma):
 
 
 def test_commenting_answering_editing_and_deleting(emma):
-    emma.open(MUSES).fill({"Comment": "Calliope, for one."}).click("Post")
-    assert emma.path == f"{MUSES}#comment_4"
+    emma.open(MUSES).fill({"Comment": "Calliope, for one."}).click("Post").at(f"{MUSES}#comment_4")
     emma.click("Reply to Zed").fill({"Reply to Zed's comment": "Why?"}).click("Post")
     assert emma.rows("SELECT parent_id, user_id, body, created_at, up FROM comment WHERE comment_id > 3") == [
         (None, 1, "Calliope, for one.", NOW, 1),
         (3, 1, "Why?", NOW, 1),
     ]
-    emma.open(f"{MUSES}/comment/4/edit").fill({"Comment": "Calliope."}).click("Save")
-    assert "Your comment was edited." in emma.text
+    emma.open(f"{MUSES}/comment/4/edit").fill({"Comment": "Calliope."}).click("Save").sees("Your comment was edited.")
     assert emma.value("SELECT body FROM comment WHERE comment_id = 4") == "Calliope."
     emma.open(f"{MUSES}/comment/4").click("Delete comment")
-    assert emma.value("SELECT state FROM comment WHERE comment_id = 4") == "deleted"
-    assert "Calliope" not in emma.text
-    emma.open(MUSES).fill({"Comment": "  "}).click("Post")
-    assert "must not be empty" in emma.text
+    emma.holds("deleted", "SELECT state FROM comment WHERE comment_id = 4").lacks("Calliope")
+    emma.open(MUSES).fill({"Comment": "  "}).click("Post").sees("must not be empty")
 
 
 def test_a_deleted_comment_leaves_a_gap_while_something_answers_it(emma):
     emma.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = 1")
-    assert "[deleted]" in emma.open(MUSES).text
-    assert "I meant the poets." not in emma.text
+    emma.open(MUSES).sees("[deleted]").lacks("I meant the poets.")
     emma.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = 2")
     assert "[deleted]" not in emma.open(MUSES).text
 
@@ -158,10 +143,8 @@ def test_long_chains_of_answers_go_on_elsewhere(emma):
     columns = "comment_id, submission_id, parent_id, user_id, body, created_at"
     chain = [(number, number - 1, f"Depth {number}.", NOW) for number in range(4, 30)]
     emma.db.executemany(f"INSERT INTO comment ({columns}) VALUES (?, 1, ?, 2, ?, ?)", chain)
-    emma.open(MUSES)
-    assert "Depth 29." not in emma.text
-    emma.click("Continue this thread", "Continue this thread", "Continue this thread")
-    assert "Depth 29." in emma.text
+    emma.open(MUSES).lacks("Depth 29.")
+    emma.click("Continue this thread", "Continue this thread", "Continue this thread").sees("Depth 29.")
 
 
 def test_posting_text_a_link_and_a_picture(emma):
@@ -193,16 +176,14 @@ def test_what_cannot_be_posted(emma, typed, complaint):
     emma.open("/submit/books").fill(typed).click("Create submission")
     assert complaint in emma.text
     assert emma.value("SELECT count(*) FROM submission") == 6
-    emma.open("/submit").fill({"Title": "Nowhere"}).click("Create submission")
-    assert "Forum: this field must not be empty." in emma.text
+    emma.open("/submit").fill({"Title": "Nowhere"}).click("Create submission").sees("Forum: this field must not be empty.")
 
 
 def test_editing_and_deleting_one_s_own_submission(emma):
     emma.open("/f/books/2/my-reading-list").click("Edit").fill({"Body": "One book.\nAnd another."}).click("Save")
     assert emma.rows("SELECT body, edited_at FROM submission WHERE submission_id = 2") == [("One book.\nAnd another.", NOW)]
-    emma.click("Delete")
-    assert emma.path == "/f/books"
-    assert "My reading list" not in emma.titles
+    emma.click("Delete").at("/f/books")
+    assert "My reading list" not in emma.names
     assert emma.open("/f/books/2/my-reading-list").h1 == "Not Found"
 
 
@@ -224,12 +205,9 @@ def test_what_belongs_to_others_is_refused(visitor):
 
 
 def test_guests_are_asked_to_log_in_led_back_and_may_sign_up(visitor):
-    visitor.open("/f/books").click("Upvote My reading list")
-    assert visitor.path == "/login"
-    visitor.fill({"Username": "emma", "Password": "wrong"}).click("Log in [2]")
-    assert "not correct" in visitor.text
-    visitor.fill({"Username": "emma", "Password": "secret-1"}).click("Log in [2]")
-    assert visitor.path == "/f/books"
+    visitor.open("/f/books").click("Upvote My reading list").at("/login")
+    visitor.fill({"Username": "emma", "Password": "wrong"}).click("Log in [2]").sees("not correct")
+    visitor.fill({"Username": "emma", "Password": "secret-1"}).click("Log in [2]").at("/f/books")
     visitor.click("Log out")
     assert visitor.open("/messages").path == "/login"
     assert visitor.open("/submit/books").path == "/login"
@@ -238,17 +216,13 @@ def test_guests_are_asked_to_log_in_led_back_and_may_sign_up(visitor):
     assert "this name is taken" in visitor.text
     visitor.fill({"Username": "Paula", "Password": "long-enough", "Repeat password": "other"}).click("Sign up [2]")
     assert "not the same" in visitor.text
-    visitor.fill(passwords).click("Sign up [2]")
-    assert "Welcome to Plaza, Paula!" in visitor.text
+    visitor.fill(passwords).click("Sign up [2]").sees("Welcome to Plaza, Paula!")
     assert visitor.rows("SELECT username, email FROM user WHERE user_id > 3") == [("Paula", "p@mail.test")]
 
 
 def test_subscribing(emma):
-    emma.open("/f/Space").click("Unsubscribe from Space")
-    assert emma.path == "/f/Space"
-    assert "2 subscribers" in emma.text
-    emma.click("Forums").click("Subscribe to quiet")
-    assert emma.path == "/forums"
+    emma.open("/f/Space").click("Unsubscribe from Space").at("/f/Space").sees("2 subscribers")
+    emma.click("Forums").click("Subscribe to quiet").at("/forums")
     assert emma.rows("SELECT forum_id FROM subscription WHERE user_id = 1") == [(1,), (3,)]
 
 
@@ -273,18 +247,15 @@ def test_finding_forums(visitor):
 def test_making_and_changing_a_forum(emma):
     emma.click("Create forum").fill({"Name": "BOOKS", "Title": "t", "Description": "d", "Sidebar": "s"}).click("Create forum")
     assert "already a forum of this name" in emma.text
-    emma.fill({"Name": "no blanks", "Forum tags": "<b>"}).click("Create forum")
-    assert "letters, digits and underscores" in emma.text
+    emma.fill({"Name": "no blanks", "Forum tags": "<b>"}).click("Create forum").sees("letters, digits and underscores")
     assert "Forum tags: 10 words at most" in emma.text
     emma.fill({"Name": "sea_air", "Title": "Sea Air", "Description": "Salt.", "Sidebar": "Waves\nWind"})
-    emma.fill({"Forum tags": "Nature, sea"}).click("Create forum")
-    assert emma.path == "/f/sea_air"
+    emma.fill({"Forum tags": "Nature, sea"}).click("Create forum").at("/f/sea_air")
     assert emma.rows("SELECT name, title, description, sidebar, created_at FROM forum WHERE forum_id = 4") == [
         ("sea_air", "Sea Air", "Salt.", "Waves\nWind", NOW)
     ]
     assert emma.rows("SELECT tag FROM forum_tag WHERE forum_id = 4") == [("nature",), ("sea",)]
-    emma.click("Edit forum").fill({"Description": "Salt & sun."}).click("Save changes")
-    assert emma.path == "/f/sea_air/edit"
+    emma.click("Edit forum").fill({"Description": "Salt & sun."}).click("Save changes").at("/f/sea_air/edit")
     assert "Salt & sun." in emma.open("/f/sea_air").text
     assert emma.value("SELECT count(*) FROM subscription WHERE forum_id = 4 AND user_id = 1") == 1
 
@@ -294,31 +265,24 @@ def test_what_moderators_do_and_a_locked_submission_takes_no_comments(emma):
     assert emma.rows("SELECT is_locked, is_sticky FROM submission WHERE submission_id = 1") == [(1, 1)]
     emma.click("Unlock", "Make not sticky", "Remove")
     assert emma.rows("SELECT state, is_locked, is_sticky FROM submission WHERE submission_id = 1") == [("removed", 0, 0)]
-    assert "Who are the muses?" not in emma.open("/f/books").titles
+    assert "Who are the muses?" not in emma.open("/f/books").names
     emma.open(MUSES).click("Restore", "Remove Zed's comment")
     assert emma.value("SELECT state FROM comment WHERE comment_id = 3") == "removed"
-    emma.click("Moderators").fill({"Username": "nobody"}).click("Add moderator")
-    assert "no user of this name" in emma.text
+    emma.click("Moderators").fill({"Username": "nobody"}).click("Add moderator").sees("no user of this name")
     emma.fill({"Username": "zed"}).click("Add moderator")
     assert emma.rows("SELECT user_id FROM moderator WHERE forum_id = 1") == [(1,), (3,)]
-    emma.open("/f/Space/4/launch-delayed")
-    assert "This submission is locked." in emma.text
+    emma.open("/f/Space/4/launch-delayed").sees("This submission is locked.")
     assert emma.post("/f/Space/4/launch-delayed/comment", comment="Hello?").status_code == 200
     assert emma.value("SELECT count(*) FROM comment WHERE submission_id = 4") == 0
 
 
 def test_profiles_biographies_and_settings(emma):
-    emma.open(MUSES).click("Paul")
-    assert emma.path == "/user/Paul"
-    assert "I meant the poets." in emma.text
-    emma.click("Submissions (2)")
-    assert emma.titles == ["Who are the muses?", "Comet seen"]
-    emma.click("Comments (1)")
-    assert "1 point" in emma.text
+    emma.open(MUSES).click("Paul").at("/user/Paul").sees("I meant the poets.")
+    emma.click("Submissions (2)").lists("Who are the muses?", "Comet seen")
+    emma.click("Comments (1)").sees("1 point")
     assert emma.open("/user/paul").h1 == "Paul"
     assert emma.open("/user/Nobody").h1 == "Not Found"
-    emma.click("Emma", "Edit biography").fill({"Biography": "Writes <now>."}).click("Save")
-    assert emma.path == "/user/Emma"
+    emma.click("Emma", "Edit biography").fill({"Biography": "Writes <now>."}).click("Save").at("/user/Emma")
     assert "Writes &lt;now>." in emma.text
     emma.click("Account settings").fill({"Email": "e@mail.test"}).choose("Night mode", "On").choose("Front page", "All forums")
     emma.click("Save changes")
@@ -327,40 +291,32 @@ def test_profiles_biographies_and_settings(emma):
     ]
     assert emma.open("/").h1 == "All forums"
     emma.open("/user/Emma/account").fill({"Email": "none", "New password": "short"}).click("Save changes")
-    assert "this is no email address" in emma.text
-    assert "8 characters or more" in emma.text
+    emma.sees("this is no email address", "8 characters or more")
 
 
 def test_blocking_and_hiding_take_off_lists_until_they_are_undone(emma):
     emma.open("/user/Paul").click("Block Paul")
-    assert "Comet seen" not in emma.open("/all").titles
+    assert "Comet seen" not in emma.open("/all").names
     assert "[a comment by somebody you have blocked]" in emma.open(MUSES).text
-    assert emma.open("/search?q=muses").titles == []
+    assert emma.open("/search?q=muses").names == []
     emma.open("/user/Paul/compose_message").fill({"Message": "Hi"}).click("Send message")
     assert "You have blocked this user." in emma.text
     emma.click("Emma", "Block list", "Unblock Paul")
-    assert "Comet seen" in emma.open("/all").titles
+    assert "Comet seen" in emma.open("/all").names
     emma.db.execute("INSERT INTO user_block VALUES (2, 1, ?)", (NOW,))
-    emma.open("/messages/1").fill({"Message": "Hi"}).click("Reply")
-    assert "does not take messages from you" in emma.text
+    emma.open("/messages/1").fill({"Message": "Hi"}).click("Reply").sees("does not take messages from you")
     emma.db.execute("DELETE FROM user_block")
-    emma.open(MUSES).click("Hide")
-    assert emma.path == MUSES
-    assert "Who are the muses?" not in emma.open("/f/books").titles
-    emma.click("Emma", "Hidden submissions", "Unhide Who are the muses?")
-    assert emma.path == "/user/Emma/hidden_submissions"
-    assert "Who are the muses?" in emma.open("/f/books").titles
+    emma.open(MUSES).click("Hide").at(MUSES)
+    assert "Who are the muses?" not in emma.open("/f/books").names
+    emma.click("Emma", "Hidden submissions", "Unhide Who are the muses?").at("/user/Emma/hidden_submissions")
+    assert "Who are the muses?" in emma.open("/f/books").names
 
 
 def test_messages(emma):
-    emma.click("Messages (1)")
-    assert "1 unread" in emma.text
-    emma.click("Conversation with Paul")
-    assert "Hello &lt;Emma>" in emma.text
-    assert emma.value("SELECT is_read FROM message") == 1
+    emma.click("Messages (1)").sees("1 unread")
+    emma.click("Conversation with Paul").sees("Hello &lt;Emma>").holds(1, "SELECT is_read FROM message")
     emma.fill({"Message": "Hello Paul"}).click("Reply")
-    emma.open("/user/Zed").click("Send message").fill({"Message": "Hi Zed"}).click("Send message")
-    assert emma.path == "/messages/2"
+    emma.open("/user/Zed").click("Send message").fill({"Message": "Hi Zed"}).click("Send message").at("/messages/2")
     sent = emma.rows("SELECT thread_id, sender_id, body FROM message WHERE message_id > 1")
     assert sent == [(1, 1, "Hello Paul"), (2, 1, "Hi Zed")]
     assert "Messages (1)" in emma.sign_in(3).text
@@ -368,15 +324,13 @@ def test_messages(emma):
 
 
 def test_searching(visitor):
-    visitor.fill({"Search query": "COMET seen"}).click("Search")
-    assert visitor.titles == ["Comet seen"]
-    visitor.open("/search?q=poets")
-    assert "I meant the poets." in visitor.text
+    visitor.fill({"Search query": "COMET seen"}).click("Search").lists("Comet seen")
+    visitor.open("/search?q=poets").sees("I meant the poets.")
     visitor.open("/search?q=pau")
     assert visitor.click("Paul").path == "/user/Paul"
     assert visitor.open("/search?q=Space").click("Space").path == "/f/Space"
     assert "No submission and no comment" in visitor.open("/search?q=%25").text
-    assert visitor.open("/search?q=pills").titles == []
+    assert visitor.open("/search?q=pills").names == []
     assert "Type some words" in visitor.open("/search?q=").text
 
 

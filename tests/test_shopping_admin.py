@@ -56,6 +56,15 @@ class Person(Visitor):
         rows = self.root.xpath("(//main//table)[1]/tbody/tr")
         return [[" ".join(cell.text_content().split()) for cell in row.xpath("td")] for row in rows]
 
+    def told(self, *messages: str) -> "Person":
+        assert self.messages == [*messages]
+        return self
+
+    def holds(self, expected, query: str, *values) -> "Person":
+        """Assert that `sql` answers this."""
+        assert self.sql(query, *values) == expected
+        return self
+
     def field(self, label: str) -> HtmlElement:
         found = self.root.xpath("//*[@aria-label=$label] | //*[@id=//label[.=$label]/@for]", label=label)
         assert len(found) == 1, (label, found)
@@ -120,8 +129,7 @@ def test_login_is_needed_everywhere_and_works():
         assert answer.status == 302 or path in ("/admin/", "/static/style.css"), path
     person.fill(Username="admin", Password="wrong").press("Sign in")
     assert "incorrect" in person.messages[0]
-    person.fill(Username="admin", Password="admin1234").press("Sign in")
-    assert person.path == "/admin/admin/dashboard/"
+    person.fill(Username="admin", Password="admin1234").press("Sign in").at("/admin/admin/dashboard/")
     assert person.open("/").path == "/admin/admin/dashboard/"
     person.browser.click(person.root.xpath("//a[.='Sign Out']")[0])
     assert person.path == "/admin/"
@@ -154,8 +162,7 @@ def test_dashboard(person):
         """SELECT name FROM order_item JOIN sales_order USING (order_id) WHERE status != 'canceled'
            GROUP BY product_id ORDER BY sum(qty_ordered) DESC, product_id LIMIT 5"""
     ) == person.root.xpath("(//table)[last()]/tbody/tr/td[1]/text()")
-    person.type("Search everything", "person4@").press("Search")
-    assert "Customer Dora Éclair" in person.text
+    person.type("Search everything", "person4@").press("Search").sees("Customer Dora Éclair")
 
 
 # --- grids ---
@@ -236,8 +243,7 @@ def test_cancel_returns_goods_to_stock(person):
     order_id = person.order_in("pending")
     lines = person.sql("SELECT product_id, qty_ordered FROM order_item WHERE order_id = ?", order_id)
     stock = dict(person.sql("SELECT product_id, quantity FROM product"))
-    person.open(f"/admin/sales/order/view/order_id/{order_id}/").press("Cancel")
-    assert person.messages == ["You canceled the order."]
+    person.open(f"/admin/sales/order/view/order_id/{order_id}/").press("Cancel").told("You canceled the order.")
     assert person.status(order_id) == "canceled"
     for product_id, quantity in lines:
         assert person.one("SELECT quantity FROM product WHERE product_id = ?", product_id) == stock[product_id] + quantity
@@ -272,9 +278,7 @@ def test_invoice_ship_and_refund_the_whole_order(person):
     url, total = f"/admin/sales/order/view/order_id/{order_id}/", person.one(
         "SELECT grand_total_cents FROM sales_order WHERE order_id = ?", order_id
     )  # fmt: skip
-    person.open(url).press("Invoice").press("Submit Invoice")
-    assert person.messages == ["The invoice has been created."]
-    assert person.path == url
+    person.open(url).press("Invoice").press("Submit Invoice").told("The invoice has been created.").at(url)
     assert person.sql("SELECT grand_total_cents, created_at FROM invoice WHERE order_id = ?", order_id) == [(total, str(NOW))]
     assert person.status(order_id) == "processing"
     person.press("Ship").choose("Carrier", "Federal Express").type("Number", "TR-77").press("Submit Shipment")
@@ -351,10 +355,8 @@ def test_comment_tracking_number_and_address(person):
     person.press(f"Shipment #{order_id:09d}").choose("Carrier", "DHL").type("Title", "Express").type("Number", "D 1")
     person.press("Add Tracking Number")
     assert person.table == [["DHL", "Express", "D 1"]]
-    person.open(url).press("Edit Shipping Address").type("City", "").press("Save")
-    assert person.messages == ["City: this is a required field."]
-    person.type("City", "Delft").press("Save")
-    assert person.path == url
+    person.open(url).press("Edit Shipping Address").type("City", "").press("Save").told("City: this is a required field.")
+    person.type("City", "Delft").press("Save").at(url)
     assert person.sql("SELECT kind, city FROM order_address WHERE order_id = ? ORDER BY kind", order_id) == [
         ("billing", "Salem"),
         ("shipping", "Delft"),
@@ -399,11 +401,9 @@ def test_new_and_deleted_products(person):
     assert person.sql("SELECT product_id, name, url_key FROM product WHERE sku = 'N-1'") == [
         (9, "Rain Jacket!", "rain-jacket-2")
     ]
-    person.open("/admin/catalog/product/edit/id/8/").press("Delete")
-    assert person.path == "/admin/catalog/product/"
+    person.open("/admin/catalog/product/edit/id/8/").press("Delete").at("/admin/catalog/product/")
     assert not person.sql("SELECT 1 FROM review WHERE product_id = 8")
-    person.open("/admin/catalog/product/edit/id/8/")
-    assert "does not exist" in person.text
+    person.open("/admin/catalog/product/edit/id/8/").sees("does not exist")
 
 
 def test_options(person):
@@ -415,8 +415,7 @@ def test_options(person):
     assert "already" in person.messages[0]
     query = "SELECT title, label, price_delta_cents FROM product_option_value v JOIN product_option USING (option_id) ORDER BY v.value_id"
     assert person.sql(query)[3:] == [("Size", "XL", 300), ("Color", "Red", 0)]
-    person.choose("Option Value", "Color: Red").press("Delete Value")
-    assert person.sql("SELECT title FROM product_option") == ["Size"]
+    person.choose("Option Value", "Color: Red").press("Delete Value").holds(["Size"], "SELECT title FROM product_option")
 
 
 def test_bulk_changes_of_products(person):
@@ -425,12 +424,10 @@ def test_bulk_changes_of_products(person):
     )
     assert person.path == "/admin/catalog/product/?id=2&search=AC&p=1"
     assert person.sql("SELECT product_id FROM product WHERE NOT is_enabled") == [2]
-    person.press("Submit")
-    assert person.messages == ["Please select items."]
+    person.press("Submit").told("Please select items.")
     person.open("/admin/catalog/product/").tick("Select 1", "Select 3").choose("Actions", "Update attributes").press("Submit")
     assert f"2 products: {GOODS[0]}; {GOODS[2]}" in person.text
-    person.press("Save")
-    assert person.messages == ["Please fill in what should change."]
+    person.press("Save").told("Please fill in what should change.")
     person.type("Price", "19.99").choose("Stock Status", "Out of Stock").press("Save")
     assert person.sql("SELECT product_id FROM product WHERE price_cents = 1999 AND NOT is_in_stock AND quantity > 0") == [1, 3]
     person.tick("Select 1", "Select 3").choose("Actions", "Delete").press("Submit")
@@ -463,8 +460,7 @@ def test_customers(person):
         "SELECT 1 FROM sales_order WHERE customer_id = 2 UNION SELECT 1 FROM customer_address WHERE customer_id = 2"
     )
     person.press("Add New Customer").fill(First_Name="Gus", Last_Name="Hart", Email="gus@example.com", Password="secret123")
-    person.press("Save Customer")
-    assert person.sql("SELECT firstname FROM customer WHERE email = 'gus@example.com'") == ["Gus"]
+    person.press("Save Customer").holds(["Gus"], "SELECT firstname FROM customer WHERE email = 'gus@example.com'")
 
 
 def test_reviews(person):
@@ -495,8 +491,7 @@ def test_cart_price_rules(person):
     assert person.table[0][1:5] == ["Spring", "SPRING", "03/01/2023", "05/31/2023"]
     person.press("Edit").tick("Active").press("Save")
     assert person.sql("SELECT is_active, amount FROM cart_rule WHERE rule_id = 2") == [(0, 15000)]
-    person.press("Edit").press("Delete")
-    assert person.sql("SELECT rule_id FROM cart_rule") == [1]
+    person.press("Edit").press("Delete").holds([1], "SELECT rule_id FROM cart_rule")
 
 
 def test_subscribers_and_search_terms(person):

@@ -164,8 +164,7 @@ def test_an_article_shows_its_facts_and_every_link_of_the_main_page_leads_somewh
 
 def test_the_search(reader):
     title = reader.value("SELECT title FROM article WHERE kind = 'film' ORDER BY title")
-    reader.open("/").type(Search_Lexandria=title.upper()).click("Search")
-    assert reader.path == path(title)
+    reader.open("/").type(Search_Lexandria=title.upper()).click("Search").at(path(title))
     reader.open(f"/search?search={quote(title)}&fulltext=1")
     assert "articles for:" in reader.text or "article for:" in reader.text
     reader.open("/search?search=festival+film")  # articles with all words, titles first
@@ -194,8 +193,7 @@ def test_other_names_lead_to_the_article_and_last_names_to_all_who_have_them(rea
 
 
 def test_categories_name_their_members_and_the_index_goes_by_letters(reader):
-    reader.open("/categories").click("Next page", "Universities")
-    assert reader.path == "/wiki/Category:Universities"
+    reader.open("/categories").click("Next page", "Universities").at("/wiki/Category:Universities")
     assert "This category has 6 pages." in reader.text
     reader.open("/wiki/Category:No_such")
     assert reader.browser.page().root.findtext(".//h1") == "No such page"
@@ -207,18 +205,14 @@ def test_categories_name_their_members_and_the_index_goes_by_letters(reader):
 def test_what_links_here_page_information_and_old_revisions(reader):
     university = reader.value("SELECT title FROM article WHERE kind = 'university' ORDER BY title")
     links = reader.value("SELECT count(*) FROM link WHERE target = ?", university)
-    reader.open(path(university)).click("What links here")
-    assert f"{links} pages link here" in reader.text
-    reader.click("Page information")
-    assert f"<td>{links}</td>" in reader.text
-    assert "<th>Created by</th>" in reader.text
+    reader.open(path(university)).click("What links here").sees(f"{links} pages link here")
+    reader.click("Page information").sees(f"<td>{links}</td>", "<th>Created by</th>")
     article = reader.value("SELECT article_id FROM revision GROUP BY 1 HAVING count(*) = 3 ORDER BY 1")
     title = reader.value("SELECT title FROM article WHERE article_id = ?", article)
     oldest = reader.value("SELECT min(revision_id) FROM revision WHERE article_id = ?", article)
     reader.open(path(title)).click("View history")
     assert reader.text.count(" characters</td>") == 3
-    reader.open(f"{path(title)}?oldid={oldest}")
-    assert "This is an old revision" in reader.text
+    reader.open(f"{path(title)}?oldid={oldest}").sees("This is an old revision")
     assert "No such page" in reader.open(f"{path(title)}?oldid=999999").text
 
 
@@ -228,21 +222,17 @@ def test_what_links_here_page_information_and_old_revisions(reader):
 def test_reading_needs_no_account_but_writing_does(reader):
     title = country(1).name
     assert "Add to watchlist" not in reader.open(path(title)).text
-    reader.click("Edit")
-    assert reader.path == "/login"
+    reader.click("Edit").at("/login")
     reader.type(Username_or_email=reader.value("SELECT username FROM user"), Password="wrong").click("Sign in [2]")
     assert "is not correct" in reader.text
-    reader.type(Password="lexandria1").click("Sign in [2]")
-    assert reader.path == f"/edit/{title}"
+    reader.type(Password="lexandria1").click("Sign in [2]").at(f"/edit/{title}")
 
 
 def test_an_edit_becomes_a_revision(member):
     title = country(1).landmarks[0].name
     member.open(path(title)).click("Edit")
     member.type(Text="A <school> by [[Nowhere]].\n\nSecond.", Summary_of_the_change="  shorter ").click("Save changes")
-    assert member.path == path(title)
-    assert "Your edit was saved." in member.text
-    assert "A &lt;school> by" in member.text
+    member.at(path(title)).sees("Your edit was saved.", "A &lt;school> by")
     row = member.db.execute("SELECT * FROM revision ORDER BY revision_id DESC").fetchone()
     now = member.value("SELECT value FROM world WHERE key = 'now'")
     assert (row["user_id"], row["summary"], row["created_at"]) == (1, "shorter", now)
@@ -268,23 +258,19 @@ def test_edits_that_are_refused(member):
 
 def test_the_watchlist_and_preferences(member):
     title = country(1).landmarks[0].name
-    member.open(path(title)).click("Add to watchlist")
-    assert f"{title} was added to your watchlist." in member.text
+    member.open(path(title)).click("Add to watchlist").sees(f"{title} was added to your watchlist.")
     assert "You watch 4 pages." in member.click("Watchlist").text
-    assert member.click(f"Stop watching {title}").path == "/watchlist"
-    assert member.value("SELECT count(*) FROM watch") == 3
+    member.click(f"Stop watching {title}").at("/watchlist").holds(3, "SELECT count(*) FROM watch")
     assert "valid email" in member.click("Preferences").type(Email="nonsense").click("Save preferences").text
     member.type(Email="me@mail.test", Real_name="Me").click("Email me when a page on my watchlist changes", "Save preferences")
     assert member.rows("SELECT real_name, email, wants_mail FROM user WHERE user_id = 1") == [("Me", "me@mail.test", 1)]
 
 
 def test_an_account_is_made(reader):
-    reader.open("/create-account").type(Username="a b", Password="short").click("Create account [2]")
-    assert "A username has" in reader.text
+    reader.open("/create-account").type(Username="a b", Password="short").click("Create account [2]").sees("A username has")
     assert "A password has" in reader.text
     reader.type(Username="New.One", Password="long enough", Password_again="long enough").click("Create account [2]")
-    assert "Welcome, New.One." in reader.text
-    assert reader.value("SELECT username FROM user ORDER BY user_id DESC") == "New.One"
+    reader.sees("Welcome, New.One.").holds("New.One", "SELECT username FROM user ORDER BY user_id DESC")
     assert "new.one" not in reader.click("Sign out").text.lower()
 
 

@@ -115,6 +115,34 @@ class Visitor:
         """The texts of the elements of the class "name", in order."""
         return [link.text_content().strip() for link in self.browser.page().root.find_class("name")]
 
+    def sees(self, *texts: str) -> Self:
+        """Assert that the page holds each of these texts."""
+        text = self.text
+        for part in texts:
+            assert part in text, f"{part!r} is not in {text}"
+        return self
+
+    def lacks(self, *texts: str) -> Self:
+        text = self.text
+        for part in texts:
+            assert part not in text, f"{part!r} is in {text}"
+        return self
+
+    def at(self, path: str) -> Self:
+        """Assert that the page has this address."""
+        assert self.path == path, f"{self.path} is not {path}"
+        return self
+
+    def lists(self, *names: str) -> Self:
+        """Assert that the elements of the page's list are these, in this order."""
+        assert self.names == [*names], f"{self.names} are not {names}"
+        return self
+
+    def holds(self, value: Any, query: str, *parameters: object) -> Self:
+        """Assert that the database gives this value, the first of its first row."""
+        assert self.value(query, *parameters) == value, f"{self.value(query, *parameters)!r} is not {value!r}: {query}"
+        return self
+
     def rows(self, query: str, *parameters: object) -> list[Any]:
         return [tuple(row) for row in self.db.execute(query, parameters)]
 
