@@ -66,35 +66,32 @@ def test_browsergym_reads_what_it_writes(action):
     assert DIALECTS["browsergym"].parse(DIALECTS["browsergym"].format(action)) == action
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("do(action='Click', element='12')", Action(Kind.CLICK, "12")),
-        ('do(action="Click", element=12)', Action(Kind.CLICK, "12")),
-        ('do(\n  action = "Click",\n  element = "12",\n)', Action(Kind.CLICK, "12")),
-        ('do("Click", element="12")', Action(Kind.CLICK, "12")),
-        ('do(action="click", element="12")', Action(Kind.CLICK, "12")),
-        ('# Element: the link that says "exit(now)"\ndo(action="Click", element="12")', Action(Kind.CLICK, "12")),
-        ('I will search.\n```\ndo(action="Search", argument="a b", element="3")\n```', Action(Kind.SEARCH, "3", "a b")),
-        ('do(action="Type", argument="5" pipe", element="3")', Action(Kind.TYPE, "3", '5" pipe')),
-        ("do(action='Type', argument='men's shoes', element='3')", Action(Kind.TYPE, "3", "men's shoes")),
-        ('do(action="Type", argument="", element="3")', Action(Kind.TYPE, "3", "")),
-        ('do(action="Click", element="Add to Cart [2]")', Action(Kind.CLICK, "Add to Cart [2]")),
-        ('do(action="Press Enter")', Action(Kind.PRESS, argument="Enter")),
-        ('do(action="Press Enter", element="")', Action(Kind.PRESS, argument="Enter")),
-        ('do(action="Go Backward")', Action(Kind.GO_BACKWARD)),
-        ("go_backward()", Action(Kind.GO_BACKWARD)),
-        ("go_forward( )", Action(Kind.GO_FORWARD)),
-        ('do(action="Switch Tab", argument=1)', Action(Kind.SWITCH_TAB, argument="1")),
-        ("exit()", Action(Kind.EXIT, argument="")),
-        ('exit("$5.00")', Action(Kind.EXIT, argument="$5.00")),
-        ('exit(message="one\ntwo")', Action(Kind.EXIT, argument="one\ntwo")),
-        (r'exit(message="caf\u00e9 \ud83d\ude00 \xe9 \U0001F600")', Action(Kind.EXIT, argument="café 😀 é 😀")),
-        (r'exit(message="a\ud83d")', Action(Kind.EXIT, argument="a\N{REPLACEMENT CHARACTER}")),
-        (r'exit(message="C:\users \\u00e9 \x \U00110000")', Action(Kind.EXIT, argument=r"C:\users \u00e9 \x \U00110000")),
-        ('<think>do(action="Wait")?</think><answer>exit(message="do(x)")</answer>', Action(Kind.EXIT, argument="do(x)")),
-    ],
-)
+@pytest.mark.parametrize(("reply", "expected"), [
+    ("do(action='Click', element='12')", Action(Kind.CLICK, "12")),
+    ('do(action="Click", element=12)', Action(Kind.CLICK, "12")),
+    ('do(\n  action = "Click",\n  element = "12",\n)', Action(Kind.CLICK, "12")),
+    ('do("Click", element="12")', Action(Kind.CLICK, "12")),
+    ('do(action="click", element="12")', Action(Kind.CLICK, "12")),
+    ('# Element: the link that says "exit(now)"\ndo(action="Click", element="12")', Action(Kind.CLICK, "12")),
+    ('I will search.\n```\ndo(action="Search", argument="a b", element="3")\n```', Action(Kind.SEARCH, "3", "a b")),
+    ('do(action="Type", argument="5" pipe", element="3")', Action(Kind.TYPE, "3", '5" pipe')),
+    ("do(action='Type', argument='men's shoes', element='3')", Action(Kind.TYPE, "3", "men's shoes")),
+    ('do(action="Type", argument="", element="3")', Action(Kind.TYPE, "3", "")),
+    ('do(action="Click", element="Add to Cart [2]")', Action(Kind.CLICK, "Add to Cart [2]")),
+    ('do(action="Press Enter")', Action(Kind.PRESS, argument="Enter")),
+    ('do(action="Press Enter", element="")', Action(Kind.PRESS, argument="Enter")),
+    ('do(action="Go Backward")', Action(Kind.GO_BACKWARD)),
+    ("go_backward()", Action(Kind.GO_BACKWARD)),
+    ("go_forward( )", Action(Kind.GO_FORWARD)),
+    ('do(action="Switch Tab", argument=1)', Action(Kind.SWITCH_TAB, argument="1")),
+    ("exit()", Action(Kind.EXIT, argument="")),
+    ('exit("$5.00")', Action(Kind.EXIT, argument="$5.00")),
+    ('exit(message="one\ntwo")', Action(Kind.EXIT, argument="one\ntwo")),
+    (r'exit(message="caf\u00e9 \ud83d\ude00 \xe9 \U0001F600")', Action(Kind.EXIT, argument="café 😀 é 😀")),
+    (r'exit(message="a\ud83d")', Action(Kind.EXIT, argument="a\N{REPLACEMENT CHARACTER}")),
+    (r'exit(message="C:\users \\u00e9 \x \U00110000")', Action(Kind.EXIT, argument=r"C:\users \u00e9 \x \U00110000")),
+    ('<think>do(action="Wait")?</think><answer>exit(message="do(x)")</answer>', Action(Kind.EXIT, argument="do(x)")),
+])  # fmt: skip
 def test_webrl_accepts_what_models_write(reply, expected):
     assert WEBRL.parse(reply) == expected
 
@@ -144,33 +141,30 @@ def test_webrl_refuses_with_a_reason(reply, reason):
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("reply", "expected"),
-    [
-        ("click('a12')", Action(Kind.CLICK, "a12")),
-        ('click("12", button="right")', Action(Kind.RIGHT_CLICK, "12")),
-        ("scroll(0, -200.5)", Action(Kind.SCROLL_UP)),
-        ("noop()", Action(Kind.WAIT)),
-        ("noop(3000)", Action(Kind.WAIT, argument="3000")),
-        ("noop(wait_ms='0.5')", Action(Kind.WAIT, argument="0.5")),
-        ("drag_and_drop('7', to_bid='12')", Action(Kind.DRAG, "7", "12")),
-        ("report_infeasible('no such page')", Action(Kind.EXIT, argument="N/A")),
-        ("press('3', 'Enter')", Action(Kind.PRESS, "3", "Enter")),
-        ("click [12]", Action(Kind.CLICK, "12")),
-        ("Let's think. In summary, the next action is ```type [5] [a [b] c]```", Action(Kind.SEARCH, "5", "a [b] c")),
-        ("type [5] [text] [press_enter_after=0]", Action(Kind.TYPE, "5", "text")),
-        ("scroll [direction=up]", Action(Kind.SCROLL_UP)),
-        ("type [Part [2] [3]] [a [b]] [0]", Action(Kind.TYPE, "Part [2] [3]", "a [b]")),
-        ("type [5] [a] b] [1]", Action(Kind.SEARCH, "5", "a] b")),
-        ("type [5] [[1]]", Action(Kind.SEARCH, "5", "[1]")),
-        ("type [5] [a [b] [0]", Action(Kind.TYPE, "5", "a [b")),
-        ("select [a] b] [c]", Action(Kind.SELECT, "a] b", "c")),
-        ("click [a] b]", Action(Kind.CLICK, "a] b")),
-        ("stop []", Action(Kind.EXIT, argument="")),
-        ("stop", Action(Kind.EXIT, argument="")),
-        ("goto [http://shop.test/a?b=1]", Action(Kind.GOTO, argument="http://shop.test/a?b=1")),
-    ],
-)
+@pytest.mark.parametrize(("reply", "expected"), [
+    ("click('a12')", Action(Kind.CLICK, "a12")),
+    ('click("12", button="right")', Action(Kind.RIGHT_CLICK, "12")),
+    ("scroll(0, -200.5)", Action(Kind.SCROLL_UP)),
+    ("noop()", Action(Kind.WAIT)),
+    ("noop(3000)", Action(Kind.WAIT, argument="3000")),
+    ("noop(wait_ms='0.5')", Action(Kind.WAIT, argument="0.5")),
+    ("drag_and_drop('7', to_bid='12')", Action(Kind.DRAG, "7", "12")),
+    ("report_infeasible('no such page')", Action(Kind.EXIT, argument="N/A")),
+    ("press('3', 'Enter')", Action(Kind.PRESS, "3", "Enter")),
+    ("click [12]", Action(Kind.CLICK, "12")),
+    ("Let's think. In summary, the next action is ```type [5] [a [b] c]```", Action(Kind.SEARCH, "5", "a [b] c")),
+    ("type [5] [text] [press_enter_after=0]", Action(Kind.TYPE, "5", "text")),
+    ("scroll [direction=up]", Action(Kind.SCROLL_UP)),
+    ("type [Part [2] [3]] [a [b]] [0]", Action(Kind.TYPE, "Part [2] [3]", "a [b]")),
+    ("type [5] [a] b] [1]", Action(Kind.SEARCH, "5", "a] b")),
+    ("type [5] [[1]]", Action(Kind.SEARCH, "5", "[1]")),
+    ("type [5] [a [b] [0]", Action(Kind.TYPE, "5", "a [b")),
+    ("select [a] b] [c]", Action(Kind.SELECT, "a] b", "c")),
+    ("click [a] b]", Action(Kind.CLICK, "a] b")),
+    ("stop []", Action(Kind.EXIT, argument="")),
+    ("stop", Action(Kind.EXIT, argument="")),
+    ("goto [http://shop.test/a?b=1]", Action(Kind.GOTO, argument="http://shop.test/a?b=1")),
+])  # fmt: skip
 def test_the_other_dialects_accept_their_forms(reply, expected):
     dialect = DIALECTS["browsergym" if "(" in reply.partition("[")[0] else "webarena"]
     assert dialect.parse(reply) == expected

@@ -88,16 +88,12 @@ def test_the_flows_are_long_enough_to_tell_something():
     assert sum(map(len, FLOWS.values())) >= 180
 
 
-@pytest.mark.parametrize(
-    ("account", "flows"),
-    [
-        (None, ["visitor"]),
-        pytest.param(None, ["buyer"], marks=pytest.mark.slow),
-        pytest.param(STAFF, ["staff at work"], marks=pytest.mark.slow),
-        pytest.param(STAFF, ["guest", "orders and customers"], marks=pytest.mark.slow),
-    ],
-    ids=["visitor", "buyer", "staff", "orders"],
-)
+@pytest.mark.parametrize(("account", "flows"), [
+    (None, ["visitor"]),
+    pytest.param(None, ["buyer"], marks=pytest.mark.slow),
+    pytest.param(STAFF, ["staff at work"], marks=pytest.mark.slow),
+    pytest.param(STAFF, ["guest", "orders and customers"], marks=pytest.mark.slow),
+], ids=["visitor", "buyer", "staff", "orders"])  # fmt: skip
 def test_every_step_works_in_the_shop(shop, account, flows):
     for flow in flows:
         env = make("shopping", shop, None if flow == "guest" else account, SHOP_LOGIN)

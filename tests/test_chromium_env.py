@@ -184,16 +184,13 @@ FOUND = "document.querySelector('#x').innerText"
 
 
 @pytest.mark.parametrize("rules", ["native", "webarena", "vab"])
-@pytest.mark.parametrize(
-    ("path", "required", "expected"),
-    [
-        ("/timer", {"exact_match": "here"}, 1.0),
-        ("/timer", {"must_exclude": ["here"]}, 0.0),  # what is not wanted may come late too
-        ("/redirect", {"must_include": ["here"]}, 1.0),
-        ("/redirect", {"must_exclude": ["here"]}, 0.0),
-        ("/never", {"exact_match": "here"}, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("path", "required", "expected"), [
+    ("/timer", {"exact_match": "here"}, 1.0),
+    ("/timer", {"must_exclude": ["here"]}, 0.0),  # what is not wanted may come late too
+    ("/redirect", {"must_include": ["here"]}, 1.0),
+    ("/redirect", {"must_exclude": ["here"]}, 0.0),
+    ("/never", {"exact_match": "here"}, 0.0),
+])  # fmt: skip
 @pytest.mark.sampled(4)
 def test_a_page_that_a_check_opens_is_given_the_time_to_go_on(rules, path, required, expected, monkeypatch):
     assert judged_outcome.MOMENTS == 30  # the 3 s of the public evaluators; fewer are enough here

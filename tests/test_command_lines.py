@@ -233,37 +233,34 @@ def test_options_of_one_meaning_are_spelled_alike():
             assert known["--template"] is known["--templates"], name
 
 
-@pytest.mark.parametrize(
-    ("arguments", "value"),
-    [
-        (["taks"], "taks"),
-        (["tasks", "--template", "shopping.product_pric"], "did you mean 'shopping.product_price'"),
-        (["tasks", "--template", "product_price"], "did you mean 'shopping.product_price'"),
-        (["play", "shopping.product_pric/1000/0"], "did you mean 'shopping.product_price/1000/0'"),
-        (["play", "nope"], "'nope'"),
-        (["play", "--split", "tset"], "'tset'; did you mean 'test'?"),
-        (["play", "--seed", "-1"], "-1"),
-        (["play", "--max-steps", "0"], "'0'"),
-        (["world", HUGE], HUGE),
-        (["tasks", "--draw", "2"], "--draw needs --world-seed"),
-        (["audit", "--template", "nothing", "--fresh-worlds", "1"], "'nothing'"),
-        (["tasks", "--export", "/"], "'/'"),
-        (["tasks", "--export", f"{__file__}/x.json"], "test_command_lines.py"),
-        (["tasks", "--export", "x" * 5000 + "/y"], "xxx"),
-        (["audit", "--jobs", "0"], "'0'"),
-        (["audit", "--fresh-worlds", "-1"], "-1"),
-        (["serve", "--port", "99999"], "99999"),
-        (["mcp", "--http", "99999"], "99999"),
-        (["mcp", "--task", "nope"], "'nope'"),
-        (["evaluate", "--agent", "nope"], "'nope'"),
-        (["evaluate", "--agent", "nope.py:f"], "nope.py"),
-        (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}"),
-        (["evaluate", "--agent", "random", "--out", __file__], __file__),
-        (["leaderboard", "nowhere"], "nowhere"),
-        (["doctor", "--sites", "{"], "--sites is '{', which is no JSON"),
-        (["play", "--session", str(ROOT), "start"], str(ROOT)),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "value"), [
+    (["taks"], "taks"),
+    (["tasks", "--template", "shopping.product_pric"], "did you mean 'shopping.product_price'"),
+    (["tasks", "--template", "product_price"], "did you mean 'shopping.product_price'"),
+    (["play", "shopping.product_pric/1000/0"], "did you mean 'shopping.product_price/1000/0'"),
+    (["play", "nope"], "'nope'"),
+    (["play", "--split", "tset"], "'tset'; did you mean 'test'?"),
+    (["play", "--seed", "-1"], "-1"),
+    (["play", "--max-steps", "0"], "'0'"),
+    (["world", HUGE], HUGE),
+    (["tasks", "--draw", "2"], "--draw needs --world-seed"),
+    (["audit", "--template", "nothing", "--fresh-worlds", "1"], "'nothing'"),
+    (["tasks", "--export", "/"], "'/'"),
+    (["tasks", "--export", f"{__file__}/x.json"], "test_command_lines.py"),
+    (["tasks", "--export", "x" * 5000 + "/y"], "xxx"),
+    (["audit", "--jobs", "0"], "'0'"),
+    (["audit", "--fresh-worlds", "-1"], "-1"),
+    (["serve", "--port", "99999"], "99999"),
+    (["mcp", "--http", "99999"], "99999"),
+    (["mcp", "--task", "nope"], "'nope'"),
+    (["evaluate", "--agent", "nope"], "'nope'"),
+    (["evaluate", "--agent", "nope.py:f"], "nope.py"),
+    (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}"),
+    (["evaluate", "--agent", "random", "--out", __file__], __file__),
+    (["leaderboard", "nowhere"], "nowhere"),
+    (["doctor", "--sites", "{"], "--sites is '{', which is no JSON"),
+    (["play", "--session", str(ROOT), "start"], str(ROOT)),
+])  # fmt: skip
 def test_mistakes_end_with_status_2_and_one_line(capsys, arguments, value):
     assert main(arguments) == 2
     output = capsys.readouterr()
@@ -296,15 +293,11 @@ def raising(error):
     return work
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (TaskError("x"), 2), (AgentError("x"), 2), (ArenaError("x", 500), 2), (ValueError("x"), 2), (WorldError("x"), 1),
-        (OSError(28, "x", "file"), 1), (BrokenPipeError("x"), 1), (ModuleNotFoundError("x", name="x"), 1), (KeyboardInterrupt(), 130),
-        (SystemExit(2), 2), (SystemExit("x"), 1), (SystemExit(), 0),
-    ],
-    ids=repr,
-)  # fmt: skip
+@pytest.mark.parametrize(("error", "code"), [
+    (TaskError("x"), 2), (AgentError("x"), 2), (ArenaError("x", 500), 2), (ValueError("x"), 2), (WorldError("x"), 1),
+    (OSError(28, "x", "file"), 1), (BrokenPipeError("x"), 1), (ModuleNotFoundError("x", name="x"), 1), (KeyboardInterrupt(), 130),
+    (SystemExit(2), 2), (SystemExit("x"), 1), (SystemExit(), 0),
+], ids=repr)  # fmt: skip
 def test_errors_have_a_status_and_a_line(capsys, monkeypatch, error, code):
     monkeypatch.setattr("webarena_gym.console._OURS", ("tests", "webarena_gym"))
     assert console.status("prog", raising(error)) == code
@@ -396,21 +389,18 @@ def test_a_module_without_its_packages_says_so(capsys):
 
 
 class TestPlay:
-    @pytest.mark.parametrize(
-        ("line", "reply"),
-        [
-            ("click 6", 'do(action="Click", element="6")'),
-            ("type 5 red shoes", 'do(action="Type", argument="red shoes", element="5")'),
-            ('click "Add to Cart"', 'do(action="Click", element="Add to Cart")'),
-            ("exit 3 of them", 'exit(message="3 of them")'),
-            ("exit", 'exit(message="")'),
-            ("down", 'do(action="Scroll Down")'),
-            ("enter", 'do(action="Press Enter")'),
-            ("back", "go_backward()"),
-            ('exit(message="x")', 'exit(message="x")'),
-            ("hello", "hello"),
-        ],
-    )
+    @pytest.mark.parametrize(("line", "reply"), [
+        ("click 6", 'do(action="Click", element="6")'),
+        ("type 5 red shoes", 'do(action="Type", argument="red shoes", element="5")'),
+        ('click "Add to Cart"', 'do(action="Click", element="Add to Cart")'),
+        ("exit 3 of them", 'exit(message="3 of them")'),
+        ("exit", 'exit(message="")'),
+        ("down", 'do(action="Scroll Down")'),
+        ("enter", 'do(action="Press Enter")'),
+        ("back", "go_backward()"),
+        ('exit(message="x")', 'exit(message="x")'),
+        ("hello", "hello"),
+    ])  # fmt: skip
     def test_short_forms(self, line, reply):
         assert spelled_out(line, DIALECTS["webrl"]) == reply
 

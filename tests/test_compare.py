@@ -93,15 +93,12 @@ def test_no_demonstration_of_the_other_sites_needs_the_site_that_is_left_out():
         assert task.template not in others or "gitlab" not in task.sites
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["nothing"], "recipe is 'nothing'; expected one of adaptation, agent_q"),
-        (["interactions"], "agents are none; interactions takes one"),
-        (["long_tasks", "--agents", "a"], "agents are a; long_tasks takes none"),
-        (["interactions", "--agents", "expert", "--set", "limit=3"], "set is 'limit=3'; expected NAME=VALUE with a name of limits"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "said"), [
+    (["nothing"], "recipe is 'nothing'; expected one of adaptation, agent_q"),
+    (["interactions"], "agents are none; interactions takes one"),
+    (["long_tasks", "--agents", "a"], "agents are a; long_tasks takes none"),
+    (["interactions", "--agents", "expert", "--set", "limit=3"], "set is 'limit=3'; expected NAME=VALUE with a name of limits"),
+])  # fmt: skip
 def test_settings_that_do_not_fit_the_recipe_are_refused(words, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         compare.main([*words, "--out", str(tmp_path)])

@@ -169,16 +169,13 @@ def test_a_file_written_elsewhere_is_read(tmp_path):
     assert demos.recorded_agent(file) == {}
 
 
-@pytest.mark.parametrize(
-    ("record", "message"),
-    [
-        ({"text": "x"}, "line 2: expected an object with a list of messages"),
-        ({"messages": [{"role": "user", "content": "x"}]}, "line 2: expected a user's message and the assistant's reply last"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "line 2: expected a role of"),
-        ({"messages": [{"role": "user", "content": ["x"]}]}, "line 2: expected a role of"),
-        ({"messages": ["x"]}, "line 2: expected a role of"),
-    ],
-)
+@pytest.mark.parametrize(("record", "message"), [
+    ({"text": "x"}, "line 2: expected an object with a list of messages"),
+    ({"messages": [{"role": "user", "content": "x"}]}, "line 2: expected a user's message and the assistant's reply last"),
+    ({"messages": [{"role": "tool", "content": "x"}]}, "line 2: expected a role of"),
+    ({"messages": [{"role": "user", "content": ["x"]}]}, "line 2: expected a role of"),
+    ({"messages": ["x"]}, "line 2: expected a role of"),
+])  # fmt: skip
 def test_a_line_that_cannot_be_read_is_named(tmp_path, record, message):
     good = demos.to_record(tiny.demonstrations(1)[0])
     with pytest.raises(ValueError, match=message):

@@ -211,24 +211,21 @@ def changed(**changes):
     return change
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        (lambda said: json.dumps(said)[:20], "no JSON"),
-        (lambda _: [], "without ids, log-probabilities or versions"),
-        (lambda _: {"choices": []}, "without ids, log-probabilities or versions"),
-        (changed(logprobs=None), "without ids, log-probabilities or versions"),
-        (changed(token_ids="gone"), "without ids, log-probabilities or versions"),
-        (changed(weight_versions=None), "without ids, log-probabilities or versions"),
-        (changed(logprobs={"token_logprobs": [None]}), "without ids, log-probabilities or versions"),
-        (changed(logprobs={"token_logprobs": [-1.0]}), " ids with the log-probabilities"),
-        (changed(logprobs={"token_logprobs": [float("nan")] * 12}), "nan"),
-        (changed(token_ids=[], logprobs={"token_logprobs": []}), "0 ids"),
-        (changed(finish_reason="abort"), "ended a response with 'abort'"),
-        (400, "400"),
-        (401, "401"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "said"), [
+    (lambda said: json.dumps(said)[:20], "no JSON"),
+    (lambda _: [], "without ids, log-probabilities or versions"),
+    (lambda _: {"choices": []}, "without ids, log-probabilities or versions"),
+    (changed(logprobs=None), "without ids, log-probabilities or versions"),
+    (changed(token_ids="gone"), "without ids, log-probabilities or versions"),
+    (changed(weight_versions=None), "without ids, log-probabilities or versions"),
+    (changed(logprobs={"token_logprobs": [None]}), "without ids, log-probabilities or versions"),
+    (changed(logprobs={"token_logprobs": [-1.0]}), " ids with the log-probabilities"),
+    (changed(logprobs={"token_logprobs": [float("nan")] * 12}), "nan"),
+    (changed(token_ids=[], logprobs={"token_logprobs": []}), "0 ids"),
+    (changed(finish_reason="abort"), "ended a response with 'abort'"),
+    (400, "400"),
+    (401, "401"),
+])  # fmt: skip
 def test_what_cannot_be_trained_on_is_a_failure(tmp_path, fault, said):
     with serving_engine(tmp_path) as (server, engine):
         server.faults += [fault]

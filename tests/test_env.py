@@ -137,19 +137,16 @@ def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
         make(task, sites={"shopping": "http://shop.example"}, browser="chromium")
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        ("I give up", "no action"),
-        ('do(action="Click", element="No such thing")', "nearest labels"),
-        ('do(action="Type", argument="x", element="My Account")', "My Account"),
-        ('do(action="Select Dropdown Option", argument="x", element="My Account")', "My Account"),
-        ('do(action="Switch Tab", argument="7")', "the tabs are 0 to 0"),
-        ('do(action="Switch Tab", argument="x")', "the tabs are 0 to 0"),
-        ("go_backward()", "no earlier page"),
-        ("go_backward() go_forward()", "2 actions"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "said"), [
+    ("I give up", "no action"),
+    ('do(action="Click", element="No such thing")', "nearest labels"),
+    ('do(action="Type", argument="x", element="My Account")', "My Account"),
+    ('do(action="Select Dropdown Option", argument="x", element="My Account")', "My Account"),
+    ('do(action="Switch Tab", argument="7")', "the tabs are 0 to 0"),
+    ('do(action="Switch Tab", argument="x")', "the tabs are 0 to 0"),
+    ("go_backward()", "no earlier page"),
+    ("go_backward() go_forward()", "2 actions"),
+])  # fmt: skip
 def test_a_bad_action_is_told_and_changes_nothing(env, reply, said):
     _, before = env.reset()
     text, reward, terminated, truncated, info = env.step(reply)
@@ -330,38 +327,35 @@ def test_a_step_outside_an_episode_is_refused(env):
 NO_BUDGETS = (0, -1, float("nan"), float("inf"), "2")
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
-    [
-        ({"history": "short"}, ValueError, "history is 'short'; expected one of 'compressed'"),
-        ({"observation": "pixels"}, ValueError, "expected one of 'html', 'axtree'"),
-        ({"dialect": "latin"}, ValueError, "expected one of 'webrl'"),
-        ({"elements": "xpath"}, ValueError, "expected one of 'id', 'label'"),
-        ({"browser": "lynx"}, ValueError, "expected one of 'inprocess'"),
-        ({"max_steps": 0}, ValueError, "expected a positive integer"),
-        ({"max_steps": 1.5}, ValueError, "expected a positive integer"),
-        ({"colour": "red"}, TypeError, "colour"),
-        ({"render_mode": "rgb_array"}, ValueError, "browser='chromium'"),
-        ({"sites": {"shopping": "http://x"}}, ValueError, "sites needs a browser with scripts"),
-        ({"viewport": "layout"}, ValueError, "viewport needs a browser with scripts"),
-        ({"viewport": "porthole"}, ValueError, "expected one of 'window', 'layout'"),
-        ({"bbox": True}, ValueError, "bbox needs"),
-        ({"rules": "mine"}, ValueError, "expected one of 'native'"),
-        ({"browser": "chromium", "sites": {"My Shop": "http://x"}}, ServerError, "'My Shop' is no name of a site"),
-        ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
-        ({"tasks": []}, TaskError, "empty"),
-        ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),
-        ({"element": "label"}, TypeError, "did you mean 'elements'"),
-        ({"split": "nonsense"}, ValueError, "split is 'nonsense'"),
-        ({"hosts": "tiles.test:80"}, ValueError, "hosts is the text 'tiles.test:80'"),
-        ({"hosts": ["tiles.test:80"]}, ValueError, "accounts, logins and hosts are for real servers"),
-        ({"accounts": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
-        *[
-            ({"step_budget": budget}, ValueError, f"step_budget is {budget!r}; expected a number above 0")
-            for budget in NO_BUDGETS
-        ],
+@pytest.mark.parametrize(("options", "error", "said"), [
+    ({"history": "short"}, ValueError, "history is 'short'; expected one of 'compressed'"),
+    ({"observation": "pixels"}, ValueError, "expected one of 'html', 'axtree'"),
+    ({"dialect": "latin"}, ValueError, "expected one of 'webrl'"),
+    ({"elements": "xpath"}, ValueError, "expected one of 'id', 'label'"),
+    ({"browser": "lynx"}, ValueError, "expected one of 'inprocess'"),
+    ({"max_steps": 0}, ValueError, "expected a positive integer"),
+    ({"max_steps": 1.5}, ValueError, "expected a positive integer"),
+    ({"colour": "red"}, TypeError, "colour"),
+    ({"render_mode": "rgb_array"}, ValueError, "browser='chromium'"),
+    ({"sites": {"shopping": "http://x"}}, ValueError, "sites needs a browser with scripts"),
+    ({"viewport": "layout"}, ValueError, "viewport needs a browser with scripts"),
+    ({"viewport": "porthole"}, ValueError, "expected one of 'window', 'layout'"),
+    ({"bbox": True}, ValueError, "bbox needs"),
+    ({"rules": "mine"}, ValueError, "expected one of 'native'"),
+    ({"browser": "chromium", "sites": {"My Shop": "http://x"}}, ServerError, "'My Shop' is no name of a site"),
+    ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
+    ({"tasks": []}, TaskError, "empty"),
+    ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),
+    ({"element": "label"}, TypeError, "did you mean 'elements'"),
+    ({"split": "nonsense"}, ValueError, "split is 'nonsense'"),
+    ({"hosts": "tiles.test:80"}, ValueError, "hosts is the text 'tiles.test:80'"),
+    ({"hosts": ["tiles.test:80"]}, ValueError, "accounts, logins and hosts are for real servers"),
+    ({"accounts": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
+    *[
+        ({"step_budget": budget}, ValueError, f"step_budget is {budget!r}; expected a number above 0")
+        for budget in NO_BUDGETS
     ],
-)
+])  # fmt: skip
 def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
     with pytest.raises(error) as caught:
         WebArenaLite(**{"tasks": [LOOK], **options})

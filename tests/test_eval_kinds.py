@@ -148,28 +148,25 @@ def rows(query, expected, parameters=(), **more):
     return {"eval_types": ["state"], "state": [part]}
 
 
-@pytest.mark.parametrize(
-    ("references", "right", "wrong"),
-    [
-        ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]),
-        ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
-        ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]),
-        ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
-        ({"must_include": "cat"}, [], ["concatenate"]),
-        ({"must_include": ["0"]}, [], ["$0.00"]),
-        ({"must_include": ["170"]}, [], ["000000170"]),
-        ({"must_include": ["$3"]}, ["it is $3."], []),
-        ({"must_include": "5"}, ["3, 5", "3.\n5."], ["1.5", "-5"]),
-        ({"must_include": "$5"}, [], ["-$5"]),
-        ({"must_include": "234"}, [], ["$1,234"]),
-        ({"must_include": "50"}, [], ["it is $3.50"]),
-        ({"must_include": "red"}, ["-red, 1.red"], []),
-        ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
-        ({"must_exclude": ["b"]}, ["a"], ["b", ""]),
-        ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
-        ({"fuzzy_match": "N/A"}, ["N/A"], [""]),
-    ],
-)
+@pytest.mark.parametrize(("references", "right", "wrong"), [
+    ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]),
+    ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
+    ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]),
+    ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
+    ({"must_include": "cat"}, [], ["concatenate"]),
+    ({"must_include": ["0"]}, [], ["$0.00"]),
+    ({"must_include": ["170"]}, [], ["000000170"]),
+    ({"must_include": ["$3"]}, ["it is $3."], []),
+    ({"must_include": "5"}, ["3, 5", "3.\n5."], ["1.5", "-5"]),
+    ({"must_include": "$5"}, [], ["-$5"]),
+    ({"must_include": "234"}, [], ["$1,234"]),
+    ({"must_include": "50"}, [], ["it is $3.50"]),
+    ({"must_include": "red"}, ["-red, 1.red"], []),
+    ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
+    ({"must_exclude": ["b"]}, ["a"], ["b", ""]),
+    ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
+    ({"fuzzy_match": "N/A"}, ["N/A"], [""]),
+])  # fmt: skip
 def test_string_match(references, right, wrong):
     assert [passes(string(**references), answer) for answer in (*right, *wrong)] == [True] * len(right) + [False] * len(wrong)
 
@@ -227,23 +224,20 @@ def test_the_score_is_a_product():
     assert verdicts == {"string_match/exact_match": False, "url_match": True}
 
 
-@pytest.mark.parametrize(
-    ("block", "said"),
-    [
-        ({"eval_types": []}, "no checks"),
-        (string(nearly="x"), "no comparison 'nearly'"),
-        (string(), "without reference_answers"),
-        ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
-        (html("p >", {"exact_match": ""}), "no CSS selector"),
-        (html("document.title", {"exact_match": ""}), "is a script"),
-        (html("p", {}), "no required_contents"),
-        (rows("SELECT nothing", []), "failed"),
-        ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state has site None"),
-        ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
-        (rows("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),
-        (rows("SELECT 1", [[1]], site="map"), "cannot be read here"),
-    ],
-)
+@pytest.mark.parametrize(("block", "said"), [
+    ({"eval_types": []}, "no checks"),
+    (string(nearly="x"), "no comparison 'nearly'"),
+    (string(), "without reference_answers"),
+    ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
+    (html("p >", {"exact_match": ""}), "no CSS selector"),
+    (html("document.title", {"exact_match": ""}), "is a script"),
+    (html("p", {}), "no required_contents"),
+    (rows("SELECT nothing", []), "failed"),
+    ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state has site None"),
+    ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
+    (rows("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),
+    (rows("SELECT 1", [[1]], site="map"), "cannot be read here"),
+])  # fmt: skip
 def test_a_broken_check_raises_and_never_scores(block, said):
     with pytest.raises(EvaluationError, match=said):
         evaluate(block, "", outcome("x"))

@@ -243,15 +243,12 @@ def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used
     assert (result["prompt_tokens"]["mean"], result["completion_tokens"]["total"], result["cost"]["total"]) == (16, 12, 3.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("broken", "raised RuntimeError: out of ideas (my_agent.py, line 9)"),
-        ("silent", "returned None"),
-        ("paid", "returned a Reply with cost -1000000000.0; expected a number from 0"),
-        ("narrow", "cannot be called as agent(observation, info): TypeError: narrow() takes 1 positional argument but 2 were given"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "said"), [
+    ("broken", "raised RuntimeError: out of ideas (my_agent.py, line 9)"),
+    ("silent", "returned None"),
+    ("paid", "returned a Reply with cost -1000000000.0; expected a number from 0"),
+    ("narrow", "cannot be called as agent(observation, info): TypeError: narrow() takes 1 positional argument but 2 were given"),
+])  # fmt: skip
 def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(evaluate, tmp_path, agent, name, said):
     status, result, output = evaluate("--agent", agent + name)
     assert (status, result["success"], result["judged"]) == (1, None, 0)
@@ -261,16 +258,13 @@ def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(evaluate, tmp_path, 
     assert all(record.reward is None for record in read_episodes(tmp_path / "run" / EPISODES)[1])
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("{agent}Unmakeable", "no model here"),
-        ("{agent}Uncallable", "__call__"),
-        ("{agent}number", "is a int"),
-        ("{agent}nobody", "has no 'nobody'"),
-        *((name, "") for name in ("nothing", ":x", "no.such.module:agent", "command:", "command:'")),
-    ],
-)
+@pytest.mark.parametrize(("name", "said"), [
+    ("{agent}Unmakeable", "no model here"),
+    ("{agent}Uncallable", "__call__"),
+    ("{agent}number", "is a int"),
+    ("{agent}nobody", "has no 'nobody'"),
+    *((name, "") for name in ("nothing", ":x", "no.such.module:agent", "command:", "command:'")),
+])  # fmt: skip
 def test_what_is_no_agent_is_bad_input(evaluate, agent, name, said):
     status, _, output = evaluate("--agent", name.format(agent=agent))
     assert (status, said in output) == (2, True)
@@ -305,13 +299,10 @@ def test_success_is_weighted_by_the_length_of_the_path():
     assert "weighted" not in table(unknown)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("--repeats", 0), ("--limit", 0), ("--fresh-worlds", -1), ("--jobs", 0), ("--max-steps", 0), ("--template", "no.such"),
-        *(("--env", value) for value in ("window", "window=-1", "no_such_keyword=1", "tasks=[]")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("wrong", [
+    ("--repeats", 0), ("--limit", 0), ("--fresh-worlds", -1), ("--jobs", 0), ("--max-steps", 0), ("--template", "no.such"),
+    *(("--env", value) for value in ("window", "window=-1", "no_such_keyword=1", "tasks=[]")),
+])  # fmt: skip
 def test_wrong_options_are_bad_input(evaluate, wrong):
     assert evaluate("--agent", "expert", *wrong)[0] == 2
 
@@ -445,33 +436,30 @@ CALL = {"id": "c", "type": "function", "function": {"name": "exit", "arguments":
 THOUGHT = {"content": None, "reasoning_content": "Let me see."}
 
 
-@pytest.mark.parametrize(
-    ("message", "options", "told"),
-    [
-        # what the model says, however it is written, is played
-        (said(EXIT), (), "exited"),
-        ({"content": parts(*WEBRL.format(EXIT))}, (), "exited"),
-        ({"content": [{"type": "thinking", "thinking": parts("Hm.")}, *parts(WEBRL.format(EXIT))]}, (), "exited"),
-        ({"content": None, "tool_calls": [{**CALL, "function": {"name": "exit", "arguments": {"message": "x"}}}]}, ("--tools",), "exited"),
-        (said(EXIT, finish_reason="length"), (), "exited"),
-        # what it chose to say, and what is no action, is told in the next observation, and loses
-        ({"content": None, "refusal": "I cannot help with that."}, (), "truncated"),
-        ({"content": parts("I cannot.", kind="refusal")}, (), "truncated"),
-        ({**THOUGHT, "finish_reason": "stop"}, (), "truncated"),
-        ({"content": "do(action=", "finish_reason": "length"}, (), "truncated"),
-        ({"content": None, "tool_calls": [CALL], "finish_reason": "length"}, ("--tools",), "truncated"),
-        # what it could not say is a failure
-        ({**THOUGHT, "finish_reason": "length"}, (), "cut the reply off after 10 tokens, before it said anything"),
-        ({"content": "<think>Let me", "finish_reason": "length"}, (), "cut the reply off"),
-        ({"content": None, "finish_reason": "content_filter"}, (), "withheld the reply (finish_reason content_filter)"),
-        (said(EXIT, finish_reason="content_filter"), (), "withheld the reply"),
-        ({"content": "", "finish_reason": "abort"}, (), "withheld the reply"),
-        ({"content": [{"type": "image_url", "image_url": {}}]}, (), "expected a text, or parts of one"),
-        # unless that is said to be its loss
-        ({**THOUGHT, "finish_reason": "length"}, ("--too-long", "lost"), "too_long"),
-        ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("message", "options", "told"), [
+    # what the model says, however it is written, is played
+    (said(EXIT), (), "exited"),
+    ({"content": parts(*WEBRL.format(EXIT))}, (), "exited"),
+    ({"content": [{"type": "thinking", "thinking": parts("Hm.")}, *parts(WEBRL.format(EXIT))]}, (), "exited"),
+    ({"content": None, "tool_calls": [{**CALL, "function": {"name": "exit", "arguments": {"message": "x"}}}]}, ("--tools",), "exited"),
+    (said(EXIT, finish_reason="length"), (), "exited"),
+    # what it chose to say, and what is no action, is told in the next observation, and loses
+    ({"content": None, "refusal": "I cannot help with that."}, (), "truncated"),
+    ({"content": parts("I cannot.", kind="refusal")}, (), "truncated"),
+    ({**THOUGHT, "finish_reason": "stop"}, (), "truncated"),
+    ({"content": "do(action=", "finish_reason": "length"}, (), "truncated"),
+    ({"content": None, "tool_calls": [CALL], "finish_reason": "length"}, ("--tools",), "truncated"),
+    # what it could not say is a failure
+    ({**THOUGHT, "finish_reason": "length"}, (), "cut the reply off after 10 tokens, before it said anything"),
+    ({"content": "<think>Let me", "finish_reason": "length"}, (), "cut the reply off"),
+    ({"content": None, "finish_reason": "content_filter"}, (), "withheld the reply (finish_reason content_filter)"),
+    (said(EXIT, finish_reason="content_filter"), (), "withheld the reply"),
+    ({"content": "", "finish_reason": "abort"}, (), "withheld the reply"),
+    ({"content": [{"type": "image_url", "image_url": {}}]}, (), "expected a text, or parts of one"),
+    # unless that is said to be its loss
+    ({**THOUGHT, "finish_reason": "length"}, ("--too-long", "lost"), "too_long"),
+    ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
+])  # fmt: skip
 def test_each_kind_of_answer_is_blamed_on_the_right_side(chatted, message, options, told):
     status, result, output, asked = chatted("--limit", 1, "--max-steps", 2, *options, say=lambda _: dict(message))
     if told in ("exited", "truncated", "too_long"):
@@ -511,49 +499,43 @@ def refused(status, error):
     return RefusedError("no", status, {}, error if isinstance(error, str) else json.dumps({"error": error}))
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        refused(400, {"code": "context_length_exceeded", "message": "Your input exceeds the limit."}),  # OpenAI
-        refused(400, "This model's maximum context length is 4096 tokens. However, your request has 4999 input tokens."),  # vLLM
-        refused(400, "'max_tokens' is too large: 512. This model's maximum context length is 4096 tokens and your request has 3900 input tokens"),
-        refused(400, "The prompt (total length 25938) is too long to fit into the model"),
-        refused(400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),  # SGLang
-        refused(400, "Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens)."),
-        refused(400, {"type": "exceed_context_size_error", "n_ctx": 4096}),  # llama.cpp
-        refused(500, "the request exceeds the available context size. try increasing the context size"),
-        refused(400, "the input length exceeds the context length"),  # Ollama
-        refused(422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"}),  # TGI, Together
-        refused(400, "prompt is too long: 208310 tokens > 200000 maximum"),  # Anthropic
-        refused(400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
-        refused(400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),  # Gemini
-        refused(400, {"code": "3051", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}),  # Mistral
-        refused(400, "Please reduce the length of the messages or completion."),  # Groq, Cerebras
-        refused(400, "This model's maximum prompt length is 131072 but the request contains 150000 tokens."),  # xAI
-        refused(413, {"code": "tokens_limit_reached", "message": "Request body too large for the model."}),  # GitHub
-        refused(400, "litellm.ContextWindowExceededError"),
-        refused(400, "Invalid request: Your request exceeded model token limit: 8192"),  # Moonshot
-        refused(400, "Range of input length should be [1, 30720]"),  # DashScope
-        refused(400, "Trying to keep the first 5000 tokens when context the overflows. The model has a context length of only 4096"),  # LM Studio
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("error", [
+    refused(400, {"code": "context_length_exceeded", "message": "Your input exceeds the limit."}),  # OpenAI
+    refused(400, "This model's maximum context length is 4096 tokens. However, your request has 4999 input tokens."),  # vLLM
+    refused(400, "'max_tokens' is too large: 512. This model's maximum context length is 4096 tokens and your request has 3900 input tokens"),
+    refused(400, "The prompt (total length 25938) is too long to fit into the model"),
+    refused(400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),  # SGLang
+    refused(400, "Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens)."),
+    refused(400, {"type": "exceed_context_size_error", "n_ctx": 4096}),  # llama.cpp
+    refused(500, "the request exceeds the available context size. try increasing the context size"),
+    refused(400, "the input length exceeds the context length"),  # Ollama
+    refused(422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"}),  # TGI, Together
+    refused(400, "prompt is too long: 208310 tokens > 200000 maximum"),  # Anthropic
+    refused(400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+    refused(400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),  # Gemini
+    refused(400, {"code": "3051", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}),  # Mistral
+    refused(400, "Please reduce the length of the messages or completion."),  # Groq, Cerebras
+    refused(400, "This model's maximum prompt length is 131072 but the request contains 150000 tokens."),  # xAI
+    refused(413, {"code": "tokens_limit_reached", "message": "Request body too large for the model."}),  # GitHub
+    refused(400, "litellm.ContextWindowExceededError"),
+    refused(400, "Invalid request: Your request exceeded model token limit: 8192"),  # Moonshot
+    refused(400, "Range of input length should be [1, 30720]"),  # DashScope
+    refused(400, "Trying to keep the first 5000 tokens when context the overflows. The model has a context length of only 4096"),  # LM Studio
+])  # fmt: skip
 def test_the_usual_servers_are_understood_when_a_conversation_is_too_long(error):
     assert is_too_long(error)
 
 
-@pytest.mark.parametrize(
-    ("error", "may_be"),
-    [
-        (refused(400, "temperature must be at most 2"), True),
-        (refused(400, "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens"), True),
-        (refused(413, "<html>413 Request Entity Too Large</html>"), True),
-        (refused(400, {"code": "content_filter"}), False),
-        (refused(400, "Your credit balance is too low"), False),
-        (refused(401, "no key"), False),
-        (refused(429, "You have used too many tokens this minute"), False),
-        (refused(0, ""), False),
-    ],
-)
+@pytest.mark.parametrize(("error", "may_be"), [
+    (refused(400, "temperature must be at most 2"), True),
+    (refused(400, "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens"), True),
+    (refused(413, "<html>413 Request Entity Too Large</html>"), True),
+    (refused(400, {"code": "content_filter"}), False),
+    (refused(400, "Your credit balance is too low"), False),
+    (refused(401, "no key"), False),
+    (refused(429, "You have used too many tokens this minute"), False),
+    (refused(0, ""), False),
+])  # fmt: skip
 def test_other_refusals_are_none_for_length(error, may_be):
     assert (is_too_long(error), may_be_too_long(error)) == (False, may_be)
 
@@ -738,17 +720,14 @@ def program(path, code):
     return f"{sys.executable} {path}"
 
 
-@pytest.mark.parametrize(
-    ("code", "reward", "said"),
-    [
-        ("open(place, 'w').write('right')", 1.0, ""),
-        ("open(place, 'w').write('wrong')", 0.0, ""),
-        ("open(place, 'w').write('right'); sys.exit(3)", 1.0, ""),
-        ("", 0.0, ""),
-        ("sys.exit('no luck')", None, "ended with status 1, and had not answered: no luck"),
-        ("import threading; threading.Event().wait()", None, "did not end within"),
-    ],
-)
+@pytest.mark.parametrize(("code", "reward", "said"), [
+    ("open(place, 'w').write('right')", 1.0, ""),
+    ("open(place, 'w').write('wrong')", 0.0, ""),
+    ("open(place, 'w').write('right'); sys.exit(3)", 1.0, ""),
+    ("", 0.0, ""),
+    ("sys.exit('no luck')", None, "ended with status 1, and had not answered: no luck"),
+    ("import threading; threading.Event().wait()", None, "did not end within"),
+])  # fmt: skip
 def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_path, code, reward, said):
     arena = FakeArena(tmp_path)
     seat = ProgramSeat(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0)
@@ -811,24 +790,21 @@ def edit_result(**values):
     return lambda text: json.dumps(json.loads(text) | values)
 
 
-@pytest.mark.parametrize(
-    ("name", "edit", "fault"),
-    [
-        (RESULT, edit_result(success={"success": 1.0, "n": 165, "low": 0.9, "high": 1}), "success of the result file does not"),
-        (RESULT, edit_result(command=[]), "command is []"),
-        (RESULT, edit_result(format=7), "format 1"),
-        (EPISODES, edit_line(3, reward=1.0), "does not follow"),
-        (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "there are 164 episodes"),
-        (EPISODES, edit_line(3, steps=[]), "has no steps"),
-        (EPISODES, edit_line(0, version="0.0.0"), "version is '0.0.0'"),
-        (EPISODES, edit_line(0, env={"max_steps": 31}), "max_steps"),
-        (EPISODES, edit_line(0, env={"max_steps": 30, "side_effects": "ignored"}), "other keywords"),
-        (EPISODES, edit_line(0, suite={"split": "test", "templates": None, "limit": 5}), "not all of the test split"),
-        (EPISODES, edit_line(0, suite={}), "not all of the test split|malformed"),
-        (leaderboard.ROW, lambda _: "{}", "has no name"),
-        (leaderboard.ROW, lambda _: '{"name": 1}', "expected an object of the texts"),
-    ],
-)
+@pytest.mark.parametrize(("name", "edit", "fault"), [
+    (RESULT, edit_result(success={"success": 1.0, "n": 165, "low": 0.9, "high": 1}), "success of the result file does not"),
+    (RESULT, edit_result(command=[]), "command is []"),
+    (RESULT, edit_result(format=7), "format 1"),
+    (EPISODES, edit_line(3, reward=1.0), "does not follow"),
+    (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "there are 164 episodes"),
+    (EPISODES, edit_line(3, steps=[]), "has no steps"),
+    (EPISODES, edit_line(0, version="0.0.0"), "version is '0.0.0'"),
+    (EPISODES, edit_line(0, env={"max_steps": 31}), "max_steps"),
+    (EPISODES, edit_line(0, env={"max_steps": 30, "side_effects": "ignored"}), "other keywords"),
+    (EPISODES, edit_line(0, suite={"split": "test", "templates": None, "limit": 5}), "not all of the test split"),
+    (EPISODES, edit_line(0, suite={}), "not all of the test split|malformed"),
+    (leaderboard.ROW, lambda _: "{}", "has no name"),
+    (leaderboard.ROW, lambda _: '{"name": 1}', "expected an object of the texts"),
+])  # fmt: skip
 def test_a_row_that_is_not_right_is_found(row, tmp_path, name, edit, fault):
     found = change(row, tmp_path, name, edit)
     assert re.search(fault.replace("[]", r"\[\]"), "\n".join(found.faults)), found.faults
@@ -837,29 +813,26 @@ def test_a_row_that_is_not_right_is_found(row, tmp_path, name, edit, fault):
 PASSED = {"check": "state", "passed": True, "reason": "trust me", "decided_by": "state"}
 
 
-@pytest.mark.parametrize(
-    ("header", "record", "about"),
-    [
-        ({}, {"reward": 1.0, "verdicts": [PASSED]}, {}),
-        ({}, {"ending": "too_long", "reward": 1.0, "verdicts": []}, {}),
-        ({}, {"verdicts": [PASSED | {"passed": False}]}, {}),
-        ({}, {"steps": [{"url": "http://shop.test/", "reply": 'exit(message="N/A")', "action_error": "the env's fault"}]}, {}),
-        ({}, {"verdicts": ["passed"]}, {}),
-        ({}, {"steps": [{"reply": 1}]}, {}),
-        ({}, {"side_effects": ["none"]}, {}),
-        *(({}, {name: value}, {}) for name in ("cost", "seconds", "prompt_tokens") for value in (-1e9, float("nan"), float("inf"), 10**400)),
-        ({}, {"sites": ["map"]}, {}),
-        ({}, {"checks": []}, {}),
-        *(({}, {"reference_steps": value}, {}) for value in (None, -1, 1000)),
-        ({"repeats": 10**12}, {}, {}),
-        ({"seed": None, "env": {"max_steps": 30, "window": -1}}, {}, {}),
-        ({"env": {"max_steps": 30, "history": "all"}}, {}, {}),
-        ({"env": {"max_steps": 30, "browser": "my own"}}, {}, {}),
-        *(({"suite": {name: value}}, {}, {}) for name, value in (("tasks", 9999), ("variation", "easy"), ("worlds", [10**30]), ("worlds", [*range(10**5)]))),
-        *(({}, {}, {"link": link}) for link in ("javascript:alert(1)", "data:text/html,x", "https://", "https://x)<img src=x>", "https://x|y", " https://x", "//x")),
-        ({}, {}, {"name": 1}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "record", "about"), [
+    ({}, {"reward": 1.0, "verdicts": [PASSED]}, {}),
+    ({}, {"ending": "too_long", "reward": 1.0, "verdicts": []}, {}),
+    ({}, {"verdicts": [PASSED | {"passed": False}]}, {}),
+    ({}, {"steps": [{"url": "http://shop.test/", "reply": 'exit(message="N/A")', "action_error": "the env's fault"}]}, {}),
+    ({}, {"verdicts": ["passed"]}, {}),
+    ({}, {"steps": [{"reply": 1}]}, {}),
+    ({}, {"side_effects": ["none"]}, {}),
+    *(({}, {name: value}, {}) for name in ("cost", "seconds", "prompt_tokens") for value in (-1e9, float("nan"), float("inf"), 10**400)),
+    ({}, {"sites": ["map"]}, {}),
+    ({}, {"checks": []}, {}),
+    *(({}, {"reference_steps": value}, {}) for value in (None, -1, 1000)),
+    ({"repeats": 10**12}, {}, {}),
+    ({"seed": None, "env": {"max_steps": 30, "window": -1}}, {}, {}),
+    ({"env": {"max_steps": 30, "history": "all"}}, {}, {}),
+    ({"env": {"max_steps": 30, "browser": "my own"}}, {}, {}),
+    *(({"suite": {name: value}}, {}, {}) for name, value in (("tasks", 9999), ("variation", "easy"), ("worlds", [10**30]), ("worlds", [*range(10**5)]))),
+    *(({}, {}, {"link": link}) for link in ("javascript:alert(1)", "data:text/html,x", "https://", "https://x)<img src=x>", "https://x|y", " https://x", "//x")),
+    ({}, {}, {"name": 1}),
+])  # fmt: skip
 def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
     """Figures are made to follow from what is forged, as a forger would."""
     forge(row, tmp_path, header, record, about)
@@ -867,14 +840,11 @@ def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
     assert "| yes |" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("header", "record", "options", "why"),
-    [
-        ({"env": {"max_steps": 30, "browser": "chromium"}}, {}, (), "played in Chromium"),
-        ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "by a program with a browser of its own"),
-        ({}, {}, ("--no-replay",), "not asked for"),
-    ],
-)
+@pytest.mark.parametrize(("header", "record", "options", "why"), [
+    ({"env": {"max_steps": 30, "browser": "chromium"}}, {}, (), "played in Chromium"),
+    ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "by a program with a browser of its own"),
+    ({}, {}, ("--no-replay",), "not asked for"),
+])  # fmt: skip
 def test_what_cannot_be_checked_is_not_ranked_beside_what_was(row, tmp_path, capsys, header, record, options, why):
     forge(row, tmp_path, header, record, {"name": "<script>[x](javascript:y)`*\x1b|", "link": ""})
     assert main(["leaderboard", str(tmp_path), *options]) == 0

@@ -22,18 +22,15 @@ FORM = "application/x-www-form-urlencoded"
 
 
 @pytest.mark.parametrize("site", HOSTS)
-@pytest.mark.parametrize(
-    ("method", "headers", "body"),
-    [
-        *[(method, {}, body) for method, body in (("PUT", b"x"), ("HEAD", b""), ("POST", b""))],
-        ("POST", {"Content-Type": "application/json"}, b"{"),
-        ("POST", {"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\nbroken"),
-        ("POST", {"Content-Type": FORM}, b"%ff=%fe&form_key=%00&=&&a"),
-        ("POST", {"Content-Type": FORM}, b"a=" + b"x" * 2_100_000),
-        ("GET", {"Cookie": 'sid="\\377;; x'}, b""),
-        ("GET", {"Range": "bytes=9-1", "If-None-Match": "*", "Referer": "http://elsewhere.test/%ff"}, b""),
-    ],
-)
+@pytest.mark.parametrize(("method", "headers", "body"), [
+    *[(method, {}, body) for method, body in (("PUT", b"x"), ("HEAD", b""), ("POST", b""))],
+    ("POST", {"Content-Type": "application/json"}, b"{"),
+    ("POST", {"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\nbroken"),
+    ("POST", {"Content-Type": FORM}, b"%ff=%fe&form_key=%00&=&&a"),
+    ("POST", {"Content-Type": FORM}, b"a=" + b"x" * 2_100_000),
+    ("GET", {"Cookie": 'sid="\\377;; x'}, b""),
+    ("GET", {"Range": "bytes=9-1", "If-None-Match": "*", "Referer": "http://elsewhere.test/%ff"}, b""),
+])  # fmt: skip
 def test_requests_that_no_page_sends_are_no_surprise(site, method, headers, body):
     world = load_world(0)
     databases = world.open()

@@ -55,14 +55,11 @@ def break_selects(monkeypatch):
     monkeypatch.setattr(InProcessBrowser, "select", select)
 
 
-@pytest.mark.parametrize(
-    ("broken", "walk", "most"),
-    [
-        (break_history, Walk("map", 1000, "content", 1000018000004), 3),
-        (break_fragments, Walk("shopping", 77, "content", 1000035000036), 2),
-        (break_selects, Walk("gitlab", 77, "content", 1000052), 3),
-    ],
-)
+@pytest.mark.parametrize(("broken", "walk", "most"), [
+    (break_history, Walk("map", 1000, "content", 1000018000004), 3),
+    (break_fragments, Walk("shopping", 77, "content", 1000035000036), 2),
+    (break_selects, Walk("gitlab", 77, "content", 1000052), 3),
+])  # fmt: skip
 def test_what_is_broken_is_found_and_told_by_few_replies(monkeypatch, broken, walk, most):
     walks = [walk, *plan(2000, seed=walk.seed, sites=(walk.site,), world_seeds=(walk.world_seed,))]
     broken(monkeypatch)

@@ -42,16 +42,12 @@ def acts(task):
     return sum(step.action.kind.name != "EXIT" for step in task.solution)
 
 
-@pytest.mark.parametrize(
-    "limited",
-    [
-        lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit),
-        lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_steps=limit),
-        lambda task, limit: TimeLimit(WebArenaLite(tasks=[task]), limit),
-        lambda task, limit: TimeLimit(gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit + 2), limit),
-    ],
-    ids=["make", "max_steps", "TimeLimit", "both"],
-)
+@pytest.mark.parametrize("limited", [
+    lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit),
+    lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_steps=limit),
+    lambda task, limit: TimeLimit(WebArenaLite(tasks=[task]), limit),
+    lambda task, limit: TimeLimit(gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit + 2), limit),
+], ids=["make", "max_steps", "TimeLimit", "both"])  # fmt: skip
 def test_an_episode_that_gymnasium_cuts_off_is_judged(limited):
     task = judged_task()
     env = limited(task, acts(task))
@@ -181,14 +177,11 @@ def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(monkeypatch):
 # Tasks by id.
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("shopping.no_such/1000/0", "there is no task 'shopping.no_such/1000/0'"),
-        ("no.template/1/2", "there is no task 'no.template/1/2'"),
-        ("folder.of/tasks/1", "cannot read the task file"),
-    ],
-)
+@pytest.mark.parametrize(("text", "told"), [
+    ("shopping.no_such/1000/0", "there is no task 'shopping.no_such/1000/0'"),
+    ("no.template/1/2", "there is no task 'no.template/1/2'"),
+    ("folder.of/tasks/1", "cannot read the task file"),
+])  # fmt: skip
 def test_one_id_is_a_task_and_an_unknown_one_is_told(text, told, tmp_path, monkeypatch):
     assert [task.task_id for task in WebArenaLite(tasks="shopping.cart_add/1000/0").tasks] == ["shopping.cart_add/1000/0"]
     monkeypatch.chdir(tmp_path)

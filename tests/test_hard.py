@@ -232,17 +232,14 @@ def test_a_snapshot_of_a_planted_world_goes_on_in_another_env(scale):
         assert other.step(parting)[1] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (Planted("shopping", "moon", (("a", 1),)), "shopping.moon"),
-        (Planted("shopping", "review", (("moon", 1),)), "expected columns of"),
-        (Planted("shopping", "review", (("title", "x"),)), "which it does not take"),
-        (Planted("shopping", "review", (("title", "x"),), (("review_id", -1),)), "0 rows"),
-        (Planted("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
-        (Planted("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
-    ],
-)
+@pytest.mark.parametrize(("row", "said"), [
+    (Planted("shopping", "moon", (("a", 1),)), "shopping.moon"),
+    (Planted("shopping", "review", (("moon", 1),)), "expected columns of"),
+    (Planted("shopping", "review", (("title", "x"),)), "which it does not take"),
+    (Planted("shopping", "review", (("title", "x"),), (("review_id", -1),)), "0 rows"),
+    (Planted("shopping", "review", (("title", "x"),), (("rating", 5),)), "expected one"),
+    (Planted("shopping", "review WHERE 1; --", (("title", "x"),)), "expected columns of"),
+])  # fmt: skip
 def test_rows_that_cannot_be_planted_are_told(row, said):
     task = replace(suite.load("test")[0], setup=(row,))
     with WebArenaLite(tasks=[task]) as env, pytest.raises(TaskError) as caught:

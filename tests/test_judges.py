@@ -68,22 +68,19 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
     assert (key, question["model"]) == ("Bearer theirs", "other")
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        ("perhaps", "neither right nor wrong"),
-        ("right or wrong", "neither right nor wrong"),
-        ("", "neither right nor wrong"),
-        (Response("{}"), "without a message"),
-        (Response('{"choices": []}'), "without a message"),
-        (Response('{"choices": [{"message": {"content": null}}]}'), "neither right nor wrong"),
-        (Response("[1]"), "without a message"),
-        (Response("<html>"), "no JSON"),
-        (Response("no such key", status=401), "401"),
-        (Response("elsewhere", status=302, headers={"Location": "http://127.0.0.1:9/"}), "302"),
-        (Response("busy", status=429, headers={"Retry-After": "3600"}), "cannot be asked: .* 429"),  # in vain
-    ],
-)
+@pytest.mark.parametrize(("reply", "said"), [
+    ("perhaps", "neither right nor wrong"),
+    ("right or wrong", "neither right nor wrong"),
+    ("", "neither right nor wrong"),
+    (Response("{}"), "without a message"),
+    (Response('{"choices": []}'), "without a message"),
+    (Response('{"choices": [{"message": {"content": null}}]}'), "neither right nor wrong"),
+    (Response("[1]"), "without a message"),
+    (Response("<html>"), "no JSON"),
+    (Response("no such key", status=401), "401"),
+    (Response("elsewhere", status=302, headers={"Location": "http://127.0.0.1:9/"}), "302"),
+    (Response("busy", status=429, headers={"Retry-After": "3600"}), "cannot be asked: .* 429"),  # in vain
+])  # fmt: skip
 def test_what_cannot_be_understood_raises(reply, said):
     model = Model(reply)
     with pytest.raises(EvaluationError, match=said):

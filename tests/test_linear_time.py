@@ -254,14 +254,11 @@ def test_patterns_take_linear_time():
     assert tried > 150
 
 
-@pytest.mark.parametrize(
-    ("source", "method"),
-    [
-        (r"^== *(.+?) *==[ \t]*$", "split"), (r"(#{1,6})\s+(.+?)\s*#*", "fullmatch"), (r"\*\*(?=\S)(.+?)(?<=\S)\*\*", "sub"),
-        (r"[ \t]+$", "sub"), (r"https?://[^\s/]+[^\s]*", "fullmatch"), (r"Target.*closed", "search"), (r"(a+)+b", "match"),
-        (r"<head(\s[^>]*)?>", "search"), (r"\s*°?\s*,\s*°?", "search"), (r"\[(.*?)\]\s*\[(.*?)\]", "search"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "method"), [
+    (r"^== *(.+?) *==[ \t]*$", "split"), (r"(#{1,6})\s+(.+?)\s*#*", "fullmatch"), (r"\*\*(?=\S)(.+?)(?<=\S)\*\*", "sub"),
+    (r"[ \t]+$", "sub"), (r"https?://[^\s/]+[^\s]*", "fullmatch"), (r"Target.*closed", "search"), (r"(a+)+b", "match"),
+    (r"<head(\s[^>]*)?>", "search"), (r"\s*°?\s*,\s*°?", "search"), (r"\[(.*?)\]\s*\[(.*?)\]", "search"),
+])  # fmt: skip
 def test_slow_patterns_are_found(source, method):
     assert next(slow(re.compile(source, re.MULTILINE), [method]), "")
 

@@ -47,27 +47,24 @@ def test_pages_look_right_to_a_person(looker, site):
 
 @needs.chromium
 @needs.axe
-@pytest.mark.parametrize(
-    ("html", "said"),
-    [
-        ("<p style='color:#aaa'>faint</p>", "color-contrast"),
-        ("<input aria-label=q style='color:#fff'>", "what is typed has too little contrast"),
-        ("<style>::placeholder {color: #ccc}</style><input aria-label=q placeholder=q>", "::placeholder has too little contrast"),
-        ("<input aria-label=q style='border:0'>", "one cannot see where the field is"),
-        ("<div style='width:3000px'>wide</div>", "the page is 3000 pixels wide"),
-        ("<div style='width:90px'><p>someone.with.a.very.long.name@example.com</p></div>", "a text sticks out"),
-        ("<div style='width:90px'><select aria-label=q style='width:300px'><option>q</select></div>", "sticks out: <select"),
-        ("<button style='outline:none'>x</button>", "the focus cannot be seen"),
-        ("<button style='outline-color:#eee'>x</button>", "the focus cannot be seen"),
-        ("<button tabindex=-1>x</button>", "is left out by the Tab key"),
-        ("<a href=/x tabindex=3>x</a>", "or out of order"),
-        ("<div inert><button>x</button></div>", "takes no focus"),
-        ("<img src=data:,>", "image-alt"),
-        ("</main><footer>low</footer><main>", "the footer floats"),
-        ("<style>header {height: 300px}</style>", "the header takes 300 pixels"),
-        ("<p><div>x</div></p>", "unexpected-end-tag"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("html", "said"), [
+    ("<p style='color:#aaa'>faint</p>", "color-contrast"),
+    ("<input aria-label=q style='color:#fff'>", "what is typed has too little contrast"),
+    ("<style>::placeholder {color: #ccc}</style><input aria-label=q placeholder=q>", "::placeholder has too little contrast"),
+    ("<input aria-label=q style='border:0'>", "one cannot see where the field is"),
+    ("<div style='width:3000px'>wide</div>", "the page is 3000 pixels wide"),
+    ("<div style='width:90px'><p>someone.with.a.very.long.name@example.com</p></div>", "a text sticks out"),
+    ("<div style='width:90px'><select aria-label=q style='width:300px'><option>q</select></div>", "sticks out: <select"),
+    ("<button style='outline:none'>x</button>", "the focus cannot be seen"),
+    ("<button style='outline-color:#eee'>x</button>", "the focus cannot be seen"),
+    ("<button tabindex=-1>x</button>", "is left out by the Tab key"),
+    ("<a href=/x tabindex=3>x</a>", "or out of order"),
+    ("<div inert><button>x</button></div>", "takes no focus"),
+    ("<img src=data:,>", "image-alt"),
+    ("</main><footer>low</footer><main>", "the footer floats"),
+    ("<style>header {height: 300px}</style>", "the header takes 300 pixels"),
+    ("<p><div>x</div></p>", "unexpected-end-tag"),
+])  # fmt: skip
 def test_the_looker_knows_what_is_wrong(looker, html, said):
     world = load_world(0)
     visitor = Visitor(world.open(), world, "homepage")

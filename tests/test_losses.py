@@ -136,20 +136,17 @@ def our_loss(weighting, *, level="token", beta=0.0, correction="none"):
     return loss.item(), now.grad
 
 
-@pytest.mark.parametrize(
-    ("weighting", "loss_type", "options"),
-    [
-        ("paper", "grpo", {}),
-        ("paper", "grpo", {"beta": 0.04}),
-        ("paper", "grpo", {"level": "sequence"}),
-        ("token_mean", "dapo", {}),
-        ("token_mean", "bnpo", {"beta": 0.04}),
-        ("token_mean", "dapo", {"correction": "token", "beta": 0.04}),
-        ("token_mean", "dapo", {"correction": "sequence_mask"}),
-        ("dr_grpo", "dr_grpo", {}),
-        ("dr_grpo", "dr_grpo", {"level": "sequence", "correction": "token"}),
-    ],
-)
+@pytest.mark.parametrize(("weighting", "loss_type", "options"), [
+    ("paper", "grpo", {}),
+    ("paper", "grpo", {"beta": 0.04}),
+    ("paper", "grpo", {"level": "sequence"}),
+    ("token_mean", "dapo", {}),
+    ("token_mean", "bnpo", {"beta": 0.04}),
+    ("token_mean", "dapo", {"correction": "token", "beta": 0.04}),
+    ("token_mean", "dapo", {"correction": "sequence_mask"}),
+    ("dr_grpo", "dr_grpo", {}),
+    ("dr_grpo", "dr_grpo", {"level": "sequence", "correction": "token"}),
+])  # fmt: skip
 def test_the_loss_is_that_of_trl_where_trl_can_express_it(weighting, loss_type, options):
     theirs, their_gradient = trl_loss(loss_type=loss_type, **options)
     ours, our_gradient = our_loss(weighting, **options)

@@ -49,26 +49,23 @@ def test_other_layouts_are_as_sound(site):
     assert {page.url: found for page in pages if (found := problems(page.html))} == {}
 
 
-@pytest.mark.parametrize(
-    ("html", "said"),
-    [
-        ("<p><div>x</div></p>", "unexpected-end-tag"),
-        ("<span><div>x</div></span>", "<div> in <span>"),
-        ("<a href=/x><button>x</button></a>", "<button> in <a>"),
-        ("<form><form></form></form>", "unexpected-start-tag"),
-        ("<ul><a href=/x>x</a></ul>", "<a> in <ul>"),
-        ("<input name=q>", "a field without a label: input q"),
-        ("<label for=q>Q</label>", "for='q' names nothing"),
-        ("<p id=a>x</p><p id=a>y</p>", "the id 'a' occurs 2 times"),
-        ("<img src=/x.png>", "an image without alt"),
-        ("<img src=//elsewhere.test/x.png alt=''>", "a resource from elsewhere"),
-        ("<a href=/x><img src=/x alt=''></a>", "a <a> without a name"),
-        ("<p onclick=x>x</p>", "an inline handler onclick"),
-        ("<a href=javascript:x>x</a>", "a script in href"),
-        ("<form method=post><button>x</button></form>", "a form without its key"),
-        ("<h1>again</h1>", "the page has 2 <h1>"),
-    ],
-)
+@pytest.mark.parametrize(("html", "said"), [
+    ("<p><div>x</div></p>", "unexpected-end-tag"),
+    ("<span><div>x</div></span>", "<div> in <span>"),
+    ("<a href=/x><button>x</button></a>", "<button> in <a>"),
+    ("<form><form></form></form>", "unexpected-start-tag"),
+    ("<ul><a href=/x>x</a></ul>", "<a> in <ul>"),
+    ("<input name=q>", "a field without a label: input q"),
+    ("<label for=q>Q</label>", "for='q' names nothing"),
+    ("<p id=a>x</p><p id=a>y</p>", "the id 'a' occurs 2 times"),
+    ("<img src=/x.png>", "an image without alt"),
+    ("<img src=//elsewhere.test/x.png alt=''>", "a resource from elsewhere"),
+    ("<a href=/x><img src=/x alt=''></a>", "a <a> without a name"),
+    ("<p onclick=x>x</p>", "an inline handler onclick"),
+    ("<a href=javascript:x>x</a>", "a script in href"),
+    ("<form method=post><button>x</button></form>", "a form without its key"),
+    ("<h1>again</h1>", "the page has 2 <h1>"),
+])  # fmt: skip
 def test_the_checker_knows_what_is_wrong(html, said):
     assert problems(GOOD.format("<p>fine</p>")) == []
     assert said in " ".join(problems(GOOD.format(html)))

@@ -86,19 +86,16 @@ def advantages(steps):
 # Whole runs.
 
 
-@pytest.mark.parametrize(
-    ("method", "changes"),
-    [
-        ("grpo", {"updates": 24, "max_steps": 15}),
-        ("filtered_bc", {"updates": 14}),
-        *(pytest.param(name, {"updates": 24}, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
-        pytest.param("starpo", {"updates": 30}, marks=pytest.mark.slow),
-        pytest.param("starpo", {"updates": 40, **PLAIN}, marks=pytest.mark.slow),
-        pytest.param("starpo", {"updates": 40, **PLAIN, "starpo_advantages": "group"}, marks=pytest.mark.slow),
-        ("tsr", {"updates": 30}),
-        pytest.param("tsr", {"updates": 30, "search_choice": "diverse", "search_correction": "path"}, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("method", "changes"), [
+    ("grpo", {"updates": 24, "max_steps": 15}),
+    ("filtered_bc", {"updates": 14}),
+    *(pytest.param(name, {"updates": 24}, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
+    pytest.param("starpo", {"updates": 30}, marks=pytest.mark.slow),
+    pytest.param("starpo", {"updates": 40, **PLAIN}, marks=pytest.mark.slow),
+    pytest.param("starpo", {"updates": 40, **PLAIN, "starpo_advantages": "group"}, marks=pytest.mark.slow),
+    ("tsr", {"updates": 30}),
+    pytest.param("tsr", {"updates": 30, "search_choice": "diverse", "search_correction": "path"}, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_each_method_lifts_an_unsure_model(tmp_path, monkeypatch, clone, success_before, method, changes):
     monkeypatch.setattr(webrl, "JUDGED_AFTER", 800)
     path = train_rl.train(settings(method, tmp_path, clone, **changes), tiny.tasks(60))
@@ -149,19 +146,16 @@ def test_what_is_spent_is_counted_alike_by_all_trainers(tmp_path, clone):
 FORKS = "forks and searches are played in envs of this process"
 
 
-@pytest.mark.parametrize(
-    ("method", "changes", "message"),
-    [
-        ("awr", {"overlap": True, "staleness": 1}, "overlap is True and cluster ''; expected neither of them with AWR"),
-        ("tsr", {"workers": 2}, FORKS),
-        ("tsr", {"staleness": 1}, FORKS),
-        ("grpo", {"advantages": "forks", "staleness": 1}, FORKS),
-        ("tsr", {"search_width": 0}, "search_width is 0; expected at least 1"),
-        ("tsr", {"advantages": "forks"}, "advantages are 'forks'"),
-        ("starpo", {"starpo_kept": 0.0}, r"starpo_kept is 0\.0; expected more than 0"),
-        ("webrl", {"constrained": True}, "method is 'webrl'; expected another with constrained replies"),
-    ],
-)
+@pytest.mark.parametrize(("method", "changes", "message"), [
+    ("awr", {"overlap": True, "staleness": 1}, "overlap is True and cluster ''; expected neither of them with AWR"),
+    ("tsr", {"workers": 2}, FORKS),
+    ("tsr", {"staleness": 1}, FORKS),
+    ("grpo", {"advantages": "forks", "staleness": 1}, FORKS),
+    ("tsr", {"search_width": 0}, "search_width is 0; expected at least 1"),
+    ("tsr", {"advantages": "forks"}, "advantages are 'forks'"),
+    ("starpo", {"starpo_kept": 0.0}, r"starpo_kept is 0\.0; expected more than 0"),
+    ("webrl", {"constrained": True}, "method is 'webrl'; expected another with constrained replies"),
+])  # fmt: skip
 def test_settings_without_sense_are_refused(tmp_path, clone, method, changes, message):
     with pytest.raises(ValueError, match=message):
         train_rl.train(settings(method, tmp_path, clone, **changes), tiny.tasks(4))
@@ -219,15 +213,12 @@ def test_weights_and_advantages_at_their_edges():
     assert next_and_final_advantages([0.5, 0.7], 0.0, mix=1.0) == pytest.approx([0.2, -0.7])
 
 
-@pytest.mark.parametrize(
-    ("surprises", "share", "indices"),
-    [
-        ([1 - 0.9, 0 - 0.1, 1 - 0.2, 0 - 0.8], 0.25, [2]),
-        ([1 - 0.9, 0 - 0.1, 1 - 0.2, 0 - 0.8], 0.5, [0, 2]),
-        ([0.5, 0.5, -0.5, -0.5], 0.1, [0, 1]),
-        ([], 0.1, []),
-    ],
-)
+@pytest.mark.parametrize(("surprises", "share", "indices"), [
+    ([1 - 0.9, 0 - 0.1, 1 - 0.2, 0 - 0.8], 0.25, [2]),
+    ([1 - 0.9, 0 - 0.1, 1 - 0.2, 0 - 0.8], 0.5, [0, 2]),
+    ([0.5, 0.5, -0.5, -0.5], 0.1, [0, 1]),
+    ([], 0.1, []),
+])  # fmt: skip
 def test_the_curriculum_of_digirl_takes_the_most_surprising_episodes(surprises, share, indices):
     assert highest(surprises, share) == indices
 

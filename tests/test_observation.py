@@ -99,17 +99,14 @@ def test_a_label_is_found_whatever_its_case_or_when_a_part_is_unique():
         assert seen.nodes[label].element is seen.element(wanted)
 
 
-@pytest.mark.parametrize(
-    ("html", "elements", "wanted", "said"),
-    [
-        (SHOP, "label", "bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
-        (SHOP, "label", "Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
-        (SHOP, "label", "", "no element ''"),
-        (SHOP, "label", "Add to Cart [3]", "'Add to Cart'"),
-        (SHOP, "id", "99", "the ids on this page are 0 to 12"),
-        ("<p>x</p>", "id", "0", "no interactive elements"),
-    ],
-)
+@pytest.mark.parametrize(("html", "elements", "wanted", "said"), [
+    (SHOP, "label", "bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
+    (SHOP, "label", "Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
+    (SHOP, "label", "", "no element ''"),
+    (SHOP, "label", "Add to Cart [3]", "'Add to Cart'"),
+    (SHOP, "id", "99", "the ids on this page are 0 to 12"),
+    ("<p>x</p>", "id", "0", "no interactive elements"),
+])  # fmt: skip
 def test_other_addresses_are_errors_that_name_the_nearest(html, elements, wanted, said):
     with pytest.raises(ActionError) as caught:
         observe(page(html), elements=elements).element(wanted)
@@ -189,19 +186,16 @@ def test_the_state_of_a_widget_is_shown_in_both_styles(opening, states):
         assert f"{name.removeprefix('aria-')}: {value}" in lines[1]
 
 
-@pytest.mark.parametrize(
-    ("markup", "shown"),
-    [
-        ("<button aria-label=Cart>3</button>", '<button id="0" value="3">Cart</button>'),
-        ("<a href=/ aria-label=Total>$4.50</a>", '<a id="0" value="$4.50">Total</a>'),
-        ("<div role=combobox aria-label=Land>Peru</div>", '<div id="0" value="Peru">Land</div>'),
-        ("<button aria-haspopup=menu aria-label=Sort>Newest</button>", '<button id="0" value="Newest">Sort</button>'),
-        ("<button aria-label='Page 2'>2</button>", '<button id="0">Page 2</button>'),
-        ("<button aria-label='Delete Ann'>Delete member</button>", '<button id="0">Delete Ann</button>'),
-        ("<a href=/ aria-label=Up>\u25b2</a>", '<a id="0">Up</a>'),
-        ("<p id=p>City</p><div role=textbox aria-labelledby='p q'>Ulm</div>", 'City\n<div id="0" value="Ulm">City</div>'),
-    ],
-)
+@pytest.mark.parametrize(("markup", "shown"), [
+    ("<button aria-label=Cart>3</button>", '<button id="0" value="3">Cart</button>'),
+    ("<a href=/ aria-label=Total>$4.50</a>", '<a id="0" value="$4.50">Total</a>'),
+    ("<div role=combobox aria-label=Land>Peru</div>", '<div id="0" value="Peru">Land</div>'),
+    ("<button aria-haspopup=menu aria-label=Sort>Newest</button>", '<button id="0" value="Newest">Sort</button>'),
+    ("<button aria-label='Page 2'>2</button>", '<button id="0">Page 2</button>'),
+    ("<button aria-label='Delete Ann'>Delete member</button>", '<button id="0">Delete Ann</button>'),
+    ("<a href=/ aria-label=Up>\u25b2</a>", '<a id="0">Up</a>'),
+    ("<p id=p>City</p><div role=textbox aria-labelledby='p q'>Ulm</div>", 'City\n<div id="0" value="Ulm">City</div>'),
+])  # fmt: skip
 def test_what_a_widget_holds_is_shown_beside_a_name_that_hides_it(markup, shown):
     assert observe(page(f"<body>{markup}"), header=False).text == shown
     assert ("value: '" in observe(page(f"<body>{markup}"), style="axtree").text) == ("value=" in shown)
@@ -216,25 +210,22 @@ def test_the_order_of_a_table_is_shown_once(order):
         assert order not in observe(page(table.format(f"A {arrow}"))).text
 
 
-@pytest.mark.parametrize(
-    ("markup", "name"),
-    [
-        ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"),
-        ("<a href=/cart/ title=Basket></a>", "Basket"),
-        ("<a href=/cart/><i title=Basket class=icon></i></a>", "Basket"),
-        ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"),
-        ("<a href=/cart/><img alt=Basket></a>", "Basket"),
-        ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"),
-        ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
-        ("<a href='/shop/my%20cart.html'></a>", "my cart"),
-        ("<a href='?sort=price'></a>", "?sort=price"),
-        ("<a href='https://shop.test/'></a>", "shop.test"),
-        ("<a href='#'><i class='fa fa-bars'></i></a>", "fa fa-bars"),
-        ("<a href='javascript:void(0)' id=menu></a>", "menu"),
-        ("<button name=delete><i></i></button>", "delete"),
-        ("<button><i></i></button>", "button"),
-    ],
-)
+@pytest.mark.parametrize(("markup", "name"), [
+    ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"),
+    ("<a href=/cart/ title=Basket></a>", "Basket"),
+    ("<a href=/cart/><i title=Basket class=icon></i></a>", "Basket"),
+    ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"),
+    ("<a href=/cart/><img alt=Basket></a>", "Basket"),
+    ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"),
+    ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
+    ("<a href='/shop/my%20cart.html'></a>", "my cart"),
+    ("<a href='?sort=price'></a>", "?sort=price"),
+    ("<a href='https://shop.test/'></a>", "shop.test"),
+    ("<a href='#'><i class='fa fa-bars'></i></a>", "fa fa-bars"),
+    ("<a href='javascript:void(0)' id=menu></a>", "menu"),
+    ("<button name=delete><i></i></button>", "delete"),
+    ("<button><i></i></button>", "button"),
+])  # fmt: skip
 def test_what_has_no_text_is_named_by_the_best_that_there_is(markup, name):
     assert list(observe(page(f"<body>{markup}"), elements="label").nodes) == [name]
 

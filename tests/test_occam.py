@@ -108,16 +108,13 @@ def test_of_an_earlier_page_the_pivotal_lines_stay_with_what_they_stand_under(bl
     assert pivotal(shown.text, "click [1]") == "\n".join(lines[:2])
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "OBSERVATION HIGHLIGHT: 4\nclick [5]",
-        "OBSERVATION HIGHLIGHT:\n12, 4\n</think>\nclick [5]",
-        "**Observation highlight:** [4]",
-        "OBSERVATION HIGHLIGHT:\n- 4\n- 99\n\nREASON: 7",
-        "OBSERVATION HIGHLIGHT: Blue Bag",
-    ],
-)
+@pytest.mark.parametrize("reply", [
+    "OBSERVATION HIGHLIGHT: 4\nclick [5]",
+    "OBSERVATION HIGHLIGHT:\n12, 4\n</think>\nclick [5]",
+    "**Observation highlight:** [4]",
+    "OBSERVATION HIGHLIGHT:\n- 4\n- 99\n\nREASON: 7",
+    "OBSERVATION HIGHLIGHT: Blue Bag",
+])  # fmt: skip
 def test_pivotal_nodes_are_read_however_they_are_written(reply):
     kept = pivotal(OUTLINE.replace("[12]", "[13]"), reply).split("\n")
     assert kept == [OUTLINE.split("\n")[place] for place in (0, 1, 4, 6)]
@@ -310,31 +307,28 @@ def episode(*replies):
     return OccamEpisode({"goal": "G", "step": len(turns), "messages": compress("G", turns, page, left=pivotal)}), turns
 
 
-@pytest.mark.parametrize(
-    ("reply", "sent", "noted"),
-    [
-        ("ACTION: click [0]", "click [0]", ""),
-        ("**ACTION:**\n```\ntype [3] [red shoes] [1]\n```", "type [3] [red shoes] [1]", ""),
-        ("I click.\nclick [0]", "click [0]", ""),
-        ("ACTION: note [a]\nnote [b [2]]\nclick [0]", "click [0]", "- Step 0: a\n- Step 0: b [2"),
-        ("ACTION: note [a]", "noop", "- Step 0: a"),
-        ("ACTION: go_home", "goto [http://home.test]", ""),
-        ("ACTION: prune [0] [wrong]", "goto [http://shop.test/]", "resumed because: wrong"),
-        ("ACTION: stop [two\nlines]", "stop [two\nlines]", ""),
-        (
-            "ACTION: branch [7] [x]",
-            "noop",
-            "cannot do 'branch [7] [x]'; expected branch [plan] [text], with one of the plans 0",
-        ),
-        ("ACTION: branch [99999999999999999999] [x]", "noop", "one of the plans 0"),
-        ("ACTION: prune 0", "noop", "the reply had no action"),
-        ("ACTION: scroll [down]", "noop", "the reply had no action; expected exactly one of click, type, select"),
-        ("ACTION: click [0]\nclick [1]", "noop", "the reply had 2 actions"),
-        ("", "noop", "the reply had no action"),
-        ("<think>click [5]?</think>ACTION: click [0]", "click [0]", ""),
-        ("ACTION: click [0]\nOBSERVATION HIGHLIGHT: 0", "click [0]", ""),
-    ],
-)
+@pytest.mark.parametrize(("reply", "sent", "noted"), [
+    ("ACTION: click [0]", "click [0]", ""),
+    ("**ACTION:**\n```\ntype [3] [red shoes] [1]\n```", "type [3] [red shoes] [1]", ""),
+    ("I click.\nclick [0]", "click [0]", ""),
+    ("ACTION: note [a]\nnote [b [2]]\nclick [0]", "click [0]", "- Step 0: a\n- Step 0: b [2"),
+    ("ACTION: note [a]", "noop", "- Step 0: a"),
+    ("ACTION: go_home", "goto [http://home.test]", ""),
+    ("ACTION: prune [0] [wrong]", "goto [http://shop.test/]", "resumed because: wrong"),
+    ("ACTION: stop [two\nlines]", "stop [two\nlines]", ""),
+    (
+        "ACTION: branch [7] [x]",
+        "noop",
+        "cannot do 'branch [7] [x]'; expected branch [plan] [text], with one of the plans 0",
+    ),
+    ("ACTION: branch [99999999999999999999] [x]", "noop", "one of the plans 0"),
+    ("ACTION: prune 0", "noop", "the reply had no action"),
+    ("ACTION: scroll [down]", "noop", "the reply had no action; expected exactly one of click, type, select"),
+    ("ACTION: click [0]\nclick [1]", "noop", "the reply had 2 actions"),
+    ("", "noop", "the reply had no action"),
+    ("<think>click [5]?</think>ACTION: click [0]", "click [0]", ""),
+    ("ACTION: click [0]\nOBSERVATION HIGHLIGHT: 0", "click [0]", ""),
+])  # fmt: skip
 def test_replies_of_the_model_become_actions_or_notes(reply, sent, noted):
     now, turns = episode(reply)
     assert turns[0].reply.endswith(f"\n</think>\n{sent}")

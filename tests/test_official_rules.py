@@ -66,44 +66,41 @@ def where_it_passes(block, answer="", **ended):
     return tuple(found)
 
 
-@pytest.mark.parametrize(
-    ("references", "where"),
-    [
-        ({"exact_match": "Red Bag"}, {"red bag": ALL, '"Red Bag"': ALL, "'Red Bag'": ALL, "the red bag": ()}),
-        (
-            {"exact_match": "Red Bag"},
-            {"\"'Red Bag'\"": ALL, " Red Bag\n": WEB},
-        ),  # cleaned twice: as an answer, and to be compared
-        ({"exact_match": "a |OR| b"}, {"b": ()}),
-        ({"exact_match": "N/A"}, {"n/a": ALL}),
-        ({"must_include": ["red", "bag"]}, {"a bag, red": ALL, "a bag": ()}),
-        ({"must_include": ["cat"]}, {"concatenate": WEB}),
-        ({"must_include": ["170"]}, {"000000170": WEB}),
-        ({"must_include": ["0"]}, {"$0.00": (), "it is 0.": ALL}),
-        ({"must_include": ["0", "x"]}, {"$0.00 x": WEB}),  # a lone character is a token only when it is alone
-        ({"must_include": ["gpl"]}, {"MIT/GPL": ALL, "the MIT/BSD/GPL/X11 one": ALL}),
-        ({"must_include": ["gp"]}, {"MIT/GPL": WEB}),
-        ({"must_include": ["2"]}, {"The answer is 2. There is no other": ()}),  # "2." is one token before a lower-case word
-        ({"must_include": ["2"]}, {"The answer is 2! There is no other": ALL, "The answer is 2. 3 others are not": ALL}),
-        ({"must_include": ["red bag"]}, {"infrared bags": ALL}),
-        ({"must_include": ["cat |OR| dog"]}, {"a dog": LITE, "the cat |or| dog": ALL}),
-        ({"must_include": "cat"}, {"a cat": ALL}),
-        ({"exact_match": "a cat", "must_include": ["cat"]}, {"a cat": ALL, "cat": ()}),
-        ({"must_exclude": ["cat"]}, {"a dog": NEW, "concatenate": NEW, "a cat": NEW_FAILS}),
-        ({"must_exclude": ["a cat"]}, {"aha catalogue": NEW_FAILS}),
-        ({"must_exclude": ["gpl"]}, {"mit/gpl": NEW}),  # only must_include looks behind a slash
-        ({"required_values": [">= 3", "< 5"]}, {"4": NEW, "5": NEW, "6": NEW_FAILS}),  # the public code lets the bound pass
-        ({"required_values": ["> 5"]}, {"5": NEW, "4": NEW_FAILS}),
-        ({"required_values": ["== 3 |OR| == 1200"]}, {"1,200": NEW}),
-        ({"required_values": ["<= 3"]}, {"2.5": NEW_FAILS, "two": NEW_FAILS}),  # whole numbers only
-        ({"one_of": ["Cat", "dog"]}, {"concatenate": NEW, "bird": NEW_FAILS}),
-        ({"fuzzy_match": ["$1,234.50"]}, {"It cost 1234.5 dollars": ALL}),  # without a judge kinds of values are compared
-        ({"fuzzy_match": ["driving: 13min", "walking: 1h"]}, {"driving: 13min; walking: 1h": ALL, "driving: 13min": ()}),
-        ({"fuzzy_match": ["blue"]}, {"azure": ()}),
-        ({"fuzzy_match": "N/A"}, {"N/A": ALL, "There is none": ()}),
-        ({"fuzzy_match": ["N/A"]}, {"N/A": ALL}),
-    ],
-)
+@pytest.mark.parametrize(("references", "where"), [
+    ({"exact_match": "Red Bag"}, {"red bag": ALL, '"Red Bag"': ALL, "'Red Bag'": ALL, "the red bag": ()}),
+    (
+        {"exact_match": "Red Bag"},
+        {"\"'Red Bag'\"": ALL, " Red Bag\n": WEB},
+    ),  # cleaned twice: as an answer, and to be compared
+    ({"exact_match": "a |OR| b"}, {"b": ()}),
+    ({"exact_match": "N/A"}, {"n/a": ALL}),
+    ({"must_include": ["red", "bag"]}, {"a bag, red": ALL, "a bag": ()}),
+    ({"must_include": ["cat"]}, {"concatenate": WEB}),
+    ({"must_include": ["170"]}, {"000000170": WEB}),
+    ({"must_include": ["0"]}, {"$0.00": (), "it is 0.": ALL}),
+    ({"must_include": ["0", "x"]}, {"$0.00 x": WEB}),  # a lone character is a token only when it is alone
+    ({"must_include": ["gpl"]}, {"MIT/GPL": ALL, "the MIT/BSD/GPL/X11 one": ALL}),
+    ({"must_include": ["gp"]}, {"MIT/GPL": WEB}),
+    ({"must_include": ["2"]}, {"The answer is 2. There is no other": ()}),  # "2." is one token before a lower-case word
+    ({"must_include": ["2"]}, {"The answer is 2! There is no other": ALL, "The answer is 2. 3 others are not": ALL}),
+    ({"must_include": ["red bag"]}, {"infrared bags": ALL}),
+    ({"must_include": ["cat |OR| dog"]}, {"a dog": LITE, "the cat |or| dog": ALL}),
+    ({"must_include": "cat"}, {"a cat": ALL}),
+    ({"exact_match": "a cat", "must_include": ["cat"]}, {"a cat": ALL, "cat": ()}),
+    ({"must_exclude": ["cat"]}, {"a dog": NEW, "concatenate": NEW, "a cat": NEW_FAILS}),
+    ({"must_exclude": ["a cat"]}, {"aha catalogue": NEW_FAILS}),
+    ({"must_exclude": ["gpl"]}, {"mit/gpl": NEW}),  # only must_include looks behind a slash
+    ({"required_values": [">= 3", "< 5"]}, {"4": NEW, "5": NEW, "6": NEW_FAILS}),  # the public code lets the bound pass
+    ({"required_values": ["> 5"]}, {"5": NEW, "4": NEW_FAILS}),
+    ({"required_values": ["== 3 |OR| == 1200"]}, {"1,200": NEW}),
+    ({"required_values": ["<= 3"]}, {"2.5": NEW_FAILS, "two": NEW_FAILS}),  # whole numbers only
+    ({"one_of": ["Cat", "dog"]}, {"concatenate": NEW, "bird": NEW_FAILS}),
+    ({"fuzzy_match": ["$1,234.50"]}, {"It cost 1234.5 dollars": ALL}),  # without a judge kinds of values are compared
+    ({"fuzzy_match": ["driving: 13min", "walking: 1h"]}, {"driving: 13min; walking: 1h": ALL, "driving: 13min": ()}),
+    ({"fuzzy_match": ["blue"]}, {"azure": ()}),
+    ({"fuzzy_match": "N/A"}, {"N/A": ALL, "There is none": ()}),
+    ({"fuzzy_match": ["N/A"]}, {"N/A": ALL}),
+])  # fmt: skip
 def test_answers(references, where):
     assert {answer: where_it_passes(string(**references), answer) for answer in where} == where
 
@@ -146,19 +143,16 @@ def test_what_a_judge_refuses_fails_and_not_available_is_said_so_or_by_its_reaso
     assert (verdict.passed, verdict.decided_by) == (True, "typed comparison")
 
 
-@pytest.mark.parametrize(
-    ("reference", "note", "where"),
-    [
-        ("/bag.html", None, {"/bag.html": ALL, "/bag.html/": ALL, "/bag.html//": WEB, "/bag.html?size=2": WEB}),
-        ("/bag", None, {"/bags/red": WEB}),
-        ("/bag?size=2", None, {"/bag?colour=red&size=2": WEB, "/bag?size=3": (), "/bag/?size=2": WEB}),
-        ("/bag/?size=2", None, {"/bag/?size=2": ALL, "/bag?size=2": ()}),  # a "/" before "?" counts
-        ("/a?s=1 |OR| __SHOPPING__/b?s=2", None, {"/a?s=2": WEB}),  # mixed as published
-        ("/a |OR| __SHOPPING__/b", None, {"/b": ALL}),
-        ("/bag", "GOLD in PRED", {"/bags?x=1": ALL, "/": ()}),
-        ("/bag?size=2", "GOLD in PRED", {"/bag?size=2&a=b": ALL, "/bag?a=b&size=2": WEB, "/bag?size=22": LITE}),
-    ],
-)
+@pytest.mark.parametrize(("reference", "note", "where"), [
+    ("/bag.html", None, {"/bag.html": ALL, "/bag.html/": ALL, "/bag.html//": WEB, "/bag.html?size=2": WEB}),
+    ("/bag", None, {"/bags/red": WEB}),
+    ("/bag?size=2", None, {"/bag?colour=red&size=2": WEB, "/bag?size=3": (), "/bag/?size=2": WEB}),
+    ("/bag/?size=2", None, {"/bag/?size=2": ALL, "/bag?size=2": ()}),  # a "/" before "?" counts
+    ("/a?s=1 |OR| __SHOPPING__/b?s=2", None, {"/a?s=2": WEB}),  # mixed as published
+    ("/a |OR| __SHOPPING__/b", None, {"/b": ALL}),
+    ("/bag", "GOLD in PRED", {"/bags?x=1": ALL, "/": ()}),
+    ("/bag?size=2", "GOLD in PRED", {"/bag?size=2&a=b": ALL, "/bag?a=b&size=2": WEB, "/bag?size=22": LITE}),
+])  # fmt: skip
 def test_places(reference, note, where):
     block = url(f"__SHOPPING__{reference}", note)
     assert {path: where_it_passes(block, url=f"http://shop.test{path}") for path in where} == where
@@ -172,36 +166,33 @@ def test_rules_of_places():
         assert verdict.decided_by == "GOLD in PRED"
 
 
-@pytest.mark.parametrize(
-    ("locator", "said", "required", "where"),
-    [
-        ("", "<td>80</td>", {"must_include": ["80"]}, ALL),
-        ("", "<td>1080</td>", {"must_include": ["80"]}, WEB),
-        ("", "<td>salt &amp; pepper</td>", {"must_include": ["salt & pepper"]}, WEB),
-        ("", "<td>salt &amp; pepper</td>", {"must_include": ["salt &amp; pepper"]}, LITE),
-        ("document.x", "A b", {"exact_match": "a B"}, ALL),
-        ("document.x", " A b ", {"exact_match": "a B"}, WEB),
-        ("document.x", "x b", {"must_include": ["a |OR| b"]}, ALL),
-        ("document.x", "a/b", {"must_include": ["b"]}, ALL),
-        ("document.x", "a", {"must_exclude": ["a"], "must_include": ["a"]}, ALL),  # the first that the rules list, alone
-        ("document.x", "a", {"must_include": ["b"], "exact_match": "a"}, ALL),
-        ("document.x", "a", {"must_include": ["a"], "fuzzy_match": ["b"]}, ALL),
-        ("document.x", True, {"exact_match": "true"}, ALL),
-        ("document.x", 2, {"exact_match": "2"}, ALL),
-        ("document.x", None, {"exact_match": "None"}, ALL),  # str(None), as published
-        ("document.x", ScriptError("gone"), {"exact_match": ""}, ALL),  # a script that throws finds an empty text
-        ("document.x", ScriptError("gone"), {"must_include": ["x"]}, ()),
-        ("[...document.links].join()", "u v", {"must_include": ["u", "v"]}, ALL),
-        ("document.x", "a cat", {"must_exclude": ["cat"]}, NEW_FAILS),
-        ("document.x", "a dog", {"must_exclude": ["cat"]}, NEW),
-        ("document.x", "1,200", {"required_values": ["> 1000", "<= 1200"]}, NEW),
-        ("document.x", 7, {"required_values": ["> 10"]}, NEW_FAILS),
-        ("document.x", "5 dollars", {"fuzzy_match": ["$5.00"]}, NEW),
-        ("document.x", "6 dollars", {"fuzzy_match": ["$5.00"]}, NEW_FAILS),
-        ("lambda:() => 7", 7, {"exact_match": "7"}, NEW),
-        *(("lambda:() => 7", nothing, {"exact_match": ""}, NEW_FAILS) for nothing in (None, "", 0)),
-    ],
-)
+@pytest.mark.parametrize(("locator", "said", "required", "where"), [
+    ("", "<td>80</td>", {"must_include": ["80"]}, ALL),
+    ("", "<td>1080</td>", {"must_include": ["80"]}, WEB),
+    ("", "<td>salt &amp; pepper</td>", {"must_include": ["salt & pepper"]}, WEB),
+    ("", "<td>salt &amp; pepper</td>", {"must_include": ["salt &amp; pepper"]}, LITE),
+    ("document.x", "A b", {"exact_match": "a B"}, ALL),
+    ("document.x", " A b ", {"exact_match": "a B"}, WEB),
+    ("document.x", "x b", {"must_include": ["a |OR| b"]}, ALL),
+    ("document.x", "a/b", {"must_include": ["b"]}, ALL),
+    ("document.x", "a", {"must_exclude": ["a"], "must_include": ["a"]}, ALL),  # the first that the rules list, alone
+    ("document.x", "a", {"must_include": ["b"], "exact_match": "a"}, ALL),
+    ("document.x", "a", {"must_include": ["a"], "fuzzy_match": ["b"]}, ALL),
+    ("document.x", True, {"exact_match": "true"}, ALL),
+    ("document.x", 2, {"exact_match": "2"}, ALL),
+    ("document.x", None, {"exact_match": "None"}, ALL),  # str(None), as published
+    ("document.x", ScriptError("gone"), {"exact_match": ""}, ALL),  # a script that throws finds an empty text
+    ("document.x", ScriptError("gone"), {"must_include": ["x"]}, ()),
+    ("[...document.links].join()", "u v", {"must_include": ["u", "v"]}, ALL),
+    ("document.x", "a cat", {"must_exclude": ["cat"]}, NEW_FAILS),
+    ("document.x", "a dog", {"must_exclude": ["cat"]}, NEW),
+    ("document.x", "1,200", {"required_values": ["> 1000", "<= 1200"]}, NEW),
+    ("document.x", 7, {"required_values": ["> 10"]}, NEW_FAILS),
+    ("document.x", "5 dollars", {"fuzzy_match": ["$5.00"]}, NEW),
+    ("document.x", "6 dollars", {"fuzzy_match": ["$5.00"]}, NEW_FAILS),
+    ("lambda:() => 7", 7, {"exact_match": "7"}, NEW),
+    *(("lambda:() => 7", nothing, {"exact_match": ""}, NEW_FAILS) for nothing in (None, "", 0)),
+])  # fmt: skip
 def test_contents(locator, said, required, where):
     script = f"({locator.removeprefix('lambda:')})()" if locator.startswith("lambda:") else locator or official._WHOLE_PAGE
     assert where_it_passes(html(locator, required), scripts={script: said}) == where
@@ -260,41 +251,38 @@ def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
             evaluate(html(locator, {"exact_match": "x"}), "", outcome()[0], None, rules)
 
 
-@pytest.mark.parametrize(
-    ("block", "said"),
-    [
-        ({"eval_types": []}, "no checks"),
-        ({"eval_types": ["state"], "state": []}, "no evaluator 'state'"),
-        (string(), "without reference_answers"),
-        (string(nearly="x"), "no comparison 'nearly'"),
-        (string(exact_match=["x"]), "expected a text"),
-        (string(must_include=[]), "expected a text or a list"),
-        (string(must_include=[3]), "expected a text or a list"),
-        (string(fuzzy_match=None), "expected a text or a list"),
-        (url(""), "without reference_url"),
-        (url(None), "without reference_url"),
-        (url("x", "NEARLY"), "no rule 'NEARLY'"),
-        ({"eval_types": ["program_html"], "program_html": []}, "without targets"),
-        (html("p.price", {"exact_match": "x"}), "neither empty nor a script"),
-        (html("", {}), "no required_contents"),
-        (html("", {"exact_match": "x", "contains": ["x"]}), "no comparison 'contains'"),
-        (html("", {"exact_match": "x"}, more=1), "no 'more'"),
-        ({"eval_types": ["program_html"], "program_html": ["last"]}, "expected an object"),
-        ({"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": ""}]}, "has required_contents None"),
-        (html(None, {"exact_match": "x"}), "has locator None"),
-        (html("", {"exact_match": "x"}, 3), "has url 3"),
-        (html("", {"exact_match": "x"}, prep_actions="document.x.click()"), "expected a list"),
-        (html("func:os.system('x')", {"exact_match": "x"}), "no call"),
-        (html("func:__import__('os')", {"exact_match": "x"}), "no helper function '__import__'"),
-        (html("func:reddit_get_post_url(open('x'))", {"exact_match": "x"}), "arguments must be texts"),
-        (html("func:reddit_get_post_url()", {"exact_match": "x"}), "missing a required argument"),
-        (html("func:reddit_get_post_url('a', 'b')", {"exact_match": "x"}), "too many"),
-        (html("func:reddit_get_post_url(url='a')", {"exact_match": "x"}), "expected name"),
-        (html("func:reddit_get_post_url(", {"exact_match": "x"}), "no call"),
-        (html("", {"exact_match": "x"}, "func:nothing()"), "no helper function 'nothing'"),
-        (html("", {"exact_match": "x"}, "func:reddit_get_post_url('x') or 1"), "no call"),
-    ],
-)
+@pytest.mark.parametrize(("block", "said"), [
+    ({"eval_types": []}, "no checks"),
+    ({"eval_types": ["state"], "state": []}, "no evaluator 'state'"),
+    (string(), "without reference_answers"),
+    (string(nearly="x"), "no comparison 'nearly'"),
+    (string(exact_match=["x"]), "expected a text"),
+    (string(must_include=[]), "expected a text or a list"),
+    (string(must_include=[3]), "expected a text or a list"),
+    (string(fuzzy_match=None), "expected a text or a list"),
+    (url(""), "without reference_url"),
+    (url(None), "without reference_url"),
+    (url("x", "NEARLY"), "no rule 'NEARLY'"),
+    ({"eval_types": ["program_html"], "program_html": []}, "without targets"),
+    (html("p.price", {"exact_match": "x"}), "neither empty nor a script"),
+    (html("", {}), "no required_contents"),
+    (html("", {"exact_match": "x", "contains": ["x"]}), "no comparison 'contains'"),
+    (html("", {"exact_match": "x"}, more=1), "no 'more'"),
+    ({"eval_types": ["program_html"], "program_html": ["last"]}, "expected an object"),
+    ({"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": ""}]}, "has required_contents None"),
+    (html(None, {"exact_match": "x"}), "has locator None"),
+    (html("", {"exact_match": "x"}, 3), "has url 3"),
+    (html("", {"exact_match": "x"}, prep_actions="document.x.click()"), "expected a list"),
+    (html("func:os.system('x')", {"exact_match": "x"}), "no call"),
+    (html("func:__import__('os')", {"exact_match": "x"}), "no helper function '__import__'"),
+    (html("func:reddit_get_post_url(open('x'))", {"exact_match": "x"}), "arguments must be texts"),
+    (html("func:reddit_get_post_url()", {"exact_match": "x"}), "missing a required argument"),
+    (html("func:reddit_get_post_url('a', 'b')", {"exact_match": "x"}), "too many"),
+    (html("func:reddit_get_post_url(url='a')", {"exact_match": "x"}), "expected name"),
+    (html("func:reddit_get_post_url(", {"exact_match": "x"}), "no call"),
+    (html("", {"exact_match": "x"}, "func:nothing()"), "no helper function 'nothing'"),
+    (html("", {"exact_match": "x"}, "func:reddit_get_post_url('x') or 1"), "no call"),
+])  # fmt: skip
 def test_raises_before_anything_is_judged(block, said):
     for rules in ALL:
         with pytest.raises(EvaluationError, match=said):

@@ -125,14 +125,11 @@ def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory
     overlay.close()
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        b"", b"{", b"3", b"[1]", b'[["note"]]', b'[["nothing", [1], null]]', b'[["note", [1], [1]]]', b'[["note", [1], 5]]',
-        b'[["note", {"a": 1}, [1, "x", "y", 0]]]', b'[["note", [1], [1, {"hex": "zz"}, null, 0]]]', b'[["sqlite_schema", [1], null]]',
-        b'[["note", [1], [1, null, null, 0]]]', b'[["vote", [1], null]]', b"[" * 5000,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("rows", [
+    b"", b"{", b"3", b"[1]", b'[["note"]]', b'[["nothing", [1], null]]', b'[["note", [1], [1]]]', b'[["note", [1], 5]]',
+    b'[["note", {"a": 1}, [1, "x", "y", 0]]]', b'[["note", [1], [1, {"hex": "zz"}, null, 0]]]', b'[["sqlite_schema", [1], null]]',
+    b'[["note", [1], [1, null, null, 0]]]', b'[["vote", [1], null]]', b"[" * 5000,
+])  # fmt: skip
 def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(file, rows):
     overlay = Overlay(file)
     first = content(overlay)

@@ -110,17 +110,14 @@ def test_the_parts_of_a_derivation_make_the_text(seed):
     assert all(part in words or part in CONSTANTS or part in literals for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("goal", "wanted"),
-    [
-        ('Search for "desk lamp".', "desk lamp"),
-        ("Put one Mohiku Compact Soundbar, 36 inch into my cart.", "Mohiku Compact Soundbar, 36 inch"),
-        ("How many orders came in December 2021?", "12/31/2021"),
-        ("Set its due date to June 21, 2023.", "2023-06-21"),
-        ("A price of $63.75 please.", "63.75"),
-        ("Find issues of ann.lee/wide-site now.", "wide-site"),
-    ],
-)
+@pytest.mark.parametrize(("goal", "wanted"), [
+    ('Search for "desk lamp".', "desk lamp"),
+    ("Put one Mohiku Compact Soundbar, 36 inch into my cart.", "Mohiku Compact Soundbar, 36 inch"),
+    ("How many orders came in December 2021?", "12/31/2021"),
+    ("Set its due date to June 21, 2023.", "2023-06-21"),
+    ("A price of $63.75 please.", "63.75"),
+    ("Find issues of ann.lee/wide-site now.", "wide-site"),
+])  # fmt: skip
 def test_goals_give_the_texts_that_one_would_type(goal, wanted):
     assert wanted in [span.text for span in read_goal(goal).spans]
 

@@ -76,15 +76,12 @@ def test_cloning_raises_success(tmp_path, run):
 CRITICS = {"replay": 16, "tasks_per_update": 8, "group_size": 1}
 
 
-@pytest.mark.parametrize(
-    ("method", "changes"),
-    [
-        ("grpo", {"average": 0.0}),
-        ("grpo", {"average": 0.9}),
-        ("awr", CRITICS),
-        pytest.param("webrl", CRITICS, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("method", "changes"), [
+    ("grpo", {"average": 0.0}),
+    ("grpo", {"average": 0.9}),
+    ("awr", CRITICS),
+    pytest.param("webrl", CRITICS, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, method, changes):
     one, other = tmp_path / "one", tmp_path / "other"
     train_rl.train(rl_settings(unsure, one, method, **changes))
@@ -212,16 +209,13 @@ MANY = {"replay": 96, "tasks_per_update": 40, "group_size": 1, "updates": 6}
 GROUPS = {"tasks_per_update": 6, "group_size": 6, "updates": 6}
 
 
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        ("filtered_bc", MANY),
-        *(pytest.param(name, MANY, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
-        ("structured", {**GROUPS, "outcome_weight": 0.0}),
-        pytest.param("starpo", {**GROUPS, "starpo_kept": 0.5}, marks=pytest.mark.slow),
-        pytest.param("tsr", {**GROUPS, "search_width": 3}, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("method", "options"), [
+    ("filtered_bc", MANY),
+    *(pytest.param(name, MANY, marks=pytest.mark.slow) for name in ("awr", "digirl", "webrl")),
+    ("structured", {**GROUPS, "outcome_weight": 0.0}),
+    pytest.param("starpo", {**GROUPS, "starpo_kept": 0.5}, marks=pytest.mark.slow),
+    pytest.param("tsr", {**GROUPS, "search_width": 3}, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
     train_rl.train(rl_settings(unsure, tmp_path, method, per_template=4, **options))
     rows = read_metrics(tmp_path)
@@ -249,15 +243,12 @@ def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):
     assert row["trained_steps"] > 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"lora_rank": 2}, "lora_rank is 2, which is for language models"),
-        ({"contexts": "released"}, "contexts is 'released'"),
-        ({"elements": "label"}, "elements is 'label'; expected 'id'"),
-        ({"overlap": True, "staleness": 1}, "overlap is True"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"lora_rank": 2}, "lora_rank is 2, which is for language models"),
+    ({"contexts": "released"}, "contexts is 'released'"),
+    ({"elements": "label"}, "elements is 'label'; expected 'id'"),
+    ({"overlap": True, "staleness": 1}, "overlap is True"),
+])  # fmt: skip
 def test_what_a_pointing_network_cannot_do_is_refused(tmp_path, run, changes, message):
     with pytest.raises(ValueError, match=message):
         train_rl.train(rl_settings(run, tmp_path, **changes))

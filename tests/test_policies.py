@@ -96,15 +96,12 @@ def digest(value):
 
 
 # What agents were trained with is what they are used with, so these may not change.
-@pytest.mark.parametrize(
-    ("style", "elements", "expected"),
-    [
-        ("act", "id", "1ecf8e46ed76d2b13ca78f0870ca25ca17561b7c80be9b3da89c17ea74862a45"),
-        ("act", "label", "d8126c3b681b1acb5eb67a1c3cf8afb532f81c27f660c49480d3088000c47880"),
-        ("think", "id", "29b4439595bc3d737952744d26594c150c7813cb998c478727377e685a25c228"),
-        ("think", "label", "0a39cb7712cfac6a74d9f35846ae47e080d57c4825f37c8589cd51066cd1a2eb"),
-    ],
-)
+@pytest.mark.parametrize(("style", "elements", "expected"), [
+    ("act", "id", "1ecf8e46ed76d2b13ca78f0870ca25ca17561b7c80be9b3da89c17ea74862a45"),
+    ("act", "label", "d8126c3b681b1acb5eb67a1c3cf8afb532f81c27f660c49480d3088000c47880"),
+    ("think", "id", "29b4439595bc3d737952744d26594c150c7813cb998c478727377e685a25c228"),
+    ("think", "label", "0a39cb7712cfac6a74d9f35846ae47e080d57c4825f37c8589cd51066cd1a2eb"),
+])  # fmt: skip
 def test_recorded_system_prompts_stay_as_they_are(style, elements, expected):
     assert digest(system_prompt(style, elements=elements)) == expected
 

@@ -160,18 +160,15 @@ def test_posting_text_a_link_and_a_picture(emma):
     ]
 
 
-@pytest.mark.parametrize(
-    "typed, complaint",
-    [
-        ({"Title": ""}, "Title: this field must not be empty."),
-        ({"Title": "x" * 301}, "300 at most"),
-        ({"Title": "x", "URL": "javascript:alert(1)"}, "begins with http"),
-        ({"Title": "x", "Image address": "http://evil.test/submission_images/1.svg"}, "no such picture"),
-        ({"Title": "x", "Image address": "/submission_images/99.svg"}, "no such picture"),
-        ({"Title": "x", "Image address": "/a.svg"}, "only pictures of this site"),
-        ({"Title": "x", "URL": "https://a.example/", "Image address": "/submission_images/1.svg"}, "not both"),
-    ],
-)
+@pytest.mark.parametrize("typed, complaint", [
+    ({"Title": ""}, "Title: this field must not be empty."),
+    ({"Title": "x" * 301}, "300 at most"),
+    ({"Title": "x", "URL": "javascript:alert(1)"}, "begins with http"),
+    ({"Title": "x", "Image address": "http://evil.test/submission_images/1.svg"}, "no such picture"),
+    ({"Title": "x", "Image address": "/submission_images/99.svg"}, "no such picture"),
+    ({"Title": "x", "Image address": "/a.svg"}, "only pictures of this site"),
+    ({"Title": "x", "URL": "https://a.example/", "Image address": "/submission_images/1.svg"}, "not both"),
+])  # fmt: skip
 def test_what_cannot_be_posted(emma, typed, complaint):
     emma.open("/submit/books").fill(typed).click("Create submission")
     assert complaint in emma.text

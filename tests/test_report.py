@@ -259,19 +259,16 @@ def test_long_runs_become_means_and_it_is_told_and_values_that_are_no_numbers_le
 # What it marks.
 
 
-@pytest.mark.parametrize(
-    ("page", "address", "marked"),
-    [
-        ('<a id="1">One</a> <a id="12">Twelve</a>', "12", '<a id="12">Twelve</a>'),
-        ("<a>Add</a> <button>Add [2]</button>", "Add [2]", "<button>Add [2]</button>"),
-        ('<h2><a>5" Pipe &lt;new></a></h2>', '5" Pipe <new>', '<a>5" Pipe &lt;new></a>'),
-        ('<select label="5&quot; or 6&quot;"><option>5</option></select>', '5" or 6"', '<select label="5&quot; or 6&quot;">'),
-        ("<a>ADD</a>", "add", "<a>ADD</a>"),
-        ("RootWebArea 'x'\n\t[3] link 'Home'\n[31] link 'Shop'", "31", "[31] link 'Shop'"),
-        ("<a>Add</a>", "Remove", ""),
-        ("<a>Add</a>", None, ""),
-    ],
-)
+@pytest.mark.parametrize(("page", "address", "marked"), [
+    ('<a id="1">One</a> <a id="12">Twelve</a>', "12", '<a id="12">Twelve</a>'),
+    ("<a>Add</a> <button>Add [2]</button>", "Add [2]", "<button>Add [2]</button>"),
+    ('<h2><a>5" Pipe &lt;new></a></h2>', '5" Pipe <new>', '<a>5" Pipe &lt;new></a>'),
+    ('<select label="5&quot; or 6&quot;"><option>5</option></select>', '5" or 6"', '<select label="5&quot; or 6&quot;">'),
+    ("<a>ADD</a>", "add", "<a>ADD</a>"),
+    ("RootWebArea 'x'\n\t[3] link 'Home'\n[31] link 'Shop'", "31", "[31] link 'Shop'"),
+    ("<a>Add</a>", "Remove", ""),
+    ("<a>Add</a>", None, ""),
+])  # fmt: skip
 def test_the_element_of_an_action_is_found_in_the_text(page, address, marked):
     parts = mark(page, address)
     assert parts[1] == marked

@@ -65,16 +65,13 @@ def test_news_are_what_the_run_has_reached(tmp_path):
         assert json.loads(asked(url, "/news")[1])["held"] == [f"run/7/{group[0].group}" for group in MIXED]
 
 
-@pytest.mark.parametrize(
-    ("path", "host", "status"),
-    [
-        ("/", None, 200),
-        ("/", "localhost:80", 200),
-        ("/", "elsewhere.test", 403),
-        ("/news", "elsewhere.test:8090", 403),
-        ("/../../etc/passwd", None, 404),
-    ],
-)
+@pytest.mark.parametrize(("path", "host", "status"), [
+    ("/", None, 200),
+    ("/", "localhost:80", 200),
+    ("/", "elsewhere.test", 403),
+    ("/news", "elsewhere.test:8090", 403),
+    ("/../../etc/passwd", None, 404),
+])  # fmt: skip
 def test_only_this_machine_is_answered_and_only_with_the_report(tmp_path, path, host, status):
     write_metrics(tmp_path / "run", records(2))
     with watching(tmp_path / "run") as url:

@@ -75,17 +75,14 @@ def of_form(form, candidates):
 # What can be done.
 
 
-@pytest.mark.parametrize(
-    ("goal", "strings"),
-    [
-        ("Open my wish list.", []),
-        ('Find "red tent" and "mug".', ["red tent", "mug"]),
-        ("Write to ann.lee@example.com.", ["ann.lee@example.com"]),
-        ("Show order 000123 for Ann Lee and Bo.", ["000123", "Ann Lee and Bo"]),
-        ('Ask "Bo" whether Bo and Ann came.', ["Bo", "Bo and Ann"]),
-        ("Take A1, then B2 then C3 then D4 then E5.", ["A1", "B2", "C3", "D4"]),
-    ],
-)
+@pytest.mark.parametrize(("goal", "strings"), [
+    ("Open my wish list.", []),
+    ('Find "red tent" and "mug".', ["red tent", "mug"]),
+    ("Write to ann.lee@example.com.", ["ann.lee@example.com"]),
+    ("Show order 000123 for Ann Lee and Bo.", ["000123", "Ann Lee and Bo"]),
+    ('Ask "Bo" whether Bo and Ann came.', ["Bo", "Bo and Ann"]),
+    ("Take A1, then B2 then C3 then D4 then E5.", ["A1", "B2", "C3", "D4"]),
+])  # fmt: skip
 def test_quotations_addresses_names_and_numbers_can_be_typed(goal, strings):
     assert module.find_strings(goal) == strings
 

@@ -222,13 +222,10 @@ def test_what_is_kept_of_the_budget_lets_an_episode_end():
     assert reach(MAX_STEPS).ending == "exited"
 
 
-@pytest.mark.parametrize(
-    ("values", "budget", "order", "best"),
-    [
-        ({}, 10, [0, 1, 3, 4, 2], 5),  # of equal values the deeper state goes first, and then the earlier
-        ({1: 1.0, 2: 3.0, 3: 2.0, 4: 0.0, 5: 0.5, 6: 4.0}, 6, [0, 2, 3], 6),
-    ],
-)
+@pytest.mark.parametrize(("values", "budget", "order", "best"), [
+    ({}, 10, [0, 1, 3, 4, 2], 5),  # of equal values the deeper state goes first, and then the earlier
+    ({1: 1.0, 2: 3.0, 3: 2.0, 4: 0.0, 5: 0.5, 6: 4.0}, 6, [0, 2, 3], 6),
+])  # fmt: skip
 def test_the_best_state_is_expanded_wherever_it_is(values, budget, order, best):
     def value(states):
         return [values.get(state.number, 0.0) for state in states]
@@ -290,16 +287,13 @@ def test_who_has_left_goes_before_who_was_cut_off(choose):
         assert choose(ends[:count]).number == count - 1
 
 
-@pytest.mark.parametrize(
-    ("ends", "chosen"),
-    [
-        ([end(1, leave("7")), end(2, leave("$12.50 ")), end(3, leave("$12.50"), page="other")], 2),
-        ([end(1, leave("Blue  Mug")), end(2, leave("red")), end(3, leave("blue mug"))], 1),
-        ([end(1, leave("a")), end(2, leave("b"))], 1),
-        ([end(1, page="one"), end(2, page="two"), end(3, page="two")], 2),
-        ([end(1, "no action"), end(2, leave("a")), end(3, leave("a"))], 2),
-    ],
-)
+@pytest.mark.parametrize(("ends", "chosen"), [
+    ([end(1, leave("7")), end(2, leave("$12.50 ")), end(3, leave("$12.50"), page="other")], 2),
+    ([end(1, leave("Blue  Mug")), end(2, leave("red")), end(3, leave("blue mug"))], 1),
+    ([end(1, leave("a")), end(2, leave("b"))], 1),
+    ([end(1, page="one"), end(2, page="two"), end(3, page="two")], 2),
+    ([end(1, "no action"), end(2, leave("a")), end(3, leave("a"))], 2),
+])  # fmt: skip
 def test_the_commonest_answer_is_chosen_and_without_answers_the_commonest_page(ends, chosen):
     assert searching.majority(ends).number == chosen
 
@@ -423,16 +417,13 @@ def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spe
         assert record["episodes"] == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--value", "majority"], "value is 'majority', which knows whole episodes alone"),
-        (["--value", "critic"], "there is no critic; expected --critic RUN"),
-        (["--workers", "2"], "workers is 2; expected 0"),
-        (["--budget", "0"], "budget is 0; expected a positive integer"),
-        (["--policy", "expert"], "policy 'expert' remembers its episode, and a tree leaves episodes"),
-    ],
-)
+@pytest.mark.parametrize(("options", "told"), [
+    (["--value", "majority"], "value is 'majority', which knows whole episodes alone"),
+    (["--value", "critic"], "there is no critic; expected --critic RUN"),
+    (["--workers", "2"], "workers is 2; expected 0"),
+    (["--budget", "0"], "budget is 0; expected a positive integer"),
+    (["--policy", "expert"], "policy 'expert' remembers its episode, and a tree leaves episodes"),
+])  # fmt: skip
 def test_settings_that_do_not_go_together_are_refused(options, told):
     with pytest.raises(ValueError, match=told):
         command.main(["--policy", "random", "--method", "tree", "--limit", "1", *options])

@@ -357,20 +357,17 @@ def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):
         client.delete(summary)
 
 
-@pytest.mark.parametrize(
-    ("body", "at", "value", "expected"),
-    [
-        ({"task": 5}, "body.task", 5, "string"),
-        ({"tusk": "x"}, "body.tusk", "x", "/docs"),
-        ({"task": "nothing/1/0"}, "body.task", "nothing/1/0", "id of a task"),
-        ({"split": "tist"}, "body.split", "tist", "'train', 'validation', 'test', 'pool' or 'hard'"),
-        ({"seed": -1}, "body.seed", "-1", "0 to"),
-        ({"world_seed": 10**9}, "body.world_seed", "1000000000", "999999999"),
-        ({"mode": "step", "max_steps": 0}, "body.max_steps", "0", "1 to"),
-        ({"mode": "step", "step_budget": -1.5}, "body.step_budget", "-1.5", "above 0"),
-        ([], "body", "[]", "object"),
-    ],
-)
+@pytest.mark.parametrize(("body", "at", "value", "expected"), [
+    ({"task": 5}, "body.task", 5, "string"),
+    ({"tusk": "x"}, "body.tusk", "x", "/docs"),
+    ({"task": "nothing/1/0"}, "body.task", "nothing/1/0", "id of a task"),
+    ({"split": "tist"}, "body.split", "tist", "'train', 'validation', 'test', 'pool' or 'hard'"),
+    ({"seed": -1}, "body.seed", "-1", "0 to"),
+    ({"world_seed": 10**9}, "body.world_seed", "1000000000", "999999999"),
+    ({"mode": "step", "max_steps": 0}, "body.max_steps", "0", "1 to"),
+    ({"mode": "step", "step_budget": -1.5}, "body.step_budget", "-1.5", "above 0"),
+    ([], "body", "[]", "object"),
+])  # fmt: skip
 def test_an_error_names_the_place_the_value_and_what_was_expected(client, body, at, value, expected):
     status, problem = client.ask("POST", "/episodes", body)
     assert status == 422

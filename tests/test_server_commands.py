@@ -73,16 +73,13 @@ def test_a_session_ends_with_its_answer_or_its_steps(command):
         assert (status, "the session is over, with the reward 0" in err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("act", "x"), "begins one"),
-        (("dance",), "expected start [TASK], act ACTION"),
-        (("act",), "expected start"),
-        (("start", "nothing/1/0"), "no task 'nothing/1/0'"),
-        (("submit", "a", "b"), "expected start"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (("act", "x"), "begins one"),
+    (("dance",), "expected start [TASK], act ACTION"),
+    (("act",), "expected start"),
+    (("start", "nothing/1/0"), "no task 'nothing/1/0'"),
+    (("submit", "a", "b"), "expected start"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_told(command, words, said):
     status, _, err = command(*words)
     assert (status, said in err) == (2, True)
@@ -148,15 +145,12 @@ def test_a_person_gets_a_task_to_play_at_ports_of_the_range():
         assert b"I am done" in request("GET", start).body
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--host", "0.0.0.0"], "--name"),
-        (["--ports", "5"], "FIRST-LAST"),
-        (["--task", "nothing/1/0"], "no task"),
-        (["--episodes", "0"], "episodes"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [
+    (["--host", "0.0.0.0"], "--name"),
+    (["--ports", "5"], "FIRST-LAST"),
+    (["--task", "nothing/1/0"], "no task"),
+    (["--episodes", "0"], "episodes"),
+])  # fmt: skip
 def test_what_cannot_be_served_is_told(capsys, options, said):
     assert main(["serve", "--port", str(free_port()), *options]) == 2
     assert said in capsys.readouterr().err

@@ -65,23 +65,20 @@ def status_of(client):
         return int(answer.readline().split()[1])
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        (HEAD + b"Content-Length: 2000000\r\n\r\n{", 401),
-        (HEAD + b"Content-Length: 2000000\r\nExpect: 100-continue\r\n\r\n", 401),
-        (HEAD + CHUNKED + b"1\r\n{\r\n", 401),
-        (HEAD.replace(b"/episodes", b"/health") + CHUNKED, 401),  # a path that is open to all takes nothing from them
-        (HEAD + b"Authorization: Bearer sacred\r\n" + CHUNKED, 401),
-        (HEAD.replace(b"localhost", b"elsewhere") + LETTER + CHUNKED, 421),
-        (HEAD + LETTER + b"Origin: http://elsewhere\r\n" + CHUNKED, 403),
-        (HEAD + LETTER + b"Content-Length: 2100001\r\n\r\n", 413),
-        (HEAD + LETTER + b"Content-Length: 99999999999999999999\r\n\r\n", 413),
-        (HEAD + LETTER + CHUNKED + b"200b21\r\n" + b" " * 2_100_001, 413),
-        (HEAD + LETTER + b"Content-Length: -1\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000, 431),
-    ],
-)
+@pytest.mark.parametrize(("sent", "status"), [
+    (HEAD + b"Content-Length: 2000000\r\n\r\n{", 401),
+    (HEAD + b"Content-Length: 2000000\r\nExpect: 100-continue\r\n\r\n", 401),
+    (HEAD + CHUNKED + b"1\r\n{\r\n", 401),
+    (HEAD.replace(b"/episodes", b"/health") + CHUNKED, 401),  # a path that is open to all takes nothing from them
+    (HEAD + b"Authorization: Bearer sacred\r\n" + CHUNKED, 401),
+    (HEAD.replace(b"localhost", b"elsewhere") + LETTER + CHUNKED, 421),
+    (HEAD + LETTER + b"Origin: http://elsewhere\r\n" + CHUNKED, 403),
+    (HEAD + LETTER + b"Content-Length: 2100001\r\n\r\n", 413),
+    (HEAD + LETTER + b"Content-Length: 99999999999999999999\r\n\r\n", 413),
+    (HEAD + LETTER + CHUNKED + b"200b21\r\n" + b" " * 2_100_001, 413),
+    (HEAD + LETTER + b"Content-Length: -1\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000, 431),
+])  # fmt: skip
 def test_what_the_headers_refuse_is_refused_before_the_body_has_come(address, sent, status):
     with socket.create_connection(address) as client:
         client.sendall(sent)

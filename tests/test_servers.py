@@ -39,19 +39,16 @@ class TestAddresses:
         given = {"shopping": "http://a.test:7770/", "shopping_admin": "https://a.test/admin"}
         assert read_addresses(given) == {"shopping": "http://a.test:7770", "shopping_admin": "https://a.test/admin"}
 
-    @pytest.mark.parametrize(
-        ("given", "said"),
-        [
-            ({"My Shop": "http://a.test"}, "'My Shop' is no name of a site"),
-            ({"map": "a.test:3000"}, "expected http://host:port"),
-            ({"map": "ftp://a.test"}, "expected http://host:port"),
-            ({"map": "http://"}, "expected http://host:port"),
-            ({"map": "http://[x"}, "expected http://host:port"),
-            ({"map": "http://a.test:99999"}, "expected http://host:port"),
-            ({"map": None}, "expected http://host:port"),
-            ({}, "no servers are named"),
-        ],
-    )
+    @pytest.mark.parametrize(("given", "said"), [
+        ({"My Shop": "http://a.test"}, "'My Shop' is no name of a site"),
+        ({"map": "a.test:3000"}, "expected http://host:port"),
+        ({"map": "ftp://a.test"}, "expected http://host:port"),
+        ({"map": "http://"}, "expected http://host:port"),
+        ({"map": "http://[x"}, "expected http://host:port"),
+        ({"map": "http://a.test:99999"}, "expected http://host:port"),
+        ({"map": None}, "expected http://host:port"),
+        ({}, "no servers are named"),
+    ])  # fmt: skip
     def test_wrong(self, given, said):
         with pytest.raises(ServerError) as caught:
             read_addresses(given)
@@ -120,15 +117,12 @@ class TestHelpers:
         with pytest.raises(EvaluationError, match="names no shopping"):
             HELPERS["shopping_get_latest_order_url"](Scene(lambda _: "", {}, {}))
 
-    @pytest.mark.parametrize(
-        ("url", "expected"),
-        [
-            ("http://f.test/f/books/12/title", "http://f.test/f/books/12/"),
-            ("http://f.test/f/books", "http://f.test/f/books"),
-            ("http://f.test/u/ann/12/x", "http://f.test/u/ann/12/x"),
-            ("about:blank", "about:blank"),
-        ],
-    )
+    @pytest.mark.parametrize(("url", "expected"), [
+        ("http://f.test/f/books/12/title", "http://f.test/f/books/12/"),
+        ("http://f.test/f/books", "http://f.test/f/books"),
+        ("http://f.test/u/ann/12/x", "http://f.test/u/ann/12/x"),
+        ("about:blank", "about:blank"),
+    ])  # fmt: skip
     def test_posts(self, url, expected):
         assert HELPERS["reddit_get_post_url"](None, url) == expected
 
@@ -183,15 +177,12 @@ class TestLogins:
         assert browser.page().url == f"http://portal.test{login.proof.format(user='ann')}"
         assert is_signed_in(browser, login, "http://portal.test", ANN)
 
-    @pytest.mark.parametrize(
-        ("login", "address", "user", "said"),
-        [
-            (LOGIN, "http://portal.test", "bo", "bo could not sign in at http://portal.test/in.*That is not right"),
-            (LOGIN._replace(path=""), "http://nowhere.test", "ann", "can't be reached"),
-            (LOGIN._replace(path=""), "http://portal.test/hello", "ann", "no field for the user"),
-            (LOGIN._replace(user="button"), "http://portal.test", "ann", "cannot be used"),
-        ],
-    )
+    @pytest.mark.parametrize(("login", "address", "user", "said"), [
+        (LOGIN, "http://portal.test", "bo", "bo could not sign in at http://portal.test/in.*That is not right"),
+        (LOGIN._replace(path=""), "http://nowhere.test", "ann", "can't be reached"),
+        (LOGIN._replace(path=""), "http://portal.test/hello", "ann", "no field for the user"),
+        (LOGIN._replace(user="button"), "http://portal.test", "ann", "cannot be used"),
+    ])  # fmt: skip
     def test_refused(self, browser, login, address, user, said):
         with pytest.raises(ServerError, match=said):
             log_in(browser, login, address, Account(user, "pw"))
@@ -223,16 +214,13 @@ class TestSessions:
             write_cookies(tmp_path / "file" / "state", [])
 
 
-@pytest.mark.parametrize(
-    ("record", "sites"),
-    [
-        ({}, ("shopping", "reddit")),
-        ({"storage_state": "./.auth/reddit_state.json"}, ("reddit",)),
-        ({"storage_state": "./.auth/gitlab.reddit_state.json"}, ("gitlab", "reddit")),
-        *[({"storage_state": none}, ("shopping", "reddit")) for none in (None, "", "mine.json", "../../etc_state.json")],
-        ({"require_login": False, "storage_state": "./.auth/reddit_state.json"}, ()),
-    ],
-)
+@pytest.mark.parametrize(("record", "sites"), [
+    ({}, ("shopping", "reddit")),
+    ({"storage_state": "./.auth/reddit_state.json"}, ("reddit",)),
+    ({"storage_state": "./.auth/gitlab.reddit_state.json"}, ("gitlab", "reddit")),
+    *[({"storage_state": none}, ("shopping", "reddit")) for none in (None, "", "mine.json", "../../etc_state.json")],
+    ({"require_login": False, "storage_state": "./.auth/reddit_state.json"}, ()),
+])  # fmt: skip
 def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
     block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
     task = {"task_id": 7, "sites": ["shopping", "reddit"], "start_url": "__SHOPPING__", "intent": "", "eval": block}

@@ -34,28 +34,25 @@ def added(table, **after):
     return row(table, 900, None, after)
 
 
-@pytest.mark.parametrize(
-    ("done", "needed", "beyond", "missing"),
-    [
-        ([], [], 0, 0),
-        ([added("item", product=1)], [added("item", product=1)], 0, 0),
-        ([added("item", product=2)], [added("item", product=1)], 0, 0),  # the other checks say which
-        ([added("item", product=1), added("item", product=2)], [added("item", product=1)], 1, 0),
-        ([added("item", product=1)], [], 1, 0),
-        ([], [added("item", product=1)], 0, 1),
-        ([added("order", product=1)], [added("item", product=1)], 1, 1),
-        ([row("item", 1, {"a": 1}, None)], [row("item", 1, {"a": 1}, None)], 0, 0),
-        ([row("item", 2, {"a": 1}, None)], [row("item", 1, {"a": 1}, None)], 1, 1),
-        ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], [row("item", 1, {"a": 1, "b": 1}, {"a": 3, "b": 1})], 0, 0),
-        ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 2})], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 1, 0),
-        ([row("item", 2, {"a": 1}, {"a": 2})], [row("item", 1, {"a": 1}, {"a": 2})], 1, 1),
-        ([row("item", 1, {"a": 1}, None)], [row("item", 1, {"a": 1}, {"a": 2})], 1, 1),
-        # Deleted and made anew, as the solution changes it, and the other way round.
-        ([row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=1)], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 0, 0),
-        ([row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=2)], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 2, 1),
-        ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], [row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=1)], 0, 0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("done", "needed", "beyond", "missing"), [
+    ([], [], 0, 0),
+    ([added("item", product=1)], [added("item", product=1)], 0, 0),
+    ([added("item", product=2)], [added("item", product=1)], 0, 0),  # the other checks say which
+    ([added("item", product=1), added("item", product=2)], [added("item", product=1)], 1, 0),
+    ([added("item", product=1)], [], 1, 0),
+    ([], [added("item", product=1)], 0, 1),
+    ([added("order", product=1)], [added("item", product=1)], 1, 1),
+    ([row("item", 1, {"a": 1}, None)], [row("item", 1, {"a": 1}, None)], 0, 0),
+    ([row("item", 2, {"a": 1}, None)], [row("item", 1, {"a": 1}, None)], 1, 1),
+    ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], [row("item", 1, {"a": 1, "b": 1}, {"a": 3, "b": 1})], 0, 0),
+    ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 2})], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 1, 0),
+    ([row("item", 2, {"a": 1}, {"a": 2})], [row("item", 1, {"a": 1}, {"a": 2})], 1, 1),
+    ([row("item", 1, {"a": 1}, None)], [row("item", 1, {"a": 1}, {"a": 2})], 1, 1),
+    # Deleted and made anew, as the solution changes it, and the other way round.
+    ([row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=1)], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 0, 0),
+    ([row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=2)], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 2, 1),
+    ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], [row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=1)], 0, 0),
+])  # fmt: skip
 def test_changes_are_held_against_those_of_a_solution(done, needed, beyond, missing):
     difference = compare(done, needed)
     assert (len(difference.beyond), len(difference.missing)) == (beyond, missing)
@@ -97,14 +94,11 @@ def wish(env):
 WAYS = ("shopping.compare_two", "shopping.product_price", "shopping.search_place", "map.save_place")
 
 
-@pytest.mark.parametrize(
-    ("name", "setting", "reward", "told"),
-    [
-        *((name, {}, 0.0, 1) for name in WAYS),
-        ("shopping.compare_two", {"side_effects": "reported"}, 1.0, 1),
-        ("shopping.product_price", {"side_effects": "ignored"}, 1.0, None),
-    ],
-)
+@pytest.mark.parametrize(("name", "setting", "reward", "told"), [
+    *((name, {}, 0.0, 1) for name in WAYS),
+    ("shopping.compare_two", {"side_effects": "reported"}, 1.0, 1),
+    ("shopping.product_price", {"side_effects": "ignored"}, 1.0, None),
+])  # fmt: skip
 def test_more_than_was_asked_is_told_and_fails_unless_that_is_allowed(name, setting, reward, told):
     env = WebArenaLite(split="test", max_steps=60, **setting)
     got, info = play(env, task_of(name), wish)

@@ -46,60 +46,54 @@ def problems(reference, markup, intent="Which?", grounds=None):
     return groundless(replace(asked(reference, intent), grounds=grounds or {}), seen(markup))
 
 
-@pytest.mark.parametrize(
-    ("reference", "markup", "stands"),
-    [
-        ("Ann Lee", "<p>by ANN  Lee, yesterday", True),
-        ("Ann Lee, Bo Diaz", "<li>Bo Diaz<li>Ann Lee", True),
-        ("A; B and C", "<p>A B and C", True),
-        ("Ann > Bo", "<td>Bo<td>Ann", True),
-        ("$1,234.50", "<p>1234.5 in all", True),
-        ("16,630", "<p>16630", True),
-        ("November 12, 2022", "<p>11/12/22", True),
-        ("2022-11-12", "<p>Nov 12, 2022, 3:01 PM", True),
-        ("1.2 km", "<p>1200 m", True),
-        ("90 min", "<p>Time 1h 30min", True),
-        ("Name; 120 m", "<p>Name <p>120 m", True),
-        ("Inn: 120 m", "<p>Inn<p>120 m", True),
-        ("Lee", "<input value='Lee' aria-label=Name>", True),
-        ("red |OR| blue", "<p>blue", True),
-        ("Octarine", "<p>nothing of the kind", False),
-        ("Ann", "<p>Anna, Joann and Annette", False),
-        ("Ann Lee, Bo Diaz", "<p>Ann Lee", False),
-        ("$12.50", "<p>$12.05 and $112.50", False),
-        ("November 12, 2022", "<p>Nov 13, 2022 and 12/11/2022", False),
-        ("90 min", "<p>1h 20min", False),
-        ("7", "<p>17 or 7.5, 2,017, May 7, 2022, 7/8, 7:30 or 2022-01-07", False),
-        ("Yes", "<p>Yes", False),  # a word of the page, and not what is asked
-        ("N/A", "<p>N/A", False),
-    ],
-)
+@pytest.mark.parametrize(("reference", "markup", "stands"), [
+    ("Ann Lee", "<p>by ANN  Lee, yesterday", True),
+    ("Ann Lee, Bo Diaz", "<li>Bo Diaz<li>Ann Lee", True),
+    ("A; B and C", "<p>A B and C", True),
+    ("Ann > Bo", "<td>Bo<td>Ann", True),
+    ("$1,234.50", "<p>1234.5 in all", True),
+    ("16,630", "<p>16630", True),
+    ("November 12, 2022", "<p>11/12/22", True),
+    ("2022-11-12", "<p>Nov 12, 2022, 3:01 PM", True),
+    ("1.2 km", "<p>1200 m", True),
+    ("90 min", "<p>Time 1h 30min", True),
+    ("Name; 120 m", "<p>Name <p>120 m", True),
+    ("Inn: 120 m", "<p>Inn<p>120 m", True),
+    ("Lee", "<input value='Lee' aria-label=Name>", True),
+    ("red |OR| blue", "<p>blue", True),
+    ("Octarine", "<p>nothing of the kind", False),
+    ("Ann", "<p>Anna, Joann and Annette", False),
+    ("Ann Lee, Bo Diaz", "<p>Ann Lee", False),
+    ("$12.50", "<p>$12.05 and $112.50", False),
+    ("November 12, 2022", "<p>Nov 13, 2022 and 12/11/2022", False),
+    ("90 min", "<p>1h 20min", False),
+    ("7", "<p>17 or 7.5, 2,017, May 7, 2022, 7/8, 7:30 or 2022-01-07", False),
+    ("Yes", "<p>Yes", False),  # a word of the page, and not what is asked
+    ("N/A", "<p>N/A", False),
+])  # fmt: skip
 def test_pieces_stand_on_pages_in_any_format(reference, markup, stands):
     assert (problems(reference, markup) == []) is stands
 
 
-@pytest.mark.parametrize(
-    ("reference", "ground", "markup", "intent", "said"),
-    [
-        ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", ""),
-        ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the sum"),
-        ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its sum stands on no page"),
-        ("1 h 5 min", sum_of("50 min", "15 min"), "<p>50 min <p>15 min", "", ""),
-        ("15", sum_of("10 min", "5 min"), "<p>10 min 5 min", "", "is not the sum"),
-        ("$5.00", difference_of(["$10.00"], ["$7.00", "$8.00"]), "<p>$10.00 $7.00 $8.00", "", ""),
-        ("63", difference_of(["2021"], ["1958"]), "<p>2021 <p>1958", "", ""),
-        ("2", number_of("a1", "b2"), "<p>a1 <p>b2", "", ""),
-        ("2", number_of("a1", "a1"), "<p>a1", "", "is not the count"),
-        ("git clone x/y", joined("x/y"), "<p>x/y", "The whole git command to clone it", ""),
-        ("git clone x/y", joined("x/y"), "<p>x/y", "Which?", "is not the joined"),
-        ("Yes", says("In stock"), "<p>In stock", "", ""),
-        ("Yes", says("In stock"), "<p>Out of stock", "", "stands on no page"),
-        ("Yes", says(), "<p>In stock", "", "is not the says"),
-        ("Octarine", says("In stock"), "<p>In stock", "", "is not the says"),
-        ("N/A", lacks(["main"], ["try"]), "<p>main", "", ""),
-        ("N/A", lacks(["main"], ["try"]), "<p>main try", "", "must not be there"),
-    ],
-)
+@pytest.mark.parametrize(("reference", "ground", "markup", "intent", "said"), [
+    ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", ""),
+    ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the sum"),
+    ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its sum stands on no page"),
+    ("1 h 5 min", sum_of("50 min", "15 min"), "<p>50 min <p>15 min", "", ""),
+    ("15", sum_of("10 min", "5 min"), "<p>10 min 5 min", "", "is not the sum"),
+    ("$5.00", difference_of(["$10.00"], ["$7.00", "$8.00"]), "<p>$10.00 $7.00 $8.00", "", ""),
+    ("63", difference_of(["2021"], ["1958"]), "<p>2021 <p>1958", "", ""),
+    ("2", number_of("a1", "b2"), "<p>a1 <p>b2", "", ""),
+    ("2", number_of("a1", "a1"), "<p>a1", "", "is not the count"),
+    ("git clone x/y", joined("x/y"), "<p>x/y", "The whole git command to clone it", ""),
+    ("git clone x/y", joined("x/y"), "<p>x/y", "Which?", "is not the joined"),
+    ("Yes", says("In stock"), "<p>In stock", "", ""),
+    ("Yes", says("In stock"), "<p>Out of stock", "", "stands on no page"),
+    ("Yes", says(), "<p>In stock", "", "is not the says"),
+    ("Octarine", says("In stock"), "<p>In stock", "", "is not the says"),
+    ("N/A", lacks(["main"], ["try"]), "<p>main", "", ""),
+    ("N/A", lacks(["main"], ["try"]), "<p>main try", "", "must not be there"),
+])  # fmt: skip
 def test_computations_are_done_again(reference, ground, markup, intent, said):
     found = problems(reference, markup, intent, {reference: ground})
     assert bool(found) is bool(said)

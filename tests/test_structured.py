@@ -31,19 +31,16 @@ def settings_of(**options):
     return make_settings("structured", model="m", out="out", **options)
 
 
-@pytest.mark.parametrize(
-    ("done", "expert", "right"),
-    [
-        (TYPE, TYPE, (True, True, True, True)),
-        (Action(Kind.TYPE, "7", "Red  shoes"), TYPE, (True, True, True, True)),
-        (Action(Kind.TYPE, "7", "boots"), TYPE, (True, True, True, False)),
-        (Action(Kind.TYPE, "8", "red shoes"), TYPE, (True, True, False, False)),
-        (Action(Kind.CLICK, "7"), TYPE, (True, False, False, False)),
-        ("I would type red shoes.", TYPE, (False, False, False, False)),
-        (EXIT, EXIT, (True, True, True, True)),
-        (Action(Kind.EXIT, argument="41 EUR"), EXIT, (True, True, True, False)),
-    ],
-)
+@pytest.mark.parametrize(("done", "expert", "right"), [
+    (TYPE, TYPE, (True, True, True, True)),
+    (Action(Kind.TYPE, "7", "Red  shoes"), TYPE, (True, True, True, True)),
+    (Action(Kind.TYPE, "7", "boots"), TYPE, (True, True, True, False)),
+    (Action(Kind.TYPE, "8", "red shoes"), TYPE, (True, True, False, False)),
+    (Action(Kind.CLICK, "7"), TYPE, (True, False, False, False)),
+    ("I would type red shoes.", TYPE, (False, False, False, False)),
+    (EXIT, EXIT, (True, True, True, True)),
+    (Action(Kind.EXIT, argument="41 EUR"), EXIT, (True, True, True, False)),
+])  # fmt: skip
 def test_each_part_of_a_reply_counts_only_behind_the_one_before(done, expert, right):
     reply = done if isinstance(done, str) else DIALECT.format(done)
     assert judge(reply, expert) == right

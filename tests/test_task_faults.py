@@ -161,20 +161,17 @@ def judged(query, expected=(), parameters=()):
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        ENDLESS + "SELECT count(*) FROM n",
-        ENDLESS + "SELECT max(x) FROM n",
-        "SELECT count(*) FROM product a, product b, product c, product d, product e",
-        "SELECT length(zeroblob(1000000000))",
-        "SELECT replace(hex(zeroblob(4000000)), '00', hex(zeroblob(4000)))",
-        "DELETE FROM product",
-        "ATTACH ':memory:' AS x",
-        "PRAGMA query_only",
-        "SELECT 1; SELECT 2",
-    ],
-)
+@pytest.mark.parametrize("query", [
+    ENDLESS + "SELECT count(*) FROM n",
+    ENDLESS + "SELECT max(x) FROM n",
+    "SELECT count(*) FROM product a, product b, product c, product d, product e",
+    "SELECT length(zeroblob(1000000000))",
+    "SELECT replace(hex(zeroblob(4000000)), '00', hex(zeroblob(4000)))",
+    "DELETE FROM product",
+    "ATTACH ':memory:' AS x",
+    "PRAGMA query_only",
+    "SELECT 1; SELECT 2",
+])  # fmt: skip
 def test_queries_that_take_too_much_or_do_more_than_read_are_refused(query):
     with pytest.raises(EvaluationError, match="failed"):
         judged(query)

@@ -17,15 +17,12 @@ from webarena_gym.vector import WebArenaLiteVector
 TASKS = suite.load("test")[:3]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"observation": "axtree", "dialect": "webarena", "max_steps": 9},
-        {"elements": "label", "dialect": "browsergym", "history": "full", "variation": "layout"},
-        {"rules": "native", "side_effects": "reported", "history": "none", "thoughts": False},
-    ],
-)
+@pytest.mark.parametrize("options", [
+    {},
+    {"observation": "axtree", "dialect": "webarena", "max_steps": 9},
+    {"elements": "label", "dialect": "browsergym", "history": "full", "variation": "layout"},
+    {"rules": "native", "side_effects": "reported", "history": "none", "thoughts": False},
+])  # fmt: skip
 def test_the_env_is_one(options):
     env = gymnasium.make("WebArenaLite-v0", tasks=list(TASKS), **options)
     check_env(env)
@@ -114,16 +111,13 @@ def test_vector_envs_are_ones(make):
     envs.close()
 
 
-@pytest.mark.parametrize(
-    ("fault", "told"),
-    [
-        (lambda result: (*result[:1], result[1].tolist(), *result[2:]), "rewards are"),
-        (lambda result: (*result[:2], result[2].astype(int), *result[3:]), "terminations are"),
-        (lambda result: (result[0][:-1], *result[1:]), "there are 1 observations of 2 envs"),
-        (lambda result: (*result[:4], {}), "infos has no"),
-        (lambda result: (*result[:1], result[1] + numpy.random.default_rng().random(2), *result[2:]), "a second play"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "told"), [
+    (lambda result: (*result[:1], result[1].tolist(), *result[2:]), "rewards are"),
+    (lambda result: (*result[:2], result[2].astype(int), *result[3:]), "terminations are"),
+    (lambda result: (result[0][:-1], *result[1:]), "there are 1 observations of 2 envs"),
+    (lambda result: (*result[:4], {}), "infos has no"),
+    (lambda result: (*result[:1], result[1] + numpy.random.default_rng().random(2), *result[2:]), "a second play"),
+])  # fmt: skip
 def test_a_vector_env_that_breaks_the_contract_is_found(monkeypatch, fault, told):
     envs = gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode="sync", tasks=list(TASKS))
     usual = envs.step
@@ -142,14 +136,11 @@ def open_anything(self, element):
     return None if element.getparent().get("hidden") is not None else InProcessBrowser.click(self, element)
 
 
-@pytest.mark.parametrize(
-    ("method", "fault", "told"),
-    [
-        ("go_back", lambda self: None, "the page before"),
-        ("type", lambda self, element, text, enter=False: None, "must raise ActionError"),
-        ("click", open_anything, "clicking what is hidden"),
-    ],
-)
+@pytest.mark.parametrize(("method", "fault", "told"), [
+    ("go_back", lambda self: None, "the page before"),
+    ("type", lambda self, element, text, enter=False: None, "must raise ActionError"),
+    ("click", open_anything, "clicking what is hidden"),
+])  # fmt: skip
 def test_a_browser_that_breaks_the_contract_is_found(method, fault, told):
     broken = type("Broken", (InProcessBrowser,), {method: fault})
     with pytest.raises(ConformanceError, match=told):

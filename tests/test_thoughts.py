@@ -104,36 +104,30 @@ NEARBY = page(
 )
 
 
-@pytest.mark.parametrize(
-    ("answer", "goal", "pages", "expected"),
-    [
-        ("$1,010.75", "What do orders 000000007 and 000000005 come to?", [ORDERS], "$10.50 + $1,000.25 = $1,010.75"),
-        ("$14.50", "What did I spend in December 2022?", [ORDERS], "$10.50 + $4.00 = $14.50"),
-        ("2", "How many orders did I place in December 2022?", [ORDERS], "Counted, that is 2"),
-        ("$4.00", "What was the total of order 000000006?", [ORDERS], '"$4.00" under "Total" in the line of "000000006"'),
-        ("$10.50", "How much is the latest order that is complete?", [ORDERS], 'the date "12/9/22"'),
-        ("2h 15min", "How long am I on the way?", ROUTES, "90 + 45 = 135"),
-        ("Yes", "Can I be there within two hours?", ROUTES[:1], "90 is not more than 120"),
-        ("No", "Can I be there within 1 hours?", ROUTES[:1], "90 is more than 60"),
-        ("Inn", "Name all hotels at most 20 minutes away.", [NEARBY], '"Inn" "9 min"; "Lodge" takes "1h 2min"'),
-        ("N/A", "Which hotels are within 5 minutes?", [NEARBY], 'even the fastest of these, "Inn", takes "9 min"'),
-        ("N/A", "How much is a Lamp?", [page("Your search returned no results.")], "returned no results"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "goal", "pages", "expected"), [
+    ("$1,010.75", "What do orders 000000007 and 000000005 come to?", [ORDERS], "$10.50 + $1,000.25 = $1,010.75"),
+    ("$14.50", "What did I spend in December 2022?", [ORDERS], "$10.50 + $4.00 = $14.50"),
+    ("2", "How many orders did I place in December 2022?", [ORDERS], "Counted, that is 2"),
+    ("$4.00", "What was the total of order 000000006?", [ORDERS], '"$4.00" under "Total" in the line of "000000006"'),
+    ("$10.50", "How much is the latest order that is complete?", [ORDERS], 'the date "12/9/22"'),
+    ("2h 15min", "How long am I on the way?", ROUTES, "90 + 45 = 135"),
+    ("Yes", "Can I be there within two hours?", ROUTES[:1], "90 is not more than 120"),
+    ("No", "Can I be there within 1 hours?", ROUTES[:1], "90 is more than 60"),
+    ("Inn", "Name all hotels at most 20 minutes away.", [NEARBY], '"Inn" "9 min"; "Lodge" takes "1h 2min"'),
+    ("N/A", "Which hotels are within 5 minutes?", [NEARBY], 'even the fastest of these, "Inn", takes "9 min"'),
+    ("N/A", "How much is a Lamp?", [page("Your search returned no results.")], "returned no results"),
+])  # fmt: skip
 def test_an_answer_is_worked_out(answer, goal, pages, expected):
     assert expected in work_out(answer, goal, pages)
 
 
-@pytest.mark.parametrize(
-    ("answer", "goal"),
-    [
-        ("$9.99", "What do orders 000000007 and 000000005 come to?"),
-        ("3", "How many orders did I place in December 2022?"),
-        ("$1,000.25", "How much is the latest order that is complete? It was in May 2021."),
-        ("Yes", "Is it in stock?"),
-        ("N/A", "How much is a Lamp?"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "goal"), [
+    ("$9.99", "What do orders 000000007 and 000000005 come to?"),
+    ("3", "How many orders did I place in December 2022?"),
+    ("$1,000.25", "How much is the latest order that is complete? It was in May 2021."),
+    ("Yes", "Is it in stock?"),
+    ("N/A", "How much is a Lamp?"),
+])  # fmt: skip
 def test_what_the_pages_do_not_bear_out_is_not_claimed(answer, goal):
     assert "latest of them" not in work_out(answer, goal, [ORDERS])
     assert answer == "$1,000.25" or work_out(answer, goal, [ORDERS]) == ""
@@ -162,16 +156,13 @@ def test_a_remark_with_a_value_from_nowhere_is_dropped():
     assert '"Pay"' in told
 
 
-@pytest.mark.parametrize(
-    ("action", "expected"),
-    [
-        (Action(Kind.SCROLL_DOWN), "7 more lines"),
-        (Action(Kind.SEARCH, "Search", "red lamp"), '"red lamp"'),
-        (Action(Kind.SELECT, "Color", "Red"), '"Red"'),
-        (Action(Kind.HOVER, "Menu"), "hover"),
-        (Action(Kind.GO_BACKWARD), "back"),
-    ],
-)
+@pytest.mark.parametrize(("action", "expected"), [
+    (Action(Kind.SCROLL_DOWN), "7 more lines"),
+    (Action(Kind.SEARCH, "Search", "red lamp"), '"red lamp"'),
+    (Action(Kind.SELECT, "Color", "Red"), '"Red"'),
+    (Action(Kind.HOVER, "Menu"), "hover"),
+    (Action(Kind.GO_BACKWARD), "back"),
+])  # fmt: skip
 def test_each_kind_of_action_has_a_reason(action, expected):
     thought = write_thought(
         "short", Moment("Find a red lamp", [page('<input label="Search">', below=7)], [], action), Random(0)

@@ -110,15 +110,11 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
     assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"average": 0.9, "constrained": True},
-        {"replayed": 4, "old_logprobs": "recomputed", "groups_remembered": 3},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("changes", [
+    {},
+    {"average": 0.9, "constrained": True},
+    {"replayed": 4, "old_logprobs": "recomputed", "groups_remembered": 3},
+], ids=str)  # fmt: skip
 def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, clone, changes):
     whole = train_rl.train(grpo(tmp_path / "whole", clone, **changes), tiny.tasks(20))
     tiny.killed_after(monkeypatch, 3, train_rl.train, grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
@@ -139,28 +135,25 @@ def test_the_log_probabilities_of_constrained_replies_are_those_of_the_sampler(t
 RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"constrained": True, "system": "think"}, "system is 'think'"),
-        ({"constrained": True, **RECOMPUTED}, "contexts is 'released'; expected another"),
-        ({"constrained": True, "vllm": "http://127.0.0.1:1"}, "vllm is .*; expected --old-logprobs recomputed"),
-        ({"constrained": True, "cluster": "local"}, "cluster is 'local'"),
-        ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
-        ({**RECOMPUTED, "history": "full"}, "history 'compressed'"),
-        ({"cluster": "local", "workers": 2}, "workers is 2, but envs of a cluster are in its env_workers"),
-        ({"updates": -1}, "updates is -1; expected at least 0"),
-        ({"save_every": 0}, "save_every is 0; expected at least 1"),
-        ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
-        ({"groups_remembered": 0}, "groups_remembered is 0; expected at least 1"),
-        ({"replayed": -1}, "replayed is -1; expected at least 0"),
-        ({"replayed": 8, "old_logprobs": "sampled"}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
-        ({"cpu_minutes": 1.0, "minutes": 1.0}, "expected at least 0, and one of them at most"),
-        ({"step_limits": (5, 2)}, r"step_limits=\(5, 2\)"),
-        ({"step_limits": (5, 9), "max_steps": 8}, "expected none above max_steps=8"),
-        ({"learning_rat": 1.0}, r"no option 'learning_rat'; did you mean 'learning_rate'\?"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"constrained": True, "system": "think"}, "system is 'think'"),
+    ({"constrained": True, **RECOMPUTED}, "contexts is 'released'; expected another"),
+    ({"constrained": True, "vllm": "http://127.0.0.1:1"}, "vllm is .*; expected --old-logprobs recomputed"),
+    ({"constrained": True, "cluster": "local"}, "cluster is 'local'"),
+    ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
+    ({**RECOMPUTED, "history": "full"}, "history 'compressed'"),
+    ({"cluster": "local", "workers": 2}, "workers is 2, but envs of a cluster are in its env_workers"),
+    ({"updates": -1}, "updates is -1; expected at least 0"),
+    ({"save_every": 0}, "save_every is 0; expected at least 1"),
+    ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
+    ({"groups_remembered": 0}, "groups_remembered is 0; expected at least 1"),
+    ({"replayed": -1}, "replayed is -1; expected at least 0"),
+    ({"replayed": 8, "old_logprobs": "sampled"}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
+    ({"cpu_minutes": 1.0, "minutes": 1.0}, "expected at least 0, and one of them at most"),
+    ({"step_limits": (5, 2)}, r"step_limits=\(5, 2\)"),
+    ({"step_limits": (5, 9), "max_steps": 8}, "expected none above max_steps=8"),
+    ({"learning_rat": 1.0}, r"no option 'learning_rat'; did you mean 'learning_rate'\?"),
+])  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(tmp_path, clone, changes, message):
     with pytest.raises(ValueError, match=message):
         train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
@@ -192,17 +185,13 @@ def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
     assert train_bc.train(bc(tmp_path / "bc", updates=0), tiny.demonstrations(30)).name == "update_0000000"
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
-        {"epochs": 2, "minibatches": 3},
-        {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence"},
-        {"contexts": "released", "old_logprobs": "recomputed"},
-        {"advantages": "forks", "tasks_per_update": 2},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("changes", [
+    {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
+    {"epochs": 2, "minibatches": 3},
+    {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence"},
+    {"contexts": "released", "old_logprobs": "recomputed"},
+    {"advantages": "forks", "tasks_per_update": 2},
+], ids=str)  # fmt: skip
 def test_other_settings_run(tmp_path, clone, changes):
     train_rl.train(grpo(tmp_path / "rl", clone, updates=2, **changes), tiny.tasks(20))
     assert sum(record["trained_steps"] for record in read_metrics(tmp_path / "rl")) > 0
@@ -261,14 +250,11 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     assert (late.staleness, late.overlap, isinstance(late, trainer.GRPOSettings)) == (2, False, True)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
-        (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
-        (["--replayed", "-1"], "replayed is -1; expected at least 0"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
+    (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
+    (["--replayed", "-1"], "replayed is -1; expected at least 0"),
+])  # fmt: skip
 def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, message):
     with pytest.raises((SystemExit, ValueError)) as ended:
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])

@@ -130,16 +130,12 @@ def test_gradients_are_the_same_with_checkpointing():
         torch.testing.assert_close(plain, again)
 
 
-@pytest.mark.parametrize(
-    ("made", "reason"),
-    [
-        ((transformers.Gemma3TextConfig(**SIZES, sliding_window=8),), "sliding_attention"),
-        ((transformers.MistralConfig(**SIZES, sliding_window=8),), "sliding"),
-        ((transformers.MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1), None), "cannot be replaced"),
-        ((transformers.Qwen2Config(**SIZES), "eager"), "'eager'"),
-    ],
-    ids=["gemma", "mistral", "mamba", "eager"],
-)
+@pytest.mark.parametrize(("made", "reason"), [
+    ((transformers.Gemma3TextConfig(**SIZES, sliding_window=8),), "sliding_attention"),
+    ((transformers.MistralConfig(**SIZES, sliding_window=8),), "sliding"),
+    ((transformers.MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1), None), "cannot be replaced"),
+    ((transformers.Qwen2Config(**SIZES), "eager"), "'eager'"),
+], ids=["gemma", "mistral", "mamba", "eager"])  # fmt: skip
 def test_models_that_do_not_support_trees_say_why(made, reason):
     model = create(*made)
     assert reason in why_not(model)

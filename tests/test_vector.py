@@ -171,20 +171,17 @@ def test_workers_can_be_started_in_either_way(context):
         assert plain(envs.reset(seed=1)[0]) == [WebArenaLite(**SAMPLE).reset(seed=1)[0]]
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
-    [
-        ({"num_envs": 0}, ValueError, "num_envs is 0; expected 1 or more"),
-        ({"batch_size": 3}, ValueError, "batch_size is 3; expected 1 to 2"),
-        ({"batch_size": 0}, ValueError, "batch_size is 0; expected 1 to 2"),
-        ({"workers": 0}, ValueError, "workers is 0; expected 1 or more"),
-        ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
-        ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
-        ({"autoreset_mode": "Later"}, ValueError, "Later"),
-        ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),
-        ({"colour": "red"}, TypeError, "colour"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "said"), [
+    ({"num_envs": 0}, ValueError, "num_envs is 0; expected 1 or more"),
+    ({"batch_size": 3}, ValueError, "batch_size is 3; expected 1 to 2"),
+    ({"batch_size": 0}, ValueError, "batch_size is 0; expected 1 to 2"),
+    ({"workers": 0}, ValueError, "workers is 0; expected 1 or more"),
+    ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
+    ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
+    ({"autoreset_mode": "Later"}, ValueError, "Later"),
+    ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),
+    ({"colour": "red"}, TypeError, "colour"),
+])  # fmt: skip
 def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said):
     with pytest.raises(error, match=said):
         WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})

@@ -107,22 +107,19 @@ def test_a_record_becomes_a_task_that_says_how_it_is_answered():
             check(task.eval, "verified")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"reward": 1}, "'reward' is unknown"),
-        ({"revision": None}, "revision is None"),
-        ({"task_id": "7"}, "task_id is '7'"),
-        ({"start_urls": []}, "start_urls is \\[\\]"),
-        ({"start_urls": "__MAP__"}, "start_urls is '__MAP__'"),
-        ({"intent": 3}, "intent is 3"),
-        ({"sites": ["CMS!"]}, "sites is \\['CMS!'\\]"),
-        ({"eval": []}, "eval is \\[\\]"),
-        ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
-        ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
-        ({"revision": ...}, "'revision' is missing"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ({"reward": 1}, "'reward' is unknown"),
+    ({"revision": None}, "revision is None"),
+    ({"task_id": "7"}, "task_id is '7'"),
+    ({"start_urls": []}, "start_urls is \\[\\]"),
+    ({"start_urls": "__MAP__"}, "start_urls is '__MAP__'"),
+    ({"intent": 3}, "intent is 3"),
+    ({"sites": ["CMS!"]}, "sites is \\['CMS!'\\]"),
+    ({"eval": []}, "eval is \\[\\]"),
+    ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
+    ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
+    ({"revision": ...}, "'revision' is missing"),
+])  # fmt: skip
 def test_what_is_unknown_or_missing_is_refused(change, message):
     with pytest.raises(TaskError, match=f"task .*: .*{message}"):
         parse_task({key: value for key, value in (RECORD | change).items() if value is not ...})
@@ -149,30 +146,27 @@ AT_HALL, AT_OTHER = (("GET", f"http://map.test/way/{number}") for number in (154
 
 
 @needs_package
-@pytest.mark.parametrize(
-    ("task_id", "answer", "exchanges", "expected"),
-    [
-        (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), [], [True]),
-        (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[]), [], [True]),
-        (NEAREST, said("RETRIEVE", "SUCCESS", data=["An airport"]), [], [False]),  # the package stumbles, as over the next
-        (NEAREST, said("RETRIEVE", None), [], [False]),
-        (NEAREST, said("RETRIEVE", ["NOT_FOUND_ERROR"]), [], [False]),
-        (NEAREST, said(4, "NOT_FOUND_ERROR"), [], [False]),
-        (NEAREST, "[" * 100_000, [], [False]),
-        (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), [], [False]),
-        (BIOGRAPHY, said("MUTATE"), [saved()], [True, True]),
-        (BIOGRAPHY, said("MUTATE"), [], [True, False]),
-        (BIOGRAPHY, said("MUTATE"), [saved("Another")], [True, False]),
-        (BIOGRAPHY, said("MUTATE"), [saved(status=200)], [True, False]),
-        (BIOGRAPHY, said("RETRIEVE"), [saved()], [False, True]),
-        (BIOGRAPHY, "done", [saved()], [False, True]),
-        (HALL, said("NAVIGATE"), [AT_OTHER, AT_HALL], [True, True]),  # the last page that was opened counts
-        (HALL, said("NAVIGATE"), [AT_HALL, (*AT_OTHER, {"accept": "*/*"})], [True, True]),
-        (HALL, said("NAVIGATE"), [AT_HALL, AT_OTHER], [True, False]),
-        ("513", said("MUTATE"), [added("mage-messages")], [True, True]),
-        ("513", said("MUTATE"), [added("other")], [True, False]),
-    ],
-)
+@pytest.mark.parametrize(("task_id", "answer", "exchanges", "expected"), [
+    (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), [], [True]),
+    (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[]), [], [True]),
+    (NEAREST, said("RETRIEVE", "SUCCESS", data=["An airport"]), [], [False]),  # the package stumbles, as over the next
+    (NEAREST, said("RETRIEVE", None), [], [False]),
+    (NEAREST, said("RETRIEVE", ["NOT_FOUND_ERROR"]), [], [False]),
+    (NEAREST, said(4, "NOT_FOUND_ERROR"), [], [False]),
+    (NEAREST, "[" * 100_000, [], [False]),
+    (NEAREST, said("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), [], [False]),
+    (BIOGRAPHY, said("MUTATE"), [saved()], [True, True]),
+    (BIOGRAPHY, said("MUTATE"), [], [True, False]),
+    (BIOGRAPHY, said("MUTATE"), [saved("Another")], [True, False]),
+    (BIOGRAPHY, said("MUTATE"), [saved(status=200)], [True, False]),
+    (BIOGRAPHY, said("RETRIEVE"), [saved()], [False, True]),
+    (BIOGRAPHY, "done", [saved()], [False, True]),
+    (HALL, said("NAVIGATE"), [AT_OTHER, AT_HALL], [True, True]),  # the last page that was opened counts
+    (HALL, said("NAVIGATE"), [AT_HALL, (*AT_OTHER, {"accept": "*/*"})], [True, True]),
+    (HALL, said("NAVIGATE"), [AT_HALL, AT_OTHER], [True, False]),
+    ("513", said("MUTATE"), [added("mage-messages")], [True, True]),
+    ("513", said("MUTATE"), [added("other")], [True, False]),
+])  # fmt: skip
 def test_what_was_done_must_be_seen_in_the_traffic_and_said(task_id, answer, exchanges, expected):
     assert [verdict.passed for verdict in verdicts(task_id, answer, *exchanges)] == expected
 

@@ -95,16 +95,13 @@ def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
     assert workflows.same(first, workflow.deeds[0])
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "wanted"),
-    [
-        (("Exit",), ("Exit", "", "<text>"), False),
-        (("Exit", "", "Yes"), ("Exit", "", "<text>"), True),
-        (("Exit", "", "N/A"), ("Exit", "", "<text>"), False),
-        (("Select Dropdown Option", "Sort By", "Price"), ("Select Dropdown Option", "Sort By", "Name"), False),
-        (("Search", "Search", workflows.NAME), ("Search", "Search", "<text>"), True),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "wanted"), [
+    (("Exit",), ("Exit", "", "<text>"), False),
+    (("Exit", "", "Yes"), ("Exit", "", "<text>"), True),
+    (("Exit", "", "N/A"), ("Exit", "", "<text>"), False),
+    (("Select Dropdown Option", "Sort By", "Price"), ("Select Dropdown Option", "Sort By", "Name"), False),
+    (("Search", "Search", workflows.NAME), ("Search", "Search", "<text>"), True),
+])  # fmt: skip
 def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):
     one, other = workflows.WorkflowStep(*one), workflows.WorkflowStep(*other)
     assert workflows.same(one, other) is workflows.same(other, one) is wanted

@@ -56,17 +56,14 @@ def solve(env, task):
     return reward, terminated, info["task_info"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "shopping.wish_list_add",
-        "shopping.order_total",
-        "shopping.search_place",
-        "gitlab.star_top",
-        "reddit.open_and_subscribe",
-        "map.save_place",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "shopping.wish_list_add",
+    "shopping.order_total",
+    "shopping.search_place",
+    "gitlab.star_top",
+    "reddit.open_and_subscribe",
+    "map.save_place",
+])  # fmt: skip
 def test_reference_solutions_earn_the_reward_with_its_own_actions(make, name):
     task = of_template(name)
     reward, terminated, info = solve(make(task), task)
