@@ -157,9 +157,6 @@ def test_a_pointing_policy_goes_on_from_any_state_as_if_it_had_been_there():
         assert same == reply
 
 
-# Whole runs, of the real sites.
-
-
 def settings_of(model, out, **changes):
     own = {"templates": TEMPLATES, "worlds": (14,), "per_template": 2, "iterations": 3, "tasks_per_iteration": 12, "threads": 1}
     own |= {"budget": 40, "beta": 0.3, "learning_rate": 1e-3, "epochs": 2, "pairs_per_update": 16}

@@ -221,9 +221,6 @@ def test_what_a_tokenizer_cannot_spell_is_left_out_and_one_whose_tokens_are_no_t
         Vocabulary.of(object())
 
 
-# Pages.
-
-
 def random_page(rng):
     """A page of the env with labels and texts that are hard to write, and its observation."""
 
@@ -354,9 +351,6 @@ def made():
     return small.create_model(tokenizer, width=32, layers=2, heads=2), tokenizer, PromptEncoder(tokenizer)
 
 
-# Engines and the learner.
-
-
 PAGE = 'URL: http://shop.test/\n<a>Add to Cart</a> <a>Größe 5</a>\n<input label="City">\n$3.99 the "Oak" bag'
 
 
@@ -437,9 +431,6 @@ def test_greedy_replies_take_the_most_likely_allowed_token(made):
     for place, state in enumerate(states):
         logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
         assert ids[place] == state.allowed[logits[state.allowed].argmax()]
-
-
-# The shipped language model in the real env.
 
 
 STARTER = Path(agents.__file__).parent / "checkpoints" / "language-model-1.7m"

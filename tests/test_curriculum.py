@@ -61,9 +61,6 @@ def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
         Curriculum([], 4)
 
 
-# Successes, which are trained on again.
-
-
 def won(task, *lengths, reward=1.0):
     steps = [tuple(Step("", "", "", (number,), (7,), (-0.5,)) for number in range(length)) for length in lengths]
     return Group(0, task, [Trajectory(task.task_id, "g", own, reward, "exited") for own in steps])

@@ -112,9 +112,6 @@ def test_weights_that_mean_nothing_are_refused(values):
         Weights((1.0, 1.0), {"shop.test": values})
 
 
-# Whole agents, of the real sites.
-
-
 def make_members(folder, **options):
     """Two agents, each of which has seen another template."""
     for template in ("reddit.subscription", "gitlab.star_count"):

@@ -19,9 +19,6 @@ def me(visitor, columns):
     return visitor.rows(f"SELECT {columns} FROM user WHERE user_id = ?", ANN)[0]
 
 
-# Accounts.
-
-
 def test_signing_in_takes_a_username_or_an_email_and_an_account_is_made(visitor):
     visitor.become(None).open("/users/sign_in").fill({"Username or email": "ANN", "Password": "wrong"}).click("Sign in [2]")
     assert "Invalid login or password." in visitor.text
@@ -100,9 +97,6 @@ def test_the_tabs_of_a_profile_show_what_the_visitor_may_see_and_a_name_is_a_per
     assert visitor.become(BO).open("/users/bo.cole/projects").titles == ["Bo Cole / secret"]
 
 
-# Tokens and keys.
-
-
 def test_a_token_is_shown_once_and_revoked_and_the_feed_token_is_reset(visitor):
     button, wanted = "Create personal access token", {"Token name": "phone", "Expiration date (optional)": "2023-06-15"}
     visitor.open(TOKENS).fill(wanted).click(button).sees("must be a date in the future", "one scope at least")
@@ -132,9 +126,6 @@ def test_keys_are_added_and_removed_and_the_theme_is_one_of_the_list(visitor):
     assert visitor.become(BO).post("/-/profile/keys/2/remove").status_code == 404
 
 
-# To-dos.
-
-
 def test_to_dos_are_done_and_come_back_and_have_reasons(visitor):
     visitor.click("To-Do List")
     assert visitor.titles == ["Repair the link"]
@@ -147,9 +138,6 @@ def test_to_dos_are_done_and_come_back_and_have_reasons(visitor):
     assert visitor.post("/dashboard/todos/3", state="done").status_code == 404  # Bo's
     visitor.post("/dashboard/todos/all_done")
     assert visitor.value("SELECT count(*) FROM todo WHERE user_id = ? AND state = 'pending'", ANN) == 0
-
-
-# Snippets and the search.
 
 
 def test_a_snippet_is_made_changed_and_deleted_and_those_of_others_can_be_read_at_most(visitor):

@@ -23,9 +23,6 @@ def notes(visitor, item="issue_id", item_id=1):
     return [body for (body,) in visitor.rows(query, item_id, NOW)]
 
 
-# Lists.
-
-
 def test_a_project_shows_its_open_issues_the_newest_first_and_filters_narrow_them_down(visitor):
     visitor.open("/ann/site").click("Issues")
     assert visitor.titles == ["Dark mode", "Broken link", "Hidden door"]
@@ -76,9 +73,6 @@ def test_the_dashboard_shows_what_is_mine_and_what_may_not_be_seen_is_nowhere(vi
     visitor.become(None)
     assert visitor.status("/labs/tool/-/issues") == 404
     assert visitor.titles == [] or "Handle dates" not in visitor.text
-
-
-# Issues.
 
 
 def test_an_issue_is_created_with_everything_at_once_but_by_a_stranger_without_a_plan(visitor):
@@ -158,9 +152,6 @@ def test_archived_projects_take_nothing_new_and_others_assignees_and_to_dos(visi
     assert visitor.rows("SELECT kind FROM todo WHERE user_id = ? AND issue_id = 1 AND state = 'pending'", ANN) == [("marked",)]
 
 
-# Merge requests.
-
-
 def test_a_merge_request_is_made_of_two_branches(visitor):
     visitor.become(BO).open(REQUESTS).click("New merge request").click("Compare branches and continue")
     assert "Select a source branch." in visitor.text
@@ -219,9 +210,6 @@ def test_merge_requests_are_for_developers(visitor):
         assert visitor.status(f"{REQUESTS}/1/diffs") == 200
 
 
-# Milestones and labels.
-
-
 def test_a_milestone_is_made_changed_closed_and_deleted_and_leaves_its_issues_alone(visitor):
     visitor.open("/ann/site").click("Milestones", "New milestone").fill(
         {"Title": "Beta", "Start date (optional)": "2023-07-10"}
@@ -261,9 +249,6 @@ def test_planning_is_for_reporters(visitor):
         for place in ("milestones", "milestones/1/delete", "milestones/1/state", "labels", "labels/1/delete"):
             assert visitor.post(f"/ann/site/-/{place}", title="x", name="x", color="#000000").status_code == 403
     assert visitor.become(ANN).status("/labs/tool/-/labels/1/edit") == 404  # a label of another project
-
-
-# The pure parts.
 
 
 def test_nothing_changes_when_plans_are_equal():

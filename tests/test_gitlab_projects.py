@@ -44,9 +44,6 @@ FOREIGN = """visibility = 'public' AND owner_id > 1 AND NOT is_archived
     AND NOT EXISTS (SELECT 1 FROM membership m WHERE m.project_id = p.project_id AND user_id = 1)"""
 
 
-# Lists of projects.
-
-
 def test_my_home_page_and_that_of_strangers_who_are_asked_to_sign_in_before_they_do_anything(visitor):
     assert visitor.title == "Projects · Codeyard"
     count = visitor.value("SELECT count(DISTINCT project_id) FROM membership WHERE user_id = 1")
@@ -72,9 +69,6 @@ def test_the_list_is_sorted_filtered_and_paged_and_topics_lead_to_it(visitor):
     topic = at(visitor, "topics != '' AND visibility = 'public'")["topics"].split(", ")[0]
     query = "SELECT count(*) FROM project WHERE ', ' || topics || ',' LIKE ? AND visibility != 'private'"
     assert f"{visitor.value(query, f'%, {topic},%')} project" in visitor.click(topic).text
-
-
-# A project at a glance.
 
 
 def test_a_project_shows_what_it_is_and_its_readme(visitor):
@@ -106,9 +100,6 @@ def test_a_star_is_given_and_taken_back_and_starrers_are_listed_the_latest_first
     last = "SELECT name FROM star JOIN user USING (user_id) WHERE project_id = ? ORDER BY star.created_at DESC"
     assert visitor.value(last, row["project_id"]) in visitor.open(f"/{row['full']}/-/starrers").text
     assert "Previous" in visitor.click("Next").text
-
-
-# Forks and new projects.
 
 
 def test_a_fork_has_the_repository_of_its_source_and_goes_only_where_i_may_create_projects(visitor):
@@ -161,9 +152,6 @@ def test_odd_names_of_projects_and_groups_are_refused_or_harmless(visitor):
             assert answer.status_code in (200, 302)
         assert visitor.value("SELECT count(*) FROM project WHERE path LIKE '%/%'") == 0
         assert visitor.status("/dashboard/projects/personal") == 200
-
-
-# Repositories.
 
 
 DOTFILES = "owner_id = 1 AND path LIKE '%-dotfiles'"
@@ -252,9 +240,6 @@ def test_nobody_writes_to_an_archived_project_until_it_is_taken_back(visitor):
     assert visitor.value("SELECT is_archived FROM project WHERE project_id = ?", row["project_id"]) == 0
 
 
-# Commits, contributors, branches.
-
-
 def test_commits_are_narrowed_by_author_and_text_and_show_the_lines_that_changed(visitor):
     row = visitor.row(
         """SELECT p.namespace || '/' || p.path AS full, c.author_name, count(*) AS found FROM git_commit c
@@ -291,9 +276,6 @@ def test_branches_are_made_and_deleted_and_odd_names_of_them_are_refused(visitor
         assert visitor.post(f"/{row['full']}/-/branches/new", name=name, source="main").status_code in (200, 302)
     assert visitor.value("SELECT count(*) FROM branch") == before + 1
     assert visitor.value("SELECT name FROM branch ORDER BY branch_id DESC") == "9" * 30
-
-
-# Members and groups.
 
 
 def test_several_people_are_invited_at_once_and_one_of_several_of_a_name(visitor):
@@ -382,9 +364,6 @@ def test_a_group_is_made_filled_and_renamed_and_managed_by_owners_only(visitor):
     for page in ("edit", "group_members", "group_members/invite"):
         answer = visitor.post(f"/groups/{visitor.value(mine)}/-/{page}", names="x", role="Guest", user_id="2")
         assert answer.status_code == 403
-
-
-# Settings.
 
 
 def test_settings_change_what_a_project_says_of_itself_and_it_is_deleted_when_its_path_is_typed(visitor):

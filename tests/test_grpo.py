@@ -34,9 +34,6 @@ def lesson_of(trajectories, **settings):
     return weighted([part for part in parts if any(part[1])], args.weighting)
 
 
-# Advantages.
-
-
 def test_trajectory_advantages_by_hand():
     # mean 0.25, deviation sqrt(0.25 * 0.75)
     deviation = math.sqrt(0.1875)
@@ -64,9 +61,6 @@ def test_a_step_is_worth_the_value_that_it_adds_and_steps_between_forks_share_th
     assert fork_advantages([(), (0, 0), (), (), (1, 0)], 1) == pytest.approx([0, 0.5, 0.5, 0.5, 0.5])
     assert fork_advantages([], 1) == []
     assert sum(fork_advantages([(1, 0, 0), (0, 1), (1, 1, 0, 1), (0, 0)], 1)) == pytest.approx(1 - 1 / 3)
-
-
-# What of groups is trained on.
 
 
 def trajectory(reward, group, *steps, ending="exited", continuations=()):
@@ -143,8 +137,6 @@ def test_steps_without_an_advantage_are_left_out():
     assert weights(weighted([(items, [None, 0.5, -1.0])], "step_mean")) == [1 / 4, 1 / 2]
 
 
-# Successes that are replayed.
-
 TASKS = [tiny.TinyTask(f"kind {number % 2}/{number}", "", "", template=f"kind {number % 2}") for number in range(6)]
 
 
@@ -200,9 +192,6 @@ def test_a_method_that_is_resumed_draws_and_replays_the_same():
         assert one.draw(number) == other.draw(number)
         new = group(number, TASKS[number % 6], number % 2, 0)
         assert made(one, new) == made(other, new)
-
-
-# Updates.
 
 
 @pytest.fixture(scope="module")

@@ -98,9 +98,6 @@ def test_stable_baselines_makes_its_vector_envs():
     envs.close()
 
 
-# Episodes that are lost through no fault of the agent.
-
-
 def fail(env, monkeypatch):
     """Let the browser of an env fail in its next step."""
 
@@ -172,9 +169,6 @@ def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(monkeypatch):
     assert reward > 0.0
     assert info["episode"]["r"] == 1.0
     env.close()
-
-
-# Tasks by id.
 
 
 @pytest.mark.parametrize(("text", "told"), [

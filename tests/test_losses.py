@@ -81,9 +81,10 @@ def test_importance_weights_scale_the_objective_and_not_the_kl(monkeypatch, corr
     assert now.grad.tolist() == pytest.approx([-weight for weight in weights], abs=1e-5)
 
 
-# Equality with TRL. Rows of B completions, padded to T tokens.
-
 LENGTHS = [4, 1, 6, 3]
+
+
+# Equality with TRL. Rows of B completions, padded to T tokens.
 
 
 def random_rows():

@@ -83,9 +83,6 @@ def advantages(steps):
     return [item.advantage for item in steps]
 
 
-# Whole runs.
-
-
 @pytest.mark.parametrize(("method", "changes"), [
     ("grpo", {"updates": 24, "max_steps": 15}),
     ("filtered_bc", {"updates": 14}),
@@ -161,9 +158,6 @@ def test_settings_without_sense_are_refused(tmp_path, clone, method, changes, me
         train_rl.train(settings(method, tmp_path, clone, **changes), tiny.tasks(4))
 
 
-# Replay.
-
-
 def test_the_values_of_steps_are_told_by_trajectory_and_what_broke_has_none():
     fine, broken, empty = trajectory([-1.0]), trajectory([-1.0], ending="failed"), trajectory(ending="too_long", reward=0)
     assert played([Group(0, TASK, [fine, broken, empty])]) == [fine]
@@ -202,9 +196,6 @@ def test_imitation_weighs_each_token_and_filtered_cloning_imitates_successes_and
     assert len(method.batch([Group(2, TASK, [lost])], Random(0))[0]) == 2
 
 
-# AWR and DigiRL.
-
-
 def test_weights_and_advantages_at_their_edges():
     assert exponential_weights([0.0, 1.0], [0.5, -1e6], temperature=0.5, cap=20.0) == pytest.approx([1 / math.e, 20.0])
     assert doubly_robust_advantages([0.5, 0.7], 0.0, decay=0.5) == pytest.approx([0.5 * 0.2, 0.0])
@@ -221,9 +212,6 @@ def test_weights_and_advantages_at_their_edges():
 ])  # fmt: skip
 def test_the_curriculum_of_digirl_takes_the_most_surprising_episodes(surprises, share, indices):
     assert highest(surprises, share) == indices
-
-
-# WebRL.
 
 
 def test_the_loss_of_webrl_is_least_where_the_policy_has_moved_by_the_advantage_over_beta(monkeypatch):
@@ -297,9 +285,6 @@ def test_new_tasks_begin_when_the_reward_model_has_seen_enough_and_it_judges_the
     assert outcomes.count(1.0) == 32 - outcomes.count(0.0)
 
 
-# StarPO.
-
-
 def group(number, *rewards):
     return Group(number, TASK, [trajectory([-1.0], reward=reward, group=number) for reward in rewards])
 
@@ -352,9 +337,6 @@ def test_the_baseline_is_the_critic_from_before_it_knew_the_outcomes():
     assert advantages(first) == [1.0, -1.0]  # one half was expected of both
     later, _ = method.batch([Group(1, TASK, [won, replace(lost, reward=1.0)])], Random(1))
     assert advantages(later) == [-1.0, 1.0]  # the second was expected to fail
-
-
-# TSR. What it collects is in `tests.test_tsr`.
 
 
 def test_corrections_are_those_of_a_step_or_of_the_path_to_it():

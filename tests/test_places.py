@@ -111,9 +111,6 @@ def test_pages_that_call_themselves_the_same_show_the_same_and_their_own_address
     assert tried > 50
 
 
-# Judging.
-
-
 def ends_there(backend, url, reference):
     """Return whether an episode that ends at an address earns the reference."""
     backend.browser.goto(url)
@@ -259,9 +256,6 @@ def test_refusals_forms_with_faults_pages_of_others_and_what_leads_elsewhere_are
     backend.browser.start([], {})  # a stranger is sent to the form for signing in
     assert not ends_there(backend, "http://shop.test/wishlist/", "__SHOPPING__/wishlist/")
     assert backend.browser.page().url != "http://shop.test/wishlist/"
-
-
-# Real servers, whose pages say nothing.
 
 
 @pytest.mark.parametrize(("reference", "url", "expected"), [

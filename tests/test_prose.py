@@ -165,9 +165,6 @@ def test_broken_phrasings_and_lines_outside_of_sections_are_refused(tmp_path, mo
             grammar.sections("made")
 
 
-# The texts
-
-
 def all_texts(is_held_out):
     """Yield whether a text is careless, and the text; of every kind."""
     for facts, text in drawn_reviews(250, is_held_out):

@@ -72,9 +72,6 @@ def of_form(form, candidates):
     return [candidate for candidate in candidates if candidate.form == form]
 
 
-# What can be done.
-
-
 @pytest.mark.parametrize(("goal", "strings"), [
     ("Open my wish list.", []),
     ('Find "red tent" and "mug".', ["red tent", "mug"]),
@@ -138,9 +135,6 @@ def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():
     assert (module.overlap("", ""), module.overlap("the tents", "Tent, mug")) == ((0.0, 0.0), (1.0, 0.5))
 
 
-# Rows.
-
-
 def test_a_row_says_what_a_candidate_is():
     found = shop(60)
     rows = module.describe(found, GOAL, "u", [], 60)
@@ -195,9 +189,6 @@ def test_a_reader_remembers_what_was_taken():
     assert (second["page"][-module.ROW :] == first["candidates"][3]).all()
     assert second["candidates"][3, -module.HASHED - 2] == 1.0
     assert reader.take(47) == Action(Kind.WAIT)
-
-
-# The env.
 
 
 def play(env, seed, steps=40):
@@ -265,9 +256,6 @@ def test_what_cannot_be_is_refused(tasks, env):
     env.reset(seed=1)
     with pytest.raises(ValueError, match="the action is 48; expected an index from 0 to 47"):
         env.step(numpy.int64(48))
-
-
-# Training.
 
 
 def settings(out, **changes):

@@ -116,8 +116,6 @@ def test_a_fixed_task_cannot_be_chosen_anew_and_an_episode_ends_with_its_steps()
     assert played.call("click", {"element": "x"}).text.startswith("reward 0\nNot solved.")
 
 
-# Over the protocol, with its official client.
-
 needs_sdk = pytest.mark.skipif(find_spec("mcp") is None, reason="no SDK of MCP here: pip install 'webarena-gym[mcp]'")
 
 

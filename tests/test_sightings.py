@@ -124,9 +124,6 @@ def test_an_agent_was_shown_what_stood_on_its_screens_and_no_more():
     assert sightings.looks == 2
 
 
-# In the audit.
-
-
 def planted(colour):
     """A template whose answer nobody can read anywhere."""
 

@@ -139,9 +139,6 @@ def test_contents_of_an_address_that_cannot_be_opened_are_a_fault_of_the_task(ur
     env.close()
 
 
-# Queries.
-
-
 def judged(query, expected=(), parameters=()):
     """Return the verdict on the state of the shop."""
     env = WebArenaLite(tasks=[parse_task(records()[0])])
@@ -196,9 +193,6 @@ def test_no_query_of_ours_comes_near_the_limit(monkeypatch):
             env.reset(options={"task": task})
             env.step("wait()")
     env.close()
-
-
-# Leaving tasks out.
 
 
 def file_of(path, *changes):

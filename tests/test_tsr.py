@@ -33,9 +33,6 @@ def collect(policy, count=12, values=None, num_envs=5, seed=0, **options):
     return collector.collect(episodes), collector, episodes
 
 
-# The collector.
-
-
 @pytest.mark.parametrize("width", [1, 3])
 def test_what_is_kept_is_an_episode_of_the_env(width):
     found, collector, episodes = collect(Counted(clicks), width=width)

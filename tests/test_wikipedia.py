@@ -46,9 +46,6 @@ def member():
         yield reader
 
 
-# The generator.
-
-
 def test_same_integer_same_bytes_in_any_process():
     assert_same_bytes_in_any_process("wikipedia", 7)
 
@@ -128,9 +125,6 @@ def test_texts_are_read_in_full_and_histories_end_with_them(db):
     assert column(db, "SELECT count(*) FROM revision")[0] > column(db, "SELECT count(*) FROM article")[0]
 
 
-# Markup.
-
-
 def test_markup_becomes_html_and_snippets_show_what_was_found():
     for text, expected in (
         ("A <b> & [[Dorim]].\n\nNext", '<p>A &lt;b&gt; &amp; <a href="/wiki/Dorim">Dorim</a>.</p>\n<p>Next</p>'),
@@ -145,9 +139,6 @@ def test_markup_becomes_html_and_snippets_show_what_was_found():
     assert "lighthouse" in snippet(text, "LIGHTHOUSE")
     assert snippet(text, "lighthouse").startswith("... ")
     assert snippet("Short (text).", "(") == "Short (text)."
-
-
-# Reading.
 
 
 def test_an_article_shows_its_facts_and_every_link_of_the_main_page_leads_somewhere(reader):
@@ -214,9 +205,6 @@ def test_what_links_here_page_information_and_old_revisions(reader):
     assert reader.text.count(" characters</td>") == 3
     reader.open(f"{path(title)}?oldid={oldest}").sees("This is an old revision")
     assert "No such page" in reader.open(f"{path(title)}?oldid=999999").text
-
-
-# Writing.
 
 
 def test_reading_needs_no_account_but_writing_does(reader):

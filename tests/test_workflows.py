@@ -131,9 +131,6 @@ def test_a_pointing_policy_prefers_the_next_deed_with_exact_probabilities():
     assert reply_of(make_policy(memory=memory), goal, PAGE) == reply_of(make_policy(), goal, PAGE)
 
 
-# Chat models.
-
-
 def obedient(payload):
     """Say the deeds of the first workflow that the system message holds, with names from the goal; leave without one."""
     system = "".join(message["content"] for message in payload["messages"] if message["role"] == "system")
