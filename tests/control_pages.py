@@ -217,15 +217,9 @@ CASES = [
     case("tick box", "a choice of one", POST + "<label><input type=radio name=r value=1> One</label><label><input type=radio name=r value=2> Two</label><button>Send</button></form>", "Click One; Click {v}; Click Send", "{v}", ["One", "Two"], html=True),
 ]  # fmt: skip
 ALSO = {
-    "OK": "true",
-    "Cancel": "false",
-    "Enter": "true",
-    "Escape": "false",
-    "Yes": "yes",
-    "No": "no",
-    "Settings": "Settings",
+    "OK": "true", "Cancel": "false", "Enter": "true", "Escape": "false", "Yes": "yes", "No": "no", "Settings": "Settings",
     "Profile": "to=Profile",
-}
+}  # fmt: skip
 
 
 def expected(one, value):

@@ -21,11 +21,9 @@ from webarena_gym.sites.layout import PLAIN, layout_of
 from webarena_gym.sites.world import connect, load_site, load_world
 
 MARKUP = (
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "' onmouseover='alert(1)",
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "' onmouseover='alert(1)",
     "</textarea></title><b onclick=x>",
-)
+)  # fmt: skip
 ODD = (
     *MARKUP, "", " ", "x", "word " * 1000, "x" * 70_000, "\u00dcn\u00efc\u00f6d\u00e9 \u6f22\u5b57 \U0001f642 \u202e", "a\0b", "\udcff\udcfe",
     "'; DROP TABLE world; --", '" OR 1=1 --', "%", "_", "%s {0} {{ 7*7 }}", "-1", "0", "1.5", "99999999999999999999", "-9e999", "NaN", "\u0663",

@@ -399,12 +399,9 @@ assert [browser.page().url for browser in browsers] == ["about:blank"] * COUNT
 print(subprocess.run(["pgrep", "-s", "0", "-f", "chrom"], capture_output=True, text=True).stdout, flush=True)
 """
 ENDS = {
-    "": 1,
-    "raise SystemExit(3)": 1,
-    "1 / 0": 32,
-    "os.kill(os.getpid(), signal.SIGINT)": 8,
+    "": 1, "raise SystemExit(3)": 1, "1 / 0": 32, "os.kill(os.getpid(), signal.SIGINT)": 8,
     "os.kill(os.getpid(), signal.SIGKILL)": 8,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -58,10 +58,8 @@ def test_a_form_is_read_clean_and_its_complaints_come_in_the_order_of_the_fields
     assert values == {"title": "", "text": "a\nb\nc\t!", "tag": ""}
     assert forms.clean("half of\ud800 a pair") == "half of a pair"
     assert forms.complaints(values, fields) == [
-        "Title is a required field.",
-        "Text is too long: 7 characters, 5 at most.",
-        "Tag is a required field.",
-    ]
+        "Title is a required field.", "Text is too long: 7 characters, 5 at most.", "Tag is a required field.",
+    ]  # fmt: skip
 
 
 def test_a_new_password_is_long_enough_and_typed_twice():
@@ -145,12 +143,8 @@ def test_pages_for_members_send_strangers_to_sign_in_and_remember_where_they_wer
 def test_times_are_written_as_databases_hold_them_and_spans_in_their_largest_unit(ask):
     assert ask().stamp == "2023-03-05 10:00:00"
     assert [span(seconds) for seconds in (0, 60, 7200, 86400 * 29, 86400 * 365)] == [
-        "",
-        "1 minute",
-        "2 hours",
-        "29 days",
-        "1 year",
-    ]
+        "", "1 minute", "2 hours", "29 days", "1 year",
+    ]  # fmt: skip
     assert span(86400 * 29, in_weeks=True) == "4 weeks"
 
 

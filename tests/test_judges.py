@@ -55,10 +55,8 @@ def test_the_verdict_names_it_and_settings_come_from_the_environment(monkeypatch
     model = Model("right")
     with serving(model) as address:
         for name, value in {
-            "WEBARENA_GYM_JUDGE_MODEL": "other",
-            "OPENAI_BASE_URL": address,
-            "OPENAI_API_KEY": "theirs",
-        }.items():
+            "WEBARENA_GYM_JUDGE_MODEL": "other", "OPENAI_BASE_URL": address, "OPENAI_API_KEY": "theirs",
+        }.items():  # fmt: skip
             monkeypatch.setenv(name, value)
         judge = ChatJudge()
         for rules in ("native", "vab", "webarena"):

@@ -54,21 +54,14 @@ EXEMPT = {
     "agents/evaluation/report/sources.py:found": "looks for one label on a page of a report, which a person opens",
     **dict.fromkeys(
         (
-            "agents/data/demonstrations.py:_QUOTED",
-            "agents/data/readings.py:DURATION",
-            "agents/data/readings.py:_SELECT",
-            "agents/data/readings.py:_CHOSEN",
-            "agents/data/readings.py:_TAG",
-            "agents/data/readings.py:_TITLE",
-            "agents/data/thoughts.py:match",
-            "agents/data/derivations.py:whole",
-            "agents/data/thoughts.py:_CONTROL",
-            "agents/models/small.py:_CHUNKS",
-            "agents/models/small.py:splitter",
+            "agents/data/demonstrations.py:_QUOTED", "agents/data/readings.py:DURATION", "agents/data/readings.py:_SELECT",
+            "agents/data/readings.py:_CHOSEN", "agents/data/readings.py:_TAG", "agents/data/readings.py:_TITLE",
+            "agents/data/thoughts.py:match", "agents/data/derivations.py:whole", "agents/data/thoughts.py:_CONTROL",
+            "agents/models/small.py:_CHUNKS", "agents/models/small.py:splitter",
         ),
         "reads demonstrations of the expert on the embedded sites, when they are made",
     ),
-}
+}  # fmt: skip
 """Patterns that need no linear time, and why."""
 
 

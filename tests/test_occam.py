@@ -109,11 +109,8 @@ def test_of_an_earlier_page_the_pivotal_lines_stay_with_what_they_stand_under(bl
 
 
 @pytest.mark.parametrize("reply", [
-    "OBSERVATION HIGHLIGHT: 4\nclick [5]",
-    "OBSERVATION HIGHLIGHT:\n12, 4\n</think>\nclick [5]",
-    "**Observation highlight:** [4]",
-    "OBSERVATION HIGHLIGHT:\n- 4\n- 99\n\nREASON: 7",
-    "OBSERVATION HIGHLIGHT: Blue Bag",
+    "OBSERVATION HIGHLIGHT: 4\nclick [5]", "OBSERVATION HIGHLIGHT:\n12, 4\n</think>\nclick [5]",
+    "**Observation highlight:** [4]", "OBSERVATION HIGHLIGHT:\n- 4\n- 99\n\nREASON: 7", "OBSERVATION HIGHLIGHT: Blue Bag",
 ])  # fmt: skip
 def test_pivotal_nodes_are_read_however_they_are_written(reply):
     kept = pivotal(OUTLINE.replace("[12]", "[13]"), reply).split("\n")

@@ -26,13 +26,9 @@ END;
 CREATE TRIGGER note_removed AFTER DELETE ON note BEGIN DELETE FROM note_text WHERE rowid = old.note_id; END;
 """
 TABLES = {
-    "note": "note_id",
-    "vote": "note_id, person",
-    "loose": "rowid",
-    "named": "name",
-    "note_text": "rowid",
+    "note": "note_id", "vote": "note_id, person", "loose": "rowid", "named": "name", "note_text": "rowid",
     "sqlite_sequence": "name",
-}
+}  # fmt: skip
 WRITES = (
     "INSERT INTO note (text, title) VALUES ('{a} new', 't{a}{b}{c}')",
     "INSERT OR REPLACE INTO note (note_id, text, title) VALUES ({a}, 'again', 't{b}')",

@@ -485,10 +485,8 @@ def test_templates_draw_tasks_from_its_database(folder):
     ids = [task.task_id for task in env.tasks]
     assert ids == ["add", "json", "file", *(f"notes.write/0/{draw}" for draw in range(3)), "notes.body/0/0"]
     assert {task.intent.split()[0] for task in draw(world_seed=2, count=9, application=read_application(folder))} == {
-        "Add",
-        "Write",
-        "What",
-    }
+        "Add", "Write", "What",
+    }  # fmt: skip
     assert [solve(env, name)[1] for name in ids[-2:]] == [1.0, 1.0]
     _, info = env.reset(options={"task": "notes.write/77/5"})
     assert info["goal"] == env.task.intent == find("notes.write/77/5", application=read_application(folder)).intent

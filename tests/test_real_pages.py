@@ -341,13 +341,8 @@ def test_an_open_dialog_is_in_the_way_and_is_a_picture_too(make_env):
         "<button>OK</button> <button>Cancel</button>",
     ]
     for reply in (
-        "go_back()",
-        "noop()",
-        "goto('http://controls.test/echo')",
-        "new_tab()",
-        "keyboard_press('a')",
-        "scroll(0, 9)",
-    ):
+        "go_back()", "noop()", "goto('http://controls.test/echo')", "new_tab()", "keyboard_press('a')", "scroll(0, 9)",
+    ):  # fmt: skip
         assert "a dialog is open" in env.step(reply)[4]["action_error"]
     with pytest.raises(SnapshotError, match="a dialog is open"):
         env.unwrapped.snapshot()

@@ -724,11 +724,9 @@ def test_runs_of_a_task_stand_side_by_side_where_their_states_are_equal(chromium
     page.wait_for_selector("#compared-head th:nth-child(4)")
     cells = [[cell.inner_text() for cell in row.locator("td").all()] for row in page.locator("#compared-rows tr").all()]
     assert cells == [
-        ["1  do home", "1  do home", "1  do home"],
-        ["2  do help", "not here", "not here"],
-        ["3  do shop", "2  do shop", "2  do shop"],
-        ["4  leave", "3  leave", "3  stay"],
-    ]
+        ["1  do home", "1  do home", "1  do home"], ["2  do help", "not here", "not here"],
+        ["3  do shop", "2  do shop", "2  do shop"], ["4  leave", "3  leave", "3  stay"],
+    ]  # fmt: skip
     assert page.inner_text("#parting") == "They part in state 2 of 4."
     assert page.locator("#compared-rows tr.parting").count() == 1
     page.get_by_role("link", name="3  stay").click()

@@ -56,11 +56,8 @@ class TestAddresses:
 
     def test_from_the_environment(self):
         values = {
-            "SHOPPING": "http://a.test:1/",
-            "WA_SHOPPING": "http://b.test:2",
-            "HOMEPAGE": "index.html",
-            "PATH": "http://x",
-        }
+            "SHOPPING": "http://a.test:1/", "WA_SHOPPING": "http://b.test:2", "HOMEPAGE": "index.html", "PATH": "http://x",
+        }  # fmt: skip
         assert from_environment(values) == {"shopping": "http://b.test:2"}
         assert from_environment({}) == {}
         every = {site.upper(): f"http://{number}.test" for number, site in enumerate(SITES)}

@@ -389,12 +389,9 @@ def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
 # Faults.
 
 FAULTS = {
-    "die": "was killed by SIGKILL",
-    "leave": "exited with status 3",
-    "starve": "ran out of memory",
-    "hang": "gave no answer within 5 s and was killed",
-    "disconnect": "the server has gone",
-}
+    "die": "was killed by SIGKILL", "leave": "exited with status 3", "starve": "ran out of memory",
+    "hang": "gave no answer within 5 s and was killed", "disconnect": "the server has gone",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("limit_s", [5, 120])  # a worker that is told to hang needs a limit, and nothing else may need as long

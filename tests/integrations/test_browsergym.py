@@ -57,12 +57,8 @@ def solve(env, task):
 
 
 @pytest.mark.parametrize("name", [
-    "shopping.wish_list_add",
-    "shopping.order_total",
-    "shopping.search_place",
-    "gitlab.star_top",
-    "reddit.open_and_subscribe",
-    "map.save_place",
+    "shopping.wish_list_add", "shopping.order_total", "shopping.search_place", "gitlab.star_top",
+    "reddit.open_and_subscribe", "map.save_place",
 ])  # fmt: skip
 def test_reference_solutions_earn_the_reward_with_its_own_actions(make, name):
     task = of_template(name)

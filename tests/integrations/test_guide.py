@@ -111,13 +111,9 @@ def test_what_a_section_says_to_install_is_what_is_installed_for_its_tests():
         re.findall(r"^needs_(\w+) := (.*?)$", (ROOT / "Makefile").read_text().replace("$(TORCH)", "torch"), re.MULTILINE)
     )
     of = {
-        "BrowserGym": "browsergym",
-        "TRL": "trl",
-        "Inspect AI": "inspect_ai",
-        "verifiers": "verifiers",
-        "OpenEnv": "openenv",
-        "SkyRL": "skyrl",
-    }
+        "BrowserGym": "browsergym", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers",
+        "OpenEnv": "openenv", "SkyRL": "skyrl",
+    }  # fmt: skip
     for section, library in of.items():
         told = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
         assert names(told) == names(wanted[library]), section
