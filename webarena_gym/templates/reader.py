@@ -141,7 +141,7 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
 
 BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
-    "turn_pages": ways.turn_pages, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
+    "turn_pages": ways.turn_pages, "on_page": ways.on_page, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "http": answers_json, "file": file_holds,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "difference_of": grounds.difference_of,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,

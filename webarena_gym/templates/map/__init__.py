@@ -1,7 +1,7 @@
 """The map: the ways through it, and the distances that it shows, computed as the map computes them."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.map.geometry import distance, duration
@@ -18,14 +18,16 @@ PER_PAGE = 10  # results of a search, places nearby
 MARGIN = 1.1  # what is nearest must be nearer than the second by a tenth
 LANDMARKS = "EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Opened')"
 IN_TOWN = f"{LANDMARKS} AND category NOT IN ('airport', 'national park')"
+Place = t.Row | Mapping[str, Any]
+"""A row of a place or town, also with columns that a template has computed."""
 
 
 class Near(NamedTuple):
-    """A place of some kind around another one: its row, how far it is in a straight line, and the way there on foot."""
+    """A place of some kind around another one: its row, how far it is in a straight line, and the way there."""
 
     row: t.Row
     metres: float
-    walk: Route
+    way: Route
 
 
 def roads(world: t.Sampler) -> Roads:
@@ -43,14 +45,25 @@ def some_place(world: t.Sampler, where: str, *values: object) -> t.Row:
     return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} AND label = name ORDER BY place_id", *values)
 
 
-def spot(row: t.Row) -> Spot:
+def spot(row: Place) -> Spot:
     """Return where a place's door is."""
     return Spot(row["edge_id"], row["metres"])
 
 
-def route(world: t.Sampler, mode: Mode, a: t.Row, b: t.Row) -> Route:
+def route(world: t.Sampler, mode: Mode, a: Place, b: Place) -> Route:
     """Return the way from one place to another."""
     return roads(world).route(mode, spot(a), spot(b))
+
+
+def route_to(world: t.Sampler, row: Place, mode: Mode, goal: Place) -> Route:
+    """Return the way from the place that was drawn to another."""
+    return route(world, mode, row, goal)
+
+
+def town_route(world: t.Sampler, row: Place, mode: Mode, goal: Place) -> Route:
+    """Return the way from the town that was drawn to another."""
+    net = roads(world)
+    return net.route(mode, net.crossing(row["node_id"]), net.crossing(goal["node_id"]))
 
 
 def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
@@ -75,10 +88,10 @@ def clearly_first(found: Sequence[Near]) -> Near:
     t.skip_if(len(found) < 2, "a choice of places")
     best, others = found[0], found[1:]
     t.skip_if(
-        any(other.metres < MARGIN * best.metres or other.walk.metres < MARGIN * best.walk.metres for other in others),
+        any(other.metres < MARGIN * best.metres or other.way.metres < MARGIN * best.way.metres for other in others),
         "one that is nearer than all others",
     )
-    t.skip_if(best.walk.metres < 50, "one that is not next door")
+    t.skip_if(best.way.metres < 50, "one that is not next door")
     return best
 
 

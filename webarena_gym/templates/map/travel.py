@@ -1,23 +1,25 @@
 """The way from one place to another, and what is near a place: how long, how far, which is nearest."""
 
+from collections.abc import Sequence
 from itertools import permutations
+from typing import Any, Literal
 
 from webarena_gym.sites.map.geometry import distance, duration
-from webarena_gym.sites.map.queries import PLACES, PLURALS
-from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route, directions
+from webarena_gym.sites.map.queries import PLURALS
+from webarena_gym.sites.map.routing import CAR, FOOT, Mode, Route, directions
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says, sum_of
+from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map import (
     IN_TOWN,
     LANDMARKS,
     MARGIN,
     PER_PAGE,
     Near,
+    Place,
     change_route,
     clearly_first,
     nearby,
     open_nearby,
-    open_place,
     open_route,
     open_routes,
     other_times,
@@ -26,9 +28,8 @@ from webarena_gym.templates.map import (
     route,
     some_place,
     stated,
-    travel_by,
 )
-from webarena_gym.templates.ways import impossible, question, turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 YES_NO = ("No", "Yes")
 
@@ -40,6 +41,11 @@ def two_in_a_town(world: t.Sampler) -> tuple[t.Row, t.Row]:
         world, "town_id = ? AND name != ? AND category NOT IN ('airport', 'national park')", first["town_id"], first["name"]
     )
     return first, second
+
+
+def two_ends(world: t.Sampler, mode: Mode) -> tuple[t.Row, t.Row]:
+    """Return two places between which one goes that way: in a town on foot, and else from town to town."""
+    return (two_in_a_town if mode is FOOT else two_far_apart)(world)
 
 
 def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
@@ -76,57 +82,10 @@ def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.D
     )
 
 
-def bicycle_time(world: t.Sampler) -> t.Draw:
-    """Ask for the time by bicycle, also from town to town."""
-    return ask_time(world, BICYCLE, world.rng.choice((two_far_apart, two_in_a_town))(world))
-
-
 def hotel_drive(world: t.Sampler) -> t.Draw:
     """Ask for the driving time from a hotel to a landmark of its state."""
     hotel = some_place(world, "category = 'hotel'")
     return ask_time(world, CAR, (hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"])))
-
-
-def town_drive(world: t.Sampler) -> t.Draw:
-    """Ask for the driving time between two towns."""
-    first, second = world.rng.sample(world.rows(PLACES + "SELECT * FROM towns ORDER BY town_id"), 2)
-    net = roads(world)
-    ends = net.crossing(first["node_id"]), net.crossing(second["node_id"])
-    minutes, cycling = net.route(CAR, *ends).minutes, net.route(BICYCLE, *ends).minutes
-    return question(
-        {"first": first["name"], "second": second["name"]},
-        duration(minutes),
-        way=open_route(first["name"], second["name"], CAR),
-        wrong=other_times(minutes, cycling),
-    )
-
-
-def walk_or_drive(world: t.Sampler) -> t.Draw:
-    """Ask for two times of one way."""
-    first, second = two_in_a_town(world)
-    walk, drive = (route(world, mode, first, second).minutes for mode in (FOOT, CAR))
-    t.skip_if(walk < drive + 4, "a way that is quicker by car")
-    truth = f"walking: {duration(walk)}; driving: {duration(drive)}"
-    return question(
-        {"first": first["name"], "second": second["name"]},
-        truth,
-        way=[*open_route(first["name"], second["name"], CAR), *travel_by(FOOT)],
-        wrong=[f"walking: {duration(drive)}; driving: {duration(walk)}"],
-    )
-
-
-def every_way(world: t.Sampler) -> t.Draw:
-    """Ask for the times by car, by bicycle and on foot."""
-    first, second = two_in_a_town(world)
-    car, bicycle, foot = (route(world, mode, first, second).minutes for mode in (CAR, BICYCLE, FOOT))
-    t.skip_if(len({car, bicycle, foot}) < 3, "three different times")
-    truth = f"car: {duration(car)}; bicycle: {duration(bicycle)}; foot: {duration(foot)}"
-    return question(
-        {"first": first["name"], "second": second["name"]},
-        truth,
-        way=[*open_route(first["name"], second["name"], CAR), *travel_by(BICYCLE), *travel_by(FOOT)],
-        wrong=[f"car: {duration(foot)}; bicycle: {duration(bicycle)}; foot: {duration(car)}"],
-    )
 
 
 def within_reach(world: t.Sampler) -> t.Draw:
@@ -149,21 +108,6 @@ def within_reach(world: t.Sampler) -> t.Draw:
         ground=says(duration(minutes)),
         yes=["reached", "reachable", "within reach", "possible"],
         no=["out of reach", "unreachable", "impossible", "too far", "not enough"],
-    )
-
-
-def walk_then_drive(world: t.Sampler) -> t.Draw:
-    """Ask for the sum of a walk and a drive."""
-    first, second = two_in_a_town(world)
-    third = some_place(world, f"{LANDMARKS} AND name NOT IN (?, ?)", first["name"], second["name"])
-    walk, drive = route(world, FOOT, first, second).minutes, route(world, CAR, second, third).minutes
-    return question(
-        {"first": first["name"], "second": second["name"], "third": third["name"]},
-        duration(walk + drive),
-        way=[*open_route(first["name"], second["name"], FOOT), *open_route(second["name"], third["name"], CAR)],
-        seen=f"{duration(walk)} and {duration(drive)}.",
-        wrong=other_times(walk + drive, walk, drive, route(world, CAR, first, third).minutes),
-        ground=sum_of(duration(walk), duration(drive)),
     )
 
 
@@ -253,84 +197,46 @@ KINDS = (
     "park",
 )
 """Kinds of places of which every larger town has several."""
-STROLLS = (5, 8, 10, 12, 15, 20)  # minutes on foot
+STROLLS = [5, 8, 10, 12, 15, 20]  # minutes on foot
 
 
-def nearest_of_a_kind(world: t.Sampler, kinds: tuple[str, ...] = KINDS) -> tuple[t.Row, str, Near, list[Near]]:
+def nearest_of_a_kind(world: t.Sampler) -> dict[str, Any]:
     """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
-    centre, kind = some_place(world, IN_TOWN), world.rng.choice(kinds)
+    centre, kind = some_place(world, IN_TOWN), world.rng.choice(KINDS)
     found = nearby(world, kind, centre, FOOT)
-    return centre, kind, clearly_first(found), found
+    return {"centre": centre, "kind": kind, "best": clearly_first(found), "found": found}
 
 
-def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> tuple[t.Row, int, list[Near], int]:
-    """Return a landmark, a number of minutes, the places within that walk, and the index of the last one in the map's list.
+def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[str, Any]:
+    """Return a landmark, a number of minutes, the places within that walk, the nearest, and the last one's index in the map's list.
 
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
     centre, limit = some_place(world, IN_TOWN), world.rng.choice(STROLLS)
     found = nearby(world, kind, centre, FOOT)
-    inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
+    inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
     t.skip_if(
-        not least <= len(inside) <= most or any(one.walk.minutes in (limit, limit + 1) for one in found),
+        not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in found),
         "places within such a walk",
     )
-    return centre, limit, [found[index] for index in inside], max(inside, default=0)
+    walks = [found[index] for index in inside]
+    return {"centre": centre, "limit": limit, "nearest": found[0], "inside": walks, "last": max(inside, default=0)}
 
 
-def nearest_name(world: t.Sampler) -> t.Draw:
-    """Ask for the nearest place of a kind."""
-    centre, kind, best, found = nearest_of_a_kind(world)
-    return question(
-        {"kind": kind, "place": centre["name"]},
-        best.row["name"],
-        way=open_nearby(centre, kind),
-        seen="It comes first.",
-        wrong=[found[1].row["name"]],
-    )
+def names_of(found: Sequence[Near], start: int = 0) -> list[str]:
+    """Return the names of places from one of them on."""
+    return [one.row["name"] for one in found[start:]]
 
 
-def nearest_walk(world: t.Sampler) -> t.Draw:
-    """Ask for the nearest place of a kind and the walking distance."""
-    centre, kind, best, found = nearest_of_a_kind(world)
-    truth = f"{best.row['name']}; {distance(best.walk.metres)}"
-    return question(
-        {"kind": kind, "place": centre["name"]},
-        truth,
-        way=open_nearby(centre, kind),
-        wrong=[f"{found[1].row['name']}; {distance(found[1].walk.metres)}", best.row["name"]],
-    )
+def with_distances(found: Sequence[Near], more: int = 0) -> str:
+    """Return the names of places with their distances on foot, and so many metres more."""
+    return "; ".join(f"{one.row['name']}: {distance(one.way.metres + more)}" for one in found)
 
 
-def nearest_time(world: t.Sampler) -> t.Draw:
-    """Ask for the time to the nearest place of a kind, which lies some minutes away."""
-    centre, kind, best, _ = nearest_of_a_kind(world)
-    mode = world.rng.choice((CAR, BICYCLE))
-    minutes = route(world, mode, centre, best.row).minutes
-    t.skip_if(best.walk.minutes == minutes, "a place that is not next door")
-    return question(
-        {"kind": kind, "place": centre["name"], "way": mode.name.lower()},
-        duration(minutes),
-        way=[*open_nearby(centre, kind), *open_route(centre["name"], best.row["name"], mode)],
-        seen=f"{best.row['name']} is the nearest.",
-        wrong=other_times(minutes, best.walk.minutes),
-        about=[best.row["name"]],
-    )
-
-
-def nearest_address(world: t.Sampler) -> t.Draw:
-    """Ask for the address of the nearest place of a kind, which is within reach."""
-    centre, kind, best, found = nearest_of_a_kind(world)
-    limits = [limit for limit in STROLLS if limit > best.walk.minutes]
-    t.skip_if(not limits, "one within a walk")
-    return question(
-        {"kind": kind, "place": centre["name"], "limit": limits[0]},
-        best.row["address"],
-        way=open_nearby(centre, kind),
-        seen=f"{best.row['name']} is {duration(best.walk.minutes)} away.",
-        wrong=[found[1].row["address"]],
-        about=[best.row["name"]],
-    )
+def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "minutes"]) -> list[Near]:
+    """Return the drives from the place that was drawn to all of a kind, the shortest or quickest first."""
+    found = [Near(each, 0, route(world, CAR, row, each)) for each in places(world, "category = ?", kind)]
+    return sorted(found, key=lambda one: float(getattr(one.way, by)))
 
 
 def nearest_branch(world: t.Sampler) -> t.Draw:
@@ -344,54 +250,14 @@ def nearest_branch(world: t.Sampler) -> t.Draw:
     branches = [one for one in found if one.row["brand"] == chain]
     best = clearly_first(branches)
     t.skip_if(not chain or best.row["town_id"] != centre["town_id"], "a branch in this town")
-    unit, number = stated(best.walk.metres)
+    unit, number = stated(best.way.metres)
     return question(
         {"chain": chain, "place": centre["name"], "unit": unit},
         number,
         way=[t.search("Search the map", f"{chain} near {centre['name']}"), *open_route(centre["name"], best.row["name"], FOOT)],
         seen=f"The closest is {best.row['name']}.",
-        wrong=[stated(best.walk.metres * 1.3)[1]],
+        wrong=[stated(best.way.metres * 1.3)[1]],
         about=[best.row["name"]],
-    )
-
-
-def all_within_walk(world: t.Sampler) -> t.Draw:
-    """Ask for everything of a kind within a walk."""
-    kind = world.rng.choice(("cafe", "restaurant", "hotel", "supermarket", "pharmacy", "bank"))
-    centre, limit, inside, last = within_minutes(world, kind, 2, 4)
-    names = [one.row["name"] for one in inside]
-    return question(
-        {"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
-        "; ".join(names),
-        way=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE)],
-        wrong=[names[0], "; ".join(names[1:]) + "; The Swan"],
-    )
-
-
-def hotels_within_walk(world: t.Sampler) -> t.Draw:
-    """Ask for the hotels within a walk and how far they are."""
-    centre, limit, inside, last = within_minutes(world, "hotel", 1, 3)
-    lines = [f"{one.row['name']}: {distance(one.walk.metres)}" for one in inside]
-    wrong = [f"{one.row['name']}: {distance(one.walk.metres + 150)}" for one in inside]
-    return question(
-        {"place": centre["name"], "limit": limit},
-        "; ".join(lines),
-        way=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE)],
-        wrong=["; ".join(wrong)],
-    )
-
-
-def none_within_walk(world: t.Sampler) -> t.Draw:
-    """Ask for what lies beyond a walk."""
-    kind = world.rng.choice(("hotel", "bookshop", "cinema", "police station", "post office"))
-    centre, limit, _, _ = within_minutes(world, kind, 0, 0)
-    best = nearby(world, kind, centre, FOOT)[0]
-    return impossible(
-        {"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
-        says(duration(best.walk.minutes)),
-        way=open_nearby(centre, kind),
-        seen=f"The nearest is {duration(best.walk.minutes)} away.",
-        wrong=[best.row["name"]],
     )
 
 
@@ -399,23 +265,18 @@ def all_within_drive(world: t.Sampler) -> t.Draw:
     """Ask for the addresses of the few of a kind that are not too far by road."""
     kind = world.rng.choice(("airport", "airport", "national park", "zoo", "stadium", "theater", "concert hall"))
     centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
-    ways = sorted(
-        ((route(world, CAR, centre, row).metres, row) for row in places(world, "category = ?", kind)), key=lambda item: item[0]
-    )
+    ways = drives_to(world, centre, kind, "metres")
     count = world.rng.randint(1, min(2, len(ways) - 1))
-    inner, outer = ways[count - 1][0], ways[count][0]
+    inner, outer = ways[count - 1].way.metres, ways[count].way.metres
     limit = next((km for km in (5, 10, 20, 30, 50, 80, 100, 120, 150, 200) if inner * 1.05 < km * 1000 < outer / 1.05), 0)
     t.skip_if(not limit, "a distance between the near and the far")
-    addresses = "; ".join(row["address"] for _, row in ways[:count])
+    addresses = [one.row["address"] for one in ways]
     return question(
         {"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
-        addresses,
-        way=[
-            *open_routes(centre["name"], [row["name"] for _, row in ways[: count + 1]], CAR),
-            t.search("Search the map", PLURALS[kind]),
-        ],
+        "; ".join(addresses[:count]),
+        way=[*open_routes(centre["name"], names_of(ways[: count + 1]), CAR), t.search("Search the map", PLURALS[kind])],
         seen=f"The next one is {distance(outer)} away.",
-        wrong=["; ".join(row["address"] for _, row in ways[: count + 1])],
+        wrong=["; ".join(addresses[: count + 1])],
     )
 
 
@@ -427,7 +288,7 @@ def arrival(world: t.Sampler) -> t.Draw:
     hotel = clearly_first([one for one in hotels if one.row["brand"] == chain]).row
     t.skip_if(hotel["town_id"] != centre["town_id"], "a hotel in the town")
     shop = clearly_first(nearby(world, "supermarket", hotel, FOOT))
-    truth = f"{hotel['name']}; {distance(shop.walk.metres)}"
+    truth = f"{hotel['name']}; {distance(shop.way.metres)}"
     return question(
         {"place": centre["name"], "chain": chain},
         truth,
@@ -437,7 +298,7 @@ def arrival(world: t.Sampler) -> t.Draw:
             t.click("Supermarkets nearby"),
         ],
         seen=f"{shop.row['name']} is the nearest supermarket.",
-        wrong=[hotel["name"], f"{hotel['name']}; {distance(shop.walk.metres + 170)}"],
+        wrong=[hotel["name"], f"{hotel['name']}; {distance(shop.way.metres + 170)}"],
         about=[shop.row["name"]],
     )
 
@@ -448,9 +309,9 @@ def around_the_hotel(world: t.Sampler) -> t.Draw:
     hotel = clearly_first(nearby(world, "hotel", centre, FOOT)).row
     kind, limit = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "bank")), world.rng.choice(STROLLS)
     found = nearby(world, kind, hotel, FOOT)
-    inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
+    inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
     t.skip_if(
-        not 1 <= len(inside) <= 4 or any(one.walk.minutes in (limit, limit + 1) for one in found), "places within such a walk"
+        not 1 <= len(inside) <= 4 or any(one.way.minutes in (limit, limit + 1) for one in found), "places within such a walk"
     )
     names = [found[index].row["name"] for index in inside]
     return question(
@@ -464,46 +325,4 @@ def around_the_hotel(world: t.Sampler) -> t.Draw:
         ],
         wrong=[found[max(inside) + 1].row["name"]],
         about=[hotel["name"]],
-    )
-
-
-def quickest_landmark(world: t.Sampler) -> t.Draw:
-    """Compare the drives to all landmarks of a kind."""
-    kind = world.rng.choice(("airport", "zoo", "concert hall", "hospital", "theater"))
-    centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
-    goals = places(world, "category = ?", kind)
-    ways = sorted(((route(world, CAR, centre, row).minutes, row) for row in goals), key=lambda item: item[0])
-    t.skip_if(ways[1][0] <= 1.1 * ways[0][0] + 1, "one that is clearly the quickest to reach")
-    best = ways[0][1]
-    return question(
-        {"kind": kind, "place": centre["name"]},
-        best["name"],
-        way=[
-            t.search("Search the map", f"{PLURALS[kind]} near {centre['name']}"),
-            *open_routes(centre["name"], [row["name"] for _, row in ways], CAR),
-        ],
-        seen=f"It takes {duration(ways[0][0])}.",
-        wrong=[ways[1][1]["name"]],
-    )
-
-
-def two_walks(world: t.Sampler) -> t.Draw:
-    """Ask for the sum of two walks, the second of which begins where the first ends."""
-    centre, kind, best, _ = nearest_of_a_kind(world)
-    second = world.rng.choice([each for each in KINDS if each != kind])
-    then = clearly_first(nearby(world, second, best.row, FOOT))
-    total = best.walk.minutes + then.walk.minutes
-    return question(
-        {"place": centre["name"], "kind": kind, "second": second},
-        duration(total),
-        way=[
-            *open_place(centre["name"]),
-            *open_nearby(centre, kind)[2:],
-            t.click(best.row["name"]),
-            *open_nearby(best.row, second)[2:],
-        ],
-        seen=f"{duration(best.walk.minutes)} and {duration(then.walk.minutes)}.",
-        wrong=other_times(total, best.walk.minutes, then.walk.minutes),
-        ground=sum_of(duration(best.walk.minutes), duration(then.walk.minutes)),
-        about=[best.row["name"], then.row["name"]],
     )
