@@ -175,6 +175,12 @@ def find_topic(world: t.Sampler, kind: Kind, rows: Sequence[t.Row]) -> tuple[t.R
     raise t.NothingToDraw("an item that is the only one of its project about something")
 
 
+def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
+    """Return one of the items that a query finds, with its `topic`. Raises NothingToDraw."""
+    row, topic = find_topic(world, kind, world.rows(query))
+    return {**dict(row), "topic": topic}
+
+
 def people_of(world: t.Sampler, project_id: int) -> list[t.Row]:
     """Return the members of a project but me, by name."""
     return world.rows(

@@ -7,7 +7,7 @@ from typing import Any
 from webarena_gym.sites.country.names import invented
 from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import number_of, sum_of
+from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, open_project, slashed
 from webarena_gym.templates.ways import instruction, question, turn_pages
@@ -42,26 +42,11 @@ def open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
     return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
 
 
-def branch_new(world: t.Sampler) -> t.Draw:
-    """Make a branch."""
-    row = world.pick(
-        PROJECTS
-        + f"SELECT s.*, b.name AS source FROM seen s JOIN branch b USING (project_id) WHERE {MAY_WRITE} ORDER BY branch_id"
-    )
-    branch = missing_branch(world)
+def branch_appears(world: t.Sampler, row: t.Row, branch: str) -> dict[str, Any]:
+    """A project must have its branches and one more, which holds what the branch `source` does."""
     before = branches_of(world, row["project_id"])
     source = next(entry for entry in before if entry[0] == row["source"])
-    return instruction(
-        {"branch": branch, "project": row["name"], "source": row["source"]},
-        t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
-        way=[
-            *open_project(row, "Branches", "New branch"),
-            t.type_text("Branch name", branch),
-            t.choose("Create from", row["source"]),
-            t.click("Create branch"),
-        ],
-        seen="The branch is in the list.",
-    )
+    return t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]]))
 
 
 MADE = (
@@ -93,51 +78,16 @@ def open_commits_of(row: t.Row) -> list[Step]:
     return [*open_project(row, "Commits"), t.choose("Author", row["author_name"]), t.click("Filter commits")]
 
 
-def _count(world: t.Sampler, row: t.Row, column: str, slot: dict[str, str]) -> t.Draw:
-    """Return the draw that asks how many commits the author of a row made in its day or month."""
+def fitting(world: t.Sampler, row: t.Row, column: str) -> dict[str, Any]:
+    """Return the commits of the author of a row in its day, month or year: the place of the last, their hashes, and how many there are of all."""
     commits = filtered(world, row)
-    last = max(place for place, commit in enumerate(commits) if commit[column] == row[column])
-    count = str(row["found"])
-    return question(
-        {"person": row["author_name"], "project": row["name"], **slot},
-        count,
-        way=[*open_commits_of(row), *turn_pages(world, last, COMMITS_PER_PAGE, "Older ones are on the next page.")],
-        seen=f"{count} of the {len(commits)} commits fit.",
-        wrong=[str(row["found"] + 1), str(len(commits)) if len(commits) != row["found"] else "0"],
-        ground=number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column])),
-    )
+    places = [place for place, commit in enumerate(commits) if commit[column] == row[column]]
+    return {"last": places[-1], "hashes": [commits[place]["sha"][:8] for place in places], "all": len(commits)}
 
 
-def commits_on_day(world: t.Sampler) -> t.Draw:
-    """Count the commits of somebody on a day, often several."""
-    row = world.pick(
-        MADE
-        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, author_name, day
-        HAVING min(is_trunk) AND (found > 1 OR commit_id % 5 = 0) ORDER BY project_id, author_name, day"""
-    )
-    return _count(world, row, "day", {"day": slashed(row["day"])})
-
-
-def commits_in_month(world: t.Sampler) -> t.Draw:
-    """Count the commits of somebody in a month."""
-    row = world.pick(
-        MADE
-        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, author_name, month
-        HAVING min(is_trunk) AND found > 1 ORDER BY project_id, author_name, month"""
-    )
-    return _count(world, row, "month", {"month": f"{date.fromisoformat(row['day']):%B %Y}"})
-
-
-def commits_in_year(world: t.Sampler) -> t.Draw:
-    """Count the commits of somebody in a year, where there are others in another year."""
-    row = world.pick(
-        MADE
-        + """SELECT *, count(*) AS found, (
-            SELECT count(*) FROM made o WHERE o.project_id = m.project_id AND o.author_name = m.author_name
-        ) AS total FROM made m GROUP BY project_id, author_name, year
-        HAVING min(is_trunk) AND found < total ORDER BY project_id, author_name, year"""
-    )
-    return _count(world, row, "year", {"year": row["year"]})
+def month_of(day: str) -> str:
+    """Return the month of a day as people write it."""
+    return f"{date.fromisoformat(day):%B %Y}"
 
 
 def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
@@ -161,7 +111,7 @@ def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
     counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
     total = str(sum(counts))
     return question(
-        {"first": first, "second": second, "project": row["name"], "month": f"{date.fromisoformat(row['day']):%B %Y}"},
+        {"first": first, "second": second, "project": row["name"], "month": month_of(row["day"])},
         total,
         way=[
             *open_project(row, "Commits"),
@@ -170,21 +120,6 @@ def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
         seen=f"{counts[0]} and {counts[1]}.",
         wrong=[str(counts[0]), str(sum(counts) + 1)],
         ground=number_of(*(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))),
-    )
-
-
-def commits_of_two(world: t.Sampler) -> t.Draw:
-    """Add up the commits of two contributors."""
-    rows = ranked(world, 3)
-    first, second = world.rng.sample(rows, 2)
-    total = first["found"] + second["found"]
-    return question(
-        {"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
-        str(total),
-        way=open_project(first, "Contributors"),
-        seen=f"{first['found']} and {second['found']}.",
-        wrong=[str(first["found"]), str(total + 1)],
-        ground=sum_of(str(first["found"]), str(second["found"])),
     )
 
 
@@ -205,7 +140,7 @@ def ranked(world: t.Sampler, least: int) -> list[t.Row]:
     )
 
 
-def _top(world: t.Sampler, count: int) -> list[t.Row]:
+def top(world: t.Sampler, count: int) -> list[t.Row]:
     """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
     rows = ranked(world, count + 1)
     numbers = [row["found"] for row in rows[: count + 1]]
@@ -213,22 +148,10 @@ def _top(world: t.Sampler, count: int) -> list[t.Row]:
     return rows
 
 
-def top_contributor(world: t.Sampler) -> t.Draw:
-    """Ask for the most active contributor."""
-    rows = _top(world, 1)
-    return question(
-        {"project": rows[0]["name"]},
-        rows[0]["author_name"],
-        way=open_project(rows[0], "Contributors"),
-        seen=f"{rows[0]['found']} commits.",
-        wrong=[rows[1]["author_name"]],
-    )
-
-
 def top_contributors(world: t.Sampler) -> t.Draw:
     """Ask for the two or three most active contributors."""
     count = world.rng.choice((2, 3))
-    rows = _top(world, count)
+    rows = top(world, count)
     names = [row["author_name"] for row in rows]
     return question(
         {"count": count, "project": rows[0]["name"]},
@@ -236,18 +159,6 @@ def top_contributors(world: t.Sampler) -> t.Draw:
         way=open_project(rows[0], "Contributors"),
         seen="The list is in that order.",
         wrong=[", ".join(names[1 : count + 1])],
-    )
-
-
-def top_email(world: t.Sampler) -> t.Draw:
-    """Ask for the address of the most active contributor."""
-    rows = _top(world, 1)
-    return question(
-        {"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
-        rows[0]["author_email"],
-        way=open_project(rows[0], "Contributors"),
-        seen=f"{rows[0]['author_name']} made {rows[0]['found']} commits.",
-        wrong=[rows[1]["author_email"]],
     )
 
 
@@ -274,6 +185,13 @@ def missing_branch(world: t.Sampler) -> str:
     """Return the name of a branch that no project has."""
     seed, start = int(world.value("SELECT value FROM world WHERE key = 'seed'")), world.rng.choice(("fix", "try", "new"))
     return f"{start}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
+
+
+def license_text(world: t.Sampler, name: str) -> str:
+    """Return the text of a license in my name."""
+    me = world.value("SELECT name FROM user WHERE user_id = ?", ME)
+    year = world.value("SELECT substr(value, 1, 4) FROM world WHERE key = 'now'")
+    return str(licenses()[name].replace("@y@", year).replace("@a@", me))
 
 
 def click_path(path: str) -> list[Step]:
@@ -322,52 +240,4 @@ def folder_new(world: t.Sampler) -> t.Draw:
         files_become(world, row, changes),
         way=[*open_project(row), *steps],
         seen="Both files are there.",
-    )
-
-
-def website_title(world: t.Sampler) -> t.Draw:
-    """Replace one line of a page of my website."""
-    row = world.pick(
-        PROJECTS
-        + """SELECT m.*, f.content FROM mine m JOIN file f ON f.branch_id = m.trunk_id AND f.path = 'index.html'
-        WHERE f.content LIKE '%<title>%' ORDER BY project_id"""
-    )
-    topic = world.pick("SELECT name FROM user WHERE user_id > 1 ORDER BY user_id")["name"]
-    title = world.rng.choice((f"The friends of {topic}", f"Letters to {topic}", f"A room for {topic}"))
-    before, _, rest = row["content"].partition("<title>")
-    content = f"{before}<title>{title}</title>{rest.partition('</title>')[2]}"
-    return instruction(
-        {"project": row["name"], "title": title},
-        files_become(world, row, {"index.html": content}),
-        way=[
-            *open_file(row, "index.html"),
-            t.click("Edit file"),
-            t.type_text("File content", content, "Only the title differs."),
-            t.click("Commit changes"),
-        ],
-        seen="The title is changed.",
-    )
-
-
-def license_change(world: t.Sampler) -> t.Draw:
-    """Replace the license by a template."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine WHERE license != '' ORDER BY project_id")
-    name = world.rng.choice([name for name in licenses() if name != row["license"]])
-    me = world.value("SELECT name FROM user WHERE user_id = ?", ME)
-    year = world.value("SELECT substr(value, 1, 4) FROM world WHERE key = 'now'")
-    text = licenses()[name].replace("@y@", year).replace("@a@", me)
-    return instruction(
-        {"project": row["name"], "license": name},
-        t.all_of(
-            files_become(world, row, {"LICENSE": text}),
-            t.state("SELECT license FROM project WHERE project_id = ?", row["project_id"], expected=[[name]]),
-        ),
-        way=[
-            *open_file(row, "LICENSE"),
-            t.click("Edit file"),
-            t.choose("License template", name),
-            t.click("Apply template"),
-            t.click("Commit changes"),
-        ],
-        seen=f"The license is the {name} now.",
     )

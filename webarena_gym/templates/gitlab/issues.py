@@ -1,11 +1,10 @@
 """Issues: facts, lists to open, new issues, and work on those that are there."""
 
-from collections import Counter
 from datetime import date, timedelta
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
-from webarena_gym.sites.gitlab.site import day_label
+from webarena_gym.sites.gitlab.site import day_label as day_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
@@ -14,7 +13,6 @@ from webarena_gym.templates.gitlab import (
     PER_PAGE,
     PLANNING,
     REPORTER,
-    SPOKEN,
     TEXTS,
     entry,
     find_project,
@@ -27,10 +25,9 @@ from webarena_gym.templates.gitlab import (
     option,
     people_of,
 )
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
-IDEAS = ("offline maps", "a plugin system", "voice control", "nightly builds", "a public roadmap", "end-to-end encryption")
 
 
 def my_name(world: t.Sampler) -> str:
@@ -66,87 +63,6 @@ def issue_create(world: t.Sampler) -> t.Draw:
             t.at_url(item_url(ISSUE, row, iid)),
             issue_rows(world, [[row["project_id"], iid, title, str(due), "opened", assignee]]),
         ), way=[*open_list(ISSUE, row), t.click("New issue"), t.type_text("Title", title), t.choose("Assignee", option(person)) if person else t.click("Assign to me"), t.type_text("Due date (optional)", str(due)), t.click("Create issue")])  # fmt: skip
-
-
-def issue_report(world: t.Sampler) -> t.Draw:
-    """Report a problem in a project, in words of one's own."""
-    row = world.pick(PLANNING + "SELECT * FROM place WHERE NOT is_archived ORDER BY project_id")
-    problem = world.rng.choice(TEXTS["problems"])
-    iid = next_iid(world, "issue", row["project_id"])
-    columns = "project_id, iid, instr(lower(title || ' ' || description), lower(?)) > 0"
-    last = world.value("SELECT max(issue_id) FROM issue")
-    return instruction(
-        {"project": row["full_path"], "problem": problem},
-        t.all_of(
-            t.at_url(item_url(ISSUE, row, iid)),
-            t.state(f"SELECT {columns} FROM issue WHERE issue_id > ?", problem, last, expected=[[row["project_id"], iid, 1]]),
-        ),
-        way=[*open_list(ISSUE, row), t.click("New issue"), t.type_text("Title", f"Report: {problem}"), t.click("Create issue")],
-    )
-
-
-def issue_propose(world: t.Sampler) -> t.Draw:
-    """Propose something, with a label."""
-    row = world.pick(
-        PLANNING + f"SELECT place.*, l.name AS label FROM place JOIN label l USING (project_id) WHERE {MINE} ORDER BY label_id"
-    )
-    idea = world.rng.choice(IDEAS)
-    iid = next_iid(world, "issue", row["project_id"])
-    columns = """project_id, iid, instr(lower(title || ' ' || description), ?) > 0,
-        (SELECT group_concat(name) FROM issue_label l JOIN label USING (label_id) WHERE l.issue_id = issue.issue_id)"""
-    last = world.value("SELECT max(issue_id) FROM issue")
-    return instruction(
-        {"project": row["full_path"], "idea": idea, "label": row["label"]},
-        t.all_of(
-            t.at_url(item_url(ISSUE, row, iid)),
-            t.state(
-                f"SELECT {columns} FROM issue WHERE issue_id > ?",
-                idea,
-                last,
-                expected=[[row["project_id"], iid, 1, row["label"]]],
-            ),
-        ),
-        way=[
-            *open_list(ISSUE, row),
-            t.click("New issue"),
-            t.type_text("Title", f"Implementation of {idea}"),
-            t.click(row["label"]),
-            t.click("Create issue"),
-        ],
-    )
-
-
-def milestone_create(world: t.Sampler) -> t.Draw:
-    """Make a milestone with both dates; the second may be given in days after the first."""
-    row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
-    event = world.rng.choice(TEXTS["events"])
-    start = today(world) + timedelta(days=world.rng.randint(1, 120))
-    days = world.rng.randint(7, 40)
-    end = start + timedelta(days=days)
-    iid = next_iid(world, "milestone", row["project_id"])
-    last = world.value("SELECT coalesce(max(milestone_id), 0) FROM milestone")
-    query = "SELECT project_id, iid, instr(lower(title), ?) > 0, starts_on, due_on FROM milestone WHERE milestone_id > ?"
-    return instruction(
-        {
-            "project": row["full_path"],
-            "event": event,
-            "start": day_label(str(start)),
-            "end": world.rng.choice((f"on {day_label(str(end))}", f"{days} days later")),
-        },
-        t.all_of(
-            t.at_url(f"__GITLAB__/{row['full_path']}/-/milestones/{iid}"),
-            t.state(query, event, last, expected=[[row["project_id"], iid, 1, str(start), str(end)]]),
-        ),
-        way=[
-            *find_project(row),
-            t.click("Milestones"),
-            t.click("New milestone"),
-            t.type_text("Title", event),
-            t.type_text("Start date (optional)", str(start)),
-            t.type_text("Due date (optional)", str(end)),
-            t.click("Create milestone"),
-        ],
-    )
 
 
 ORDERS = {
@@ -192,23 +108,6 @@ def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
     )
 
 
-def busiest_author(world: t.Sampler) -> t.Draw:
-    """Ask who opened the most issues of a project."""
-    row = world.pick(
-        PLANNING + "SELECT * FROM problem GROUP BY project_id HAVING count(*) BETWEEN 4 AND ? ORDER BY project_id", PER_PAGE
-    )
-    authors = world.rows(PLANNING + "SELECT author FROM problem WHERE project_id = ? ORDER BY issue_id", row["project_id"])
-    (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
-    t.skip_if(most == second, "somebody who opened more issues than all others")
-    return question(
-        {"project": row["full_path"]},
-        name,
-        way=[*open_list(ISSUE, row), t.click("All"), *turn_pages(world, len(authors) - 1, PER_PAGE)],
-        seen=f"{name} opened {most} of them.",
-        wrong=[other],
-    )
-
-
 def sort_label(sort: str) -> str:
     """Return the name of an order of the list."""
     return SORTS[sort][0]
@@ -219,23 +118,6 @@ def closed_tab(row: t.Row) -> list[Step]:
     return [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
 
 
-def issue_close(world: t.Sampler) -> t.Draw:
-    """Close an issue, with a comment or without."""
-    row, remark = world.pick(OPEN_ONES), world.rng.choice(("", *REMARKS))
-    said = [[row["issue_id"], ME, remark]] if remark else []
-    closing = (
-        [t.type_text("Write a comment", remark), t.click("Comment and close issue")] if remark else [t.click("Close issue")]
-    )
-    return instruction(
-        {"title": row["title"], "project": row["full_path"], "comment": f' with the comment "{remark}"' if remark else ""},
-        t.all_of(
-            column_holds(world, row, "state", "closed"),
-            new_rows(world, "note", "issue_id, author_id, body", said, SPOKEN),
-        ),
-        way=[*open_item(world, ISSUE, row), *closing],
-    )
-
-
 OPEN_ONES = PLANNING + f"SELECT * FROM problem WHERE state = 'opened' AND {MINE} ORDER BY issue_id"
 ASSIGNED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM issue_assignee a JOIN user USING (user_id) WHERE a.issue_id = issue.issue_id ORDER BY username
@@ -243,7 +125,6 @@ ASSIGNED = """SELECT iid, (SELECT group_concat(username) FROM (
 LABELLED = """SELECT iid, (SELECT group_concat(name) FROM (
     SELECT name FROM issue_label l JOIN label USING (label_id) WHERE l.issue_id = issue.issue_id ORDER BY name
 )) FROM issue WHERE project_id = ? ORDER BY iid"""
-REMARKS = ("Solved in the last release.", "This is a duplicate.", "Works for me now.", "Out of scope, sorry.")
 
 
 def column_holds(world: t.Sampler, row: t.Row, column: str, value: Any) -> dict[str, Any]:

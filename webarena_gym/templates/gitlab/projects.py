@@ -11,14 +11,12 @@ from webarena_gym.templates.gitlab import (
     ME,
     PROJECTS,
     PROJECTS_PER_PAGE,
-    TEXTS,
     open_by_stars,
-    open_group,
     open_project,
     project_label,
     slashed,
 )
-from webarena_gym.templates.ways import instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 PROJECTS_MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
@@ -27,43 +25,8 @@ INVITED = f"""SELECT m.user_id, m.role, m.expires_on FROM project_member m JOIN 
 DATA = "name, description, topics, visibility, is_archived, path"
 STATE = f"SELECT project_id, {DATA} FROM project WHERE owner_id = {ME} ORDER BY project_id"
 VISIBILITIES = ("private", "internal", "public")
-LISTS: dict[str, tuple[str, list[Step]]] = {
-    "Show me all public projects": ("explore", [t.click("Explore")]),
-    "Show me the groups that are on this site": ("explore/groups", [t.click("Explore"), t.click("All groups")]),
-    "Show me the groups that I am in": ("dashboard/groups", [t.click("Groups")]),
-    "Show me the projects that I have starred": ("dashboard/projects/starred", [t.click("Projects"), t.click("Starred")]),
-    "Show me the projects in my own namespace": ("dashboard/projects/personal", [t.click("Projects"), t.click("Personal")]),
-    "Show me the projects that I have made commits to": (
-        "dashboard/projects/contributed",
-        [t.click("Projects"), t.click("Contributed")],
-    ),
-}
-"""Lists: what they are, where they are, and the way there."""
 TEMPLATES_OFFERED = {"Android": 3, "Plain HTML": 3, "Python package": 4, "Go service": 3, "Rust crate": 3, "Node service": 3}
 """Project templates, and how many files a project made from one has."""
-
-
-def list_place(world: t.Sampler) -> t.Draw:
-    """Open one of the site's lists."""
-    request = world.rng.choice(list(LISTS))
-    path, steps = LISTS[request]
-    return visit({"request": request}, f"__GITLAB__/{path}", way=steps)
-
-
-def sorted_place(world: t.Sampler) -> t.Draw:
-    """Open the list of all projects in another order."""
-    orders = {
-        "those with the most stars": ("stars_desc", "Most stars"),
-        "the newest": ("created_desc", "Newest"),
-        "in the order of their names, A": ("name_asc", "Name"),
-    }
-    order = world.rng.choice(list(orders))
-    value, label = orders[order]
-    return visit(
-        {"order": order},
-        f"__GITLAB__/explore?sort={value}",
-        way=[t.click("Explore"), t.choose("Sort by", label), t.click("Apply")],
-    )
 
 
 def new_name(world: t.Sampler) -> str:
@@ -111,15 +74,6 @@ def with_members(world: t.Sampler, template: str) -> t.Draw:
     )
 
 
-def project_place(world: t.Sampler) -> t.Draw:
-    """Open a list of a project."""
-    row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id")
-    page = world.rng.choice(list(TEXTS["pages"]))
-    link = {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}.get(page, page.capitalize())
-    path = TEXTS["pages"][page].format(branch=row["default_branch"])
-    return visit({"page": page, "project": row["name"]}, f"__GITLAB__/{row['full_path']}{path}", way=open_project(row, link))
-
-
 def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, Any]:
     """My projects must be as they are now, but for changes to one of them."""
     rows = [dict(each) for each in world.rows(STATE)]
@@ -128,19 +82,17 @@ def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, A
     )
 
 
-def topic_add(world: t.Sampler) -> t.Draw:
-    """Add a topic."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
+def unused_topics(world: t.Sampler, row: t.Row) -> list[str]:
+    """Return the topics of projects that a project has not."""
     used = {topic for other in world.rows("SELECT topics FROM project ORDER BY project_id") for topic in other[0].split(", ")}
-    topic = world.rng.choice(sorted(used - {"", *row["topics"].split(", ")}))
-    topics = ", ".join(filter(None, (row["topics"], topic)))
-    return instruction(
-        {"topic": topic, "project": row["name"]},
-        settings_become(world, row, topics=topics),
-        way=[*open_project(row, "Settings"), t.type_text("Topics (optional)", topics), t.click("Save changes")],
-    )
+    return sorted(used - {"", *row["topics"].split(", ")})
 
 
+CONTRIBUTED = (
+    PROJECTS
+    + f"""SELECT * FROM project_seen WHERE project_id IN (SELECT project_id FROM git_commit WHERE author_id = {ME})
+    ORDER BY stars DESC, project_id"""
+)
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"
 FORKED = """SELECT namespace, path, forked_from_id, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) > 0 FROM project p WHERE project_id > ? ORDER BY path, namespace"""
@@ -192,29 +144,6 @@ def clone_command(world: t.Sampler) -> t.Draw:
     )
 
 
-def contributed_most_starred(world: t.Sampler) -> t.Draw:
-    """Ask for the best-liked projects that I have worked on."""
-    count = world.rng.choice((2, 3, 4))
-    rows = world.rows(
-        PROJECTS
-        + """SELECT * FROM project_seen WHERE project_id IN (SELECT project_id FROM git_commit WHERE author_id = ?)
-        ORDER BY stars DESC, project_id""",
-        ME,
-    )
-    t.skip_if(
-        len(rows) <= count or rows[count - 1]["stars"] == rows[count]["stars"],
-        "projects of mine with different numbers of stars",
-    )
-    names = [row["name"] for row in rows]
-    return question(
-        {"count": count},
-        ", ".join(names[:count]),
-        way=[t.click("Projects"), t.click("Contributed"), t.choose("Sort by", "Most stars"), t.click("Apply")],
-        seen="They come first.",
-        wrong=[", ".join(names[1 : count + 1]), names[0]],
-    )
-
-
 def star_top(world: t.Sampler) -> t.Draw:
     """Star the first few projects of the list; some may have my star already."""
     count = world.rng.choice((2, 3, 4, 5))
@@ -240,25 +169,6 @@ def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
             SELECT path FROM project WHERE namespace = ?
         ) ORDER BY project_id""",
         namespace,
-    )
-
-
-def fork(world: t.Sampler) -> t.Draw:
-    """Fork a project into my namespace or a group of mine."""
-    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    groups = world.rows(
-        "SELECT g.path, g.name FROM user_group g JOIN group_member m USING (group_id) "
-        "WHERE m.user_id = ? AND m.role IN ('Owner', 'Maintainer') ORDER BY g.path",
-        ME,
-    )
-    path, place = world.rng.choice([(me, "my own namespace"), *((g["path"], f"the group {g['name']}") for g in groups)])
-    row = world.rng.choice(free_to_fork(world, path))
-    last = world.value("SELECT max(project_id) FROM project")
-    return instruction(
-        {"project": row["name"], "place": place},
-        t.state(FORKED, last, expected=[[path, row["path"], row["project_id"], 1]]),
-        way=[*open_project(row, "Fork"), t.choose("Project namespace", path), t.click("Fork project")],
-        seen="The fork is there.",
     )
 
 
@@ -312,28 +222,10 @@ def member_becomes(world: t.Sampler, row: t.Row, *role_and_end: Any) -> dict[str
     return members_become(world, row["project_id"], {row["user_id"]: list(role_and_end) or None})
 
 
-def _others(world: t.Sampler, row: t.Row) -> list[t.Row]:
-    return world.rows(OTHERS + "SELECT * FROM others WHERE project_id = ? ORDER BY username", row["project_id"])
-
-
 def a_day(world: t.Sampler) -> str:
     """Return a day within a year from now."""
     today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
     return str(today + timedelta(days=world.rng.randint(20, 360)))
-
-
-def access_list(world: t.Sampler) -> t.Draw:
-    """Ask who is a member."""
-    row = world.pick(OTHERS + "SELECT * FROM others GROUP BY project_id HAVING count(*) BETWEEN 2 AND 7 ORDER BY project_id")
-    names = [other["username"] for other in _others(world, row)]
-    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    return question(
-        {"project": row["name"]},
-        ", ".join(names),
-        way=open_project(row, "Members"),
-        seen=f"There are {len(names)} others.",
-        wrong=[", ".join([*names, me]), "nobody"],
-    )
 
 
 def expiry_of(world: t.Sampler) -> t.Draw:
@@ -386,24 +278,6 @@ GROUPS_MADE = "SELECT path, name, visibility FROM user_group WHERE group_id > ? 
 MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER BY user_id"
 
 
-def group_best_project(world: t.Sampler) -> t.Draw:
-    """Ask for the best-liked project of a group."""
-    group = world.pick(PROJECTS + "SELECT DISTINCT group_id FROM project_seen WHERE group_id IS NOT NULL ORDER BY group_id")
-    rows = world.rows(
-        PROJECTS + "SELECT * FROM project_seen WHERE group_id = ? ORDER BY stars DESC, project_id", group["group_id"]
-    )
-    t.skip_if(
-        len(rows) < 2 or rows[0]["stars"] == rows[1]["stars"] or len(rows) > PROJECTS_PER_PAGE, "a group with one best project"
-    )
-    return question(
-        {"group": rows[0]["namespace_name"]},
-        rows[0]["name"],
-        way=[*open_group(world, rows[0]["namespace_name"]), t.choose("Sort by", "Most stars"), t.click("Apply")],
-        seen=f"It has {rows[0]['stars']} stars.",
-        wrong=[rows[1]["name"]],
-    )
-
-
 def group_name(world: t.Sampler) -> str:
     """Return a name that no group has."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
@@ -435,31 +309,3 @@ def group_with_members(world: t.Sampler) -> t.Draw:
         ],
         seen="All of them are in the group.",
     )
-
-
-def group_invite(world: t.Sampler) -> t.Draw:
-    """Invite somebody to my own group."""
-    group = world.pick(
-        "SELECT g.* FROM user_group g JOIN group_member m USING (group_id) WHERE m.user_id = ? AND m.role = 'Owner' ORDER BY 1",
-        ME,
-    )
-    members: list[list[Any]] = [list(row) for row in world.rows(IN_GROUP, group["group_id"])]
-    person, role = people(world, 1)[0], world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
-    t.skip_if(any(member[0] == person["user_id"] for member in members), "somebody who is no member")
-    return instruction(
-        {"person": person["name"], "group": group["name"], "role": role.lower()},
-        t.state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),
-        way=[
-            *open_group(world, group["name"]),
-            t.click("Group members"),
-            t.click("Invite members"),
-            t.type_text("Username, name or email address", person["name"]),
-            t.choose("Select a role", role),
-            t.click("Invite"),
-        ],
-        seen="The person is a member now.",
-    )
-
-
-def _user_id(row: list[Any]) -> int:
-    return int(row[0])

@@ -17,16 +17,11 @@ from webarena_gym.templates.gitlab import (
     find_topic,
     item_url,
     new_rows,
-    next_iid,
     open_item,
-    open_list,
     open_person,
     open_settings,
-    option,
-    people_of,
 )
-from webarena_gym.templates.gitlab.issues import my_name
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
 
 MERGEABLE_BY_ME = f"rank >= {DEVELOPER} AND NOT is_archived"
 
@@ -51,60 +46,10 @@ MERGEABLE = (
 STATES = "SELECT iid, state FROM merge_request WHERE project_id = ? ORDER BY iid"
 
 
-def request_create(world: t.Sampler) -> t.Draw:
-    """Open a merge request between two branches, with a reviewer."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT place.*, b.name AS source, c.name AS target
-        FROM place JOIN branch b USING (project_id) JOIN branch c USING (project_id)
-        WHERE {MERGEABLE_BY_ME} AND b.name != place.default_branch AND c.name != b.name AND NOT EXISTS (
-            SELECT 1 FROM merge_request r WHERE r.project_id = place.project_id AND r.source_branch = b.name
-                AND r.target_branch = c.name AND r.state = 'opened'
-        ) ORDER BY project_id, source, target"""
-    )
-    others = people_of(world, row["project_id"])
-    t.skip_if(not others, "somebody to ask for a review")
-    person = world.rng.choice(others)
-    iid = next_iid(world, "merge_request", row["project_id"])
-    columns = """project_id, iid, source_branch, target_branch, state,
-        (SELECT group_concat(username) FROM merge_request_reviewer r JOIN user USING (user_id)
-            WHERE r.merge_request_id = t.merge_request_id)"""
-    expected = [[row["project_id"], iid, row["source"], row["target"], "opened", person["username"]]]
-    return instruction(
-        {"project": row["full_path"], "source": row["source"], "target": row["target"], "person": person["name"]},
-        t.all_of(t.at_url(item_url(MERGE_REQUEST, row, iid)), new_rows(world, "merge_request", columns, expected)),
-        way=[
-            *open_list(MERGE_REQUEST, row),
-            t.click("New merge request"),
-            t.choose("Source branch", row["source"]),
-            t.choose("Target branch", row["target"]),
-            t.click("Compare branches and continue"),
-            t.choose("Reviewer", option(person)),
-            t.click("Create merge request"),
-        ],
-    )
-
-
 def comment_is(world: t.Sampler, row: t.Row, body: str) -> dict[str, Any]:
     """The one new comment must be this one, on that merge request and by me; a full stop more or less does not matter."""
     columns = "merge_request_id, author_id, rtrim(lower(trim(body)), '.! ')"
     return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]], SPOKEN)
-
-
-def request_comment(world: t.Sampler) -> t.Draw:
-    """Comment on a merge request, by what it is about."""
-    rows = world.rows(PLANNING + "SELECT * FROM request WHERE NOT is_archived ORDER BY merge_request_id")
-    row, topic = find_topic(world, MERGE_REQUEST, rows)
-    words = world.rng.choice(TEXTS["words"])
-    return instruction(
-        {"words": words, "topic": topic, "project": row["full_path"]},
-        comment_is(world, row, words),
-        way=[
-            *open_item(world, MERGE_REQUEST, row, f"Only this one is about {topic}."),
-            t.type_text("Write a comment", words),
-            t.click("Comment"),
-        ],
-    )
 
 
 def review_reply(world: t.Sampler) -> t.Draw:
@@ -144,25 +89,6 @@ def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[st
     """A query over a project's merge requests must give a value for this one, and for the others what it gave at the start."""
     expected = [[iid, value if iid == row["iid"] else old] for iid, old in world.rows(query, row["project_id"])]
     return t.state(query, row["project_id"], expected=expected)
-
-
-REQUEST_LISTS = {
-    "merge requests assigned to me": ("assignee", "Assigned merge requests", ""),
-    "merge requests that require my review": ("reviewer", "Review requests", ""),
-    "merge requests that I created": ("author", "Assigned merge requests", "Created by me"),
-}
-"""Lists of my own: what they are called, whom the URL names, and the way there."""
-
-
-def own_requests_place(world: t.Sampler) -> t.Draw:
-    """Open one of my lists of merge requests."""
-    place = world.rng.choice(list(REQUEST_LISTS))
-    role, *labels = REQUEST_LISTS[place]
-    return visit(
-        {"place": place},
-        f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}",
-        way=[*map(t.click, filter(None, labels))],
-    )
 
 
 def request_author(world: t.Sampler) -> t.Draw:
@@ -215,35 +141,12 @@ def changed_files(world: t.Sampler) -> t.Draw:
     )
 
 
-PLACES = {
-    "to-do list": ("dashboard/todos", [t.click("To-Do List")]),
-    "list of issues assigned to me": ("dashboard/issues?assignee_username={me}", [t.click("Assigned issues")]),
-    "list of issues that I created": (
-        "dashboard/issues?author_username={me}",
-        [t.click("Assigned issues"), t.click("Created by me")],
-    ),
-    "list of snippets": ("-/snippets", [t.click("Snippets")]),
-    "SSH keys": ("-/profile/keys", open_settings("SSH keys")),
-    "list of starred projects": ("users/{me}/starred", [t.click("My profile"), t.click("Starred projects")]),
-    "list of followers": ("users/{me}/followers", [t.click("My profile"), t.click("Followers")]),
-    "list of finished to-dos": ("dashboard/todos?state=done", [t.click("To-Do List"), t.click("Done")]),
-}
-"""Pages of my own: what they are called, where they are, and the way there."""
-
-
 FOLLOWED = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
 
 
 def others(world: t.Sampler) -> list[t.Row]:
     """Return everybody but me."""
     return world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
-
-
-def own_place(world: t.Sampler) -> t.Draw:
-    """Open a page of my own."""
-    place = world.rng.choice(list(PLACES))
-    path, steps = PLACES[place]
-    return visit({"place": place}, f"__GITLAB__/{path.format(me=my_name(world))}", way=steps)
 
 
 def people_follow(world: t.Sampler) -> t.Draw:
@@ -275,26 +178,9 @@ def person_missing(world: t.Sampler) -> t.Draw:
     )
 
 
-REASONS = {
-    "mentioned": ("in which somebody mentioned me", "Mentioned"),
-    "review_requested": ("that ask me for a review", "Review requested"),
-    "assigned": ("that were assigned to me", "Assigned"),
-}
-"""Why things are on my list: how a task says it, and what the page calls it."""
 TODO = f"""SELECT d.*, coalesce(i.title, r.title) AS title FROM todo d LEFT JOIN issue i USING (issue_id)
     LEFT JOIN merge_request r ON r.merge_request_id = d.merge_request_id
     WHERE d.user_id = {ME} AND d.state = 'pending' ORDER BY d.created_at DESC, todo_id DESC"""
-
-
-def todos_place(world: t.Sampler) -> t.Draw:
-    """Open the part of my to-do list that has one reason."""
-    kind = world.rng.choice(list(REASONS))
-    reason, label = REASONS[kind]
-    return visit(
-        {"reason": reason},
-        f"__GITLAB__/dashboard/todos?state=pending&type={kind}",
-        way=[t.click("To-Do List"), t.choose("Reason", label), t.click("Apply")],
-    )
 
 
 def todos_hold(world: t.Sampler, *, added: list[list[Any]] | None = None, done: int = 0) -> dict[str, Any]:
@@ -318,33 +204,6 @@ def todo_add(world: t.Sampler) -> t.Draw:
         {"noun": kind.noun, "title": row["title"], "project": row["full_path"]},
         todos_hold(world, added=[added]),
         way=[*open_item(world, kind, row), t.click("Add a to do")],
-    )
-
-
-def todo_done(world: t.Sampler) -> t.Draw:
-    """Finish something that is on my list once."""
-    rows = world.rows(TODO)
-    titles = [row["title"] for row in rows]
-    chosen = [row for row in rows if titles.count(row["title"]) == 1 and len(row["title"]) < 60]
-    t.skip_if(not chosen, "something to do that is on the list once")
-    row = world.rng.choice(chosen)
-    turns = turn_pages(world, titles.index(row["title"]), PER_PAGE, "It is not on this page.")
-    return instruction(
-        {"title": row["title"]},
-        todos_hold(world, done=row["todo_id"]),
-        way=[t.click("To-Do List"), *turns, t.click(f"Mark as done: {row['title']}")],
-    )
-
-
-def review_todo_count(world: t.Sampler) -> t.Draw:
-    """Count my pending to-dos of one reason; there is one draw in a world."""
-    found = sum(row["kind"] == "review_requested" for row in world.rows(TODO))
-    t.skip_if(not found, "a review to do")
-    return question(
-        {},
-        found,
-        way=[t.click("To-Do List"), t.choose("Reason", "Review requested"), t.click("Apply")],
-        seen=f"The tab says {found}.",
     )
 
 
