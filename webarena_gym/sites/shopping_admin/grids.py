@@ -4,8 +4,10 @@ A list is read from the query string alone.
 """
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
@@ -237,10 +239,29 @@ class Grid:
         """The column of the first order, and whether it is descending."""
         return self.order.lstrip("-"), self.order.startswith("-")
 
+    def choices(self, name: str) -> dict[str, str]:
+        """Return the choices of a column."""
+        return next(dict(column.choices) for column in self.columns if column.name == name)
+
     @property
     def shown(self) -> list[Column]:
         """The columns that the table has."""
         return [column for column in self.columns if column.is_shown]
+
+
+def read_toml(path: Path) -> Mapping[str, Any]:
+    """Return the entries of a data file."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _grid(entry: Mapping[str, Any]) -> Grid:
+    links = {name: Link(*entry[name]) for name in ("row_link", "add") if name in entry}
+    columns = tuple(Column(*each) for each in entry["columns"])
+    return Grid(**{**entry, **links, "columns": columns, "keyword": tuple(entry.get("keyword", ()))})
+
+
+LISTS = {name: _grid(entry) for name, entry in read_toml(Path(__file__).parent / "lists.toml").items()}
+"""The lists of the admin, by their names."""
 
 
 class Listing:

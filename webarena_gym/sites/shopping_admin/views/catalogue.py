@@ -9,12 +9,12 @@ from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.kit.database import first, insert, update
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.carts import remove_variants, set_stock, variants_of
-from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, back_to, selected, show, written_cents
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, back_to, selected, show, written_cents
 from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site
 
 PRODUCTS_URL = "/admin/catalog/product/"
 EDIT_URL = "/admin/catalog/product/edit/id/{}/"
-STOCK = {"1": "In Stock", "0": "Out of Stock"}
+STOCK = LISTS["products"].choices("stock")
 
 
 def _leaves(db: sqlite3.Connection) -> dict[str, str]:
@@ -194,50 +194,10 @@ def delete_product(request: Request, product_id: int) -> Response:
 
 
 ATTRIBUTES_URL = "/admin/catalog/product_action_attribute/edit/"
-PRODUCTS = Grid(
-    title="Products",
-    section="Catalog",
-    source="product p JOIN category c USING (category_id)",
-    key="p.product_id",
-    columns=(
-        Column("ID", "id", "p.product_id", "id"), Column("Name", "name", "p.name"), Column("SKU", "sku", "p.sku"),
-        Column("Price", "price", "p.price_cents", "money"), Column("Quantity", "quantity", "p.quantity", "number"),
-        Column("Status", "status", "CAST(p.is_enabled AS TEXT)", "choice", {"1": "Enabled", "0": "Disabled"}),
-        Column("Stock Status", "stock", "CAST(p.is_in_stock AS TEXT)", "choice", STOCK, is_shown=False),
-        Column("Category", "category", "c.name", is_shown=False), Column("Brand", "brand", "p.brand", is_shown=False),
-    ),
-    order="id",
-    keyword=("p.name", "p.sku", "p.brand"),
-    row_link=Link("Edit", EDIT_URL),
-    actions={
-        "delete": "Delete",
-        "enable": "Change status to Enable",
-        "disable": "Change status to Disable",
-        "attributes": "Update attributes",
-    },
-    action_url="/admin/catalog/product/mass/",
-    add=Link("Add New Product", "/admin/catalog/product/new/"),
-)  # fmt: skip
-CATEGORIES = Grid(
-    title="Categories",
-    section="Catalog",
-    source="""(SELECT c.category_id, coalesce(up.name || ' / ', '') || c.name AS path, c.position,
-                      (SELECT count(*) FROM product p WHERE p.category_id = c.category_id) AS products
-               FROM category c LEFT JOIN category up ON up.category_id = c.parent_id)""",
-    key="category_id",
-    columns=(
-        Column("ID", "id", "category_id", "id"),
-        Column("Category", "name", "path"),
-        Column("Position", "position", "position", "number"),
-        Column("Products", "products", "products", "number"),
-    ),
-    order="id",
-    keyword=("path",),
-)
 
 
-site.get(PRODUCTS_URL, members_only)(partial(show, grid=PRODUCTS))
-site.get("/admin/catalog/category/", members_only)(partial(show, grid=CATEGORIES))
+site.get(PRODUCTS_URL, members_only)(partial(show, grid=LISTS["products"]))
+site.get("/admin/catalog/category/", members_only)(partial(show, grid=LISTS["categories"]))
 
 
 def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
@@ -252,7 +212,7 @@ def change_products(request: Request) -> Response:
     """Do what was chosen with all ticked products."""
     db, action = request.db, request.form.get("action", "")
     ids = [row["product_id"] for row in _existing(db, selected(request))]
-    if action not in PRODUCTS.actions or not ids:
+    if action not in LISTS["products"].actions or not ids:
         request.flash("Please choose an action." if ids else "Please select items.", "error")
     elif action == "attributes":
         return redirect(f"{ATTRIBUTES_URL}?ids={','.join(map(str, ids))}")

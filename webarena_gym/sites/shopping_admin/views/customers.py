@@ -11,41 +11,24 @@ from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping_admin import grids
+from webarena_gym.sites.shopping_admin.grids import LISTS
 from webarena_gym.sites.shopping_admin.site import is_taken, members_only, one, site, store
-from webarena_gym.sites.shopping_admin.views.orders import GRID as ORDERS
 from webarena_gym.sites.shopping_admin.views.orders import ORDER_URL as ORDER_URL
 
 LIST_URL = "/admin/customer/index/"
 EDIT_URL = "/admin/customer/index/edit/id/{}/"
-GROUPS = {name: name for name in ("General", "Wholesale", "Retailer")}
-NAME = "c.firstname || ' ' || c.lastname"
-GRID = grids.Grid(
-    title="Customers",
-    section="Customers",
-    source="customer c LEFT JOIN customer_address a ON a.customer_id = c.customer_id AND a.is_default_billing",
-    key="c.customer_id",
-    columns=(
-        grids.Column("ID", "id", "c.customer_id", "id"), grids.Column("Name", "name", NAME), grids.Column("Email", "email", "c.email"),
-        grids.Column("Group", "group", "c.group_name", "choice", GROUPS), grids.Column("Phone", "phone", "a.telephone"),
-        grids.Column("ZIP", "zip", "a.postcode"), grids.Column("Country", "country", "a.country"),
-        grids.Column("State/Province", "region", "a.region"), grids.Column("Customer Since", "created_at", "c.created_at", "date"),
-    ),
-    order="id",
-    keyword=(NAME, "c.email", "a.telephone", "a.postcode"),
-    row_link=grids.Link("Edit", EDIT_URL),
-    add=grids.Link("Add New Customer", "/admin/customer/index/new/"),
-)  # fmt: skip
+GROUPS = LISTS["customers"].choices("group")
 TABS = {"view": "Customer View", "account": "Account Information", "addresses": "Addresses"}
 
 
-site.get(LIST_URL, members_only)(partial(grids.show, grid=GRID))
+site.get(LIST_URL, members_only)(partial(grids.show, grid=LISTS["customers"]))
 
 
 @site.get("/admin/customer/index/orders/id/<int:customer_id>/", members_only)
 def customer_orders(request: Request, customer_id: int) -> str:
     """The orders of one customer."""
     row = one(request.db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
-    grid = replace(ORDERS, title=f"Orders of {row['firstname']} {row['lastname']}", section="Customers")
+    grid = replace(LISTS["orders"], title=f"Orders of {row['firstname']} {row['lastname']}", section="Customers")
     return grids.show(request, grid, "o.customer_id = ?", (customer_id,), (grids.Link("Back", EDIT_URL.format(customer_id)),))
 
 
@@ -189,31 +172,12 @@ def delete_customer_address(request: Request, address_id: int) -> Response:
 
 
 REVIEWS_URL = "/admin/review/product/index/"
-STATUSES = {name: name for name in ("Approved", "Pending", "Not Approved")}
-RATINGS = {"1": "1 star"} | {str(stars): f"{stars} stars" for stars in range(2, 6)}
-REVIEW_GRID = grids.Grid(
-    title="Reviews",
-    section="Marketing",
-    source="review r JOIN product p USING (product_id)",
-    key="r.review_id",
-    columns=(
-        grids.Column("ID", "id", "r.review_id", "id"), grids.Column("Created", "created_at", "r.created_at", "date"),
-        grids.Column("Status", "status", "r.status", "choice", STATUSES), grids.Column("Title", "title", "r.title"),
-        grids.Column("Nickname", "nickname", "r.nickname"), grids.Column("Review", "detail", "r.detail"),
-        grids.Column("Rating", "rating", "CAST(r.rating AS TEXT)", "choice", RATINGS), grids.Column("Product", "name", "p.name"),
-        grids.Column("SKU", "sku", "p.sku"), grids.Column("Product ID", "product_id", "p.product_id", "id", is_shown=False),
-    ),
-    order="-created_at",
-    keyword=("r.title", "r.nickname", "r.detail", "p.name", "p.sku"),
-    row_link=grids.Link("Edit", "/admin/review/product/edit/id/{}/"),
-    actions={"delete": "Delete"} | {status: f"Update Status to {status}" for status in STATUSES},
-    action_url="/admin/review/product/mass/",
-)  # fmt: skip
+STATUSES, RATINGS = (LISTS["reviews"].choices(name) for name in ("status", "rating"))
 
 
-site.get(REVIEWS_URL, members_only)(partial(grids.show, grid=REVIEW_GRID))
+site.get(REVIEWS_URL, members_only)(partial(grids.show, grid=LISTS["reviews"]))
 site.get("/admin/review/product/pending/", members_only)(
-    partial(grids.show, grid=replace(REVIEW_GRID, title="Pending Reviews"), where="r.status = 'Pending'")
+    partial(grids.show, grid=replace(LISTS["reviews"], title="Pending Reviews"), where="r.status = 'Pending'")
 )
 
 
@@ -251,7 +215,7 @@ def delete_review(request: Request, review_id: int) -> Response:
 def change_reviews(request: Request) -> Response:
     """Delete all ticked reviews, or set their status."""
     ids, action = grids.selected(request), request.form.get("action", "")
-    if action not in REVIEW_GRID.actions or not ids:
+    if action not in LISTS["reviews"].actions or not ids:
         request.flash("Please choose an action." if ids else "Please select review(s).", "error")
     else:
         change = "DELETE FROM review" if action == "delete" else "UPDATE review SET status = ?2"
@@ -265,58 +229,11 @@ RULES_URL = "/admin/sales_rule/promo_quote/"
 TERMS_URL = "/admin/search/term/index/"
 SUBSCRIBERS_URL = "/admin/newsletter/subscriber/"
 APPLY = {"by_percent": "Percent of product price discount", "cart_fixed": "Fixed amount discount for whole cart"}
-RULES = grids.Grid(
-    title="Cart Price Rules",
-    section="Marketing",
-    source="cart_rule",
-    key="rule_id",
-    columns=(
-        grids.Column("ID", "id", "rule_id", "id"), grids.Column("Rule", "name", "name"), grids.Column("Coupon Code", "coupon", "coupon_code"),
-        grids.Column("Start", "from_date", "from_date", "date"), grids.Column("End", "to_date", "to_date", "date"),
-        grids.Column("Status", "status", "CAST(is_active AS TEXT)", "choice", {"1": "Active", "0": "Inactive"}),
-        grids.Column("Uses", "uses", "times_used", "number"),
-    ),
-    order="-id",
-    row_link=grids.Link("Edit", "/admin/sales_rule/promo_quote/edit/id/{}/"),
-    add=grids.Link("Add New Rule", "/admin/sales_rule/promo_quote/new/"),
-)  # fmt: skip
-TERMS = grids.Grid(
-    title="Search Terms",
-    section="Marketing",
-    source="search_term",
-    key="query_id",
-    columns=(
-        grids.Column("ID", "id", "query_id", "id"), grids.Column("Search Query", "query", "query_text"),
-        grids.Column("Results", "results", "num_results", "number"), grids.Column("Uses", "uses", "uses", "number"),
-        grids.Column("Updated", "updated_at", "updated_at", "date"),
-    ),
-    order="query",
-    actions={"delete": "Delete"},
-    action_url="/admin/search/term/mass/",
-)  # fmt: skip
-TYPES = {"guest": "Guest", "customer": "Customer"}
-SUBSCRIBERS = grids.Grid(
-    title="Newsletter Subscribers",
-    section="Marketing",
-    source="newsletter_subscriber s LEFT JOIN customer c USING (customer_id)",
-    key="s.email",
-    columns=(
-        grids.Column("Email", "email", "s.email"),
-        grids.Column("Type", "type", "iif(c.customer_id IS NULL, 'guest', 'customer')", "choice", TYPES),
-        grids.Column("Customer Name", "name", "c.firstname || ' ' || c.lastname"),
-        grids.Column("Status", "status", "s.status", "choice", {"Subscribed": "Subscribed", "Unsubscribed": "Unsubscribed"}),
-        grids.Column("Since", "created_at", "s.created_at", "date"),
-    ),
-    order="email",
-    keyword=("s.email", "c.firstname", "c.lastname"),
-    actions={"unsubscribe": "Unsubscribe", "delete": "Delete"},
-    action_url="/admin/newsletter/subscriber/mass/",
-)
 
 
-site.get(RULES_URL, members_only)(partial(grids.show, grid=RULES))
-site.get(TERMS_URL, members_only)(partial(grids.show, grid=TERMS))
-site.get(SUBSCRIBERS_URL, members_only)(partial(grids.show, grid=SUBSCRIBERS))
+site.get(RULES_URL, members_only)(partial(grids.show, grid=LISTS["cart_rules"]))
+site.get(TERMS_URL, members_only)(partial(grids.show, grid=LISTS["search_terms"]))
+site.get(SUBSCRIBERS_URL, members_only)(partial(grids.show, grid=LISTS["subscribers"]))
 
 
 def _read_rule(request: Request, form: grids.Form, rule_id: int | None) -> dict[str, Any]:
@@ -388,7 +305,7 @@ def change_subscribers(request: Request) -> Response:
     """Unsubscribe or delete all ticked subscribers."""
     emails = [(clean(email),) for email in request.form.getlist("selected")]
     action = request.form.get("action", "")
-    if action not in SUBSCRIBERS.actions or not emails:
+    if action not in LISTS["subscribers"].actions or not emails:
         request.flash("Please choose an action." if emails else "Please select one or more subscribers.", "error")
     else:
         sql = "DELETE FROM" if action == "delete" else "UPDATE"

@@ -10,7 +10,7 @@ from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.queries import config
-from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show, written_cents
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, Link, show, written_cents
 from webarena_gym.sites.shopping_admin.site import HOME, is_taken, members_only, one, site, store
 
 DASHBOARD = "/admin/admin/dashboard/"
@@ -171,38 +171,9 @@ def stores(request: Request) -> str:
 PAGES_URL = "/admin/cms/page/"
 EDIT_URL = "/admin/cms/page/edit/page_id/{}/"
 THEME_URL = "/admin/admin/system_design_theme/edit/id/{}/"
-PAGES = Grid(
-    title="Pages",
-    section="Content",
-    source="cms_page",
-    key="page_id",
-    columns=(
-        Column("ID", "id", "page_id", "id"), Column("Title", "title", "title"), Column("URL Key", "url_key", "url_key"),
-        Column("Status", "status", "CAST(is_enabled AS TEXT)", "choice", {"1": "Enabled", "0": "Disabled"}),
-        Column("Modified", "updated_at", "updated_at", "date"),
-    ),
-    order="id",
-    keyword=("title", "url_key", "content"),
-    row_link=Link("Edit", EDIT_URL),
-    add=Link("Add New Page", "/admin/cms/page/new/"),
-)  # fmt: skip
-THEMES = Grid(
-    title="Themes",
-    section="Content",
-    source="theme",
-    key="theme_id",
-    columns=(
-        Column("Theme Title", "title", "title"),
-        Column("Parent Theme", "parent", "parent"),
-        Column("Theme Path", "path", "path"),
-        Column("Status", "status", "CAST(is_applied AS TEXT)", "choice", {"1": "Applied", "0": "Not Applied"}),
-    ),
-    order="title",
-    row_link=Link("View", THEME_URL),
-)
 
 
-site.get(PAGES_URL, members_only)(partial(show, grid=PAGES))
+site.get(PAGES_URL, members_only)(partial(show, grid=LISTS["pages"]))
 
 
 @site.form("/admin/cms/page/new/", members_only)
@@ -245,7 +216,7 @@ def delete_page(request: Request, page_id: int) -> Response:
 
 
 for _url in ("/admin/admin/system_design_theme/", "/admin/theming/theme/"):
-    site.get(_url, members_only)(partial(show, grid=THEMES))
+    site.get(_url, members_only)(partial(show, grid=LISTS["themes"]))
 
 
 @site.get("/admin/admin/system_design_theme/edit/id/<int:theme_id>/", members_only)

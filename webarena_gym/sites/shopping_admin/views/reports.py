@@ -4,24 +4,23 @@ A `Report` is SQL in parts. Its query groups rows by interval, and by `group` wh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping_admin.grids import Column, Form, Grid, Link, show
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, read_toml, show
 from webarena_gym.sites.shopping_admin.site import members_only, site
-from webarena_gym.sites.shopping_admin.views.customers import TERMS
 from webarena_gym.sites.shopping_admin.views.orders import STATUSES
 
 PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
 _WIDTHS = {"day": 10, "month": 7, "year": 4}  # characters of YYYY-MM-DD that name the interval
 _MOST = 500  # rows that one page shows
-LOW_STOCK = 10  # fewer than so many are few
 
 
 class Cell(NamedTuple):
@@ -58,103 +57,9 @@ class Report:
         return f"SELECT * FROM ({inner}){top} ORDER BY interval, place"
 
 
-def _name(label: str, sql: str) -> Cell:
-    return Cell(label, sql, is_summed=False)
-
-
-def _money(label: str, sql: str) -> Cell:
-    return Cell(label, sql, is_money=True)
-
-
-_SOLD = {"group": "i.product_id", "order": "sum(i.qty_ordered) DESC, i.product_id"}
-_ITEMS = "sales_order o JOIN order_item i USING (order_id)"
-_ORDERS = Cell("Orders", "count(*)")
-_CUSTOMER = (
-    _name("Customer", "max(o.customer_name)"),
-    _ORDERS,
-    Cell("Average", "CAST(round(avg(o.grand_total_cents)) AS INTEGER)", is_money=True, is_summed=False),
-    _money("Total", "sum(o.grand_total_cents)"),
-)
-
-
-def _per_order(column: str, table: str, name: str) -> str:
-    return f"LEFT JOIN (SELECT order_id, sum({column}) AS sum FROM {table} GROUP BY order_id) {name} USING (order_id)"
-
-
-def _of_documents(title: str, table: str, done: str) -> Report:
-    cells = Cell(f"{done} Orders", "count(DISTINCT d.order_id)"), _money(f"Total {done}", "sum(d.grand_total_cents)")
-    return Report(title, "d.created_at", f"{table} d JOIN sales_order o USING (order_id)", cells)
-
-
-def _of_orders(title: str, *cells: Cell, source: str = "sales_order o", **more: Any) -> Report:
-    return Report(title, "o.created_at", source, cells, **more)
-
-
 REPORTS = {
-    "report_sales/sales": _of_orders(
-        "Orders Report",
-        _ORDERS,
-        Cell("Sales Items", "coalesce(sum(i.sum), 0)"),
-        _money("Sales Total", "sum(o.grand_total_cents)"),
-        _money("Invoiced", "coalesce(sum(p.sum), 0)"),
-        _money("Refunded", "coalesce(sum(r.sum), 0)"),
-        _money("Sales Shipping", "sum(o.shipping_cents)"),
-        _money("Sales Discount", "sum(o.discount_cents)"),
-        source=f"""sales_order o {_per_order("qty_ordered", "order_item", "i")}
-            {_per_order("grand_total_cents", "invoice", "p")} {_per_order("grand_total_cents", "creditmemo", "r")}""",
-    ),
-    "report_sales/invoiced": _of_documents("Invoice Report", "invoice", "Invoiced"),
-    "report_sales/refunded": _of_documents("Refunds Report", "creditmemo", "Refunded"),
-    "report_sales/shipping": _of_orders(
-        "Shipping Report",
-        _name("Carrier/Method", "o.shipping_method"),
-        _ORDERS,
-        _money("Total Sales Shipping", "sum(o.shipping_cents)"),
-        group="o.shipping_method",
-        order="o.shipping_method",
-    ),
-    "report_sales/coupons": _of_orders(
-        "Coupons Report",
-        _name("Coupon Code", "o.coupon_code"),
-        _name("Price Rule", "coalesce(max(r.name), '')"),
-        Cell("Uses", "count(*)"),
-        _money("Sales Subtotal", "sum(o.subtotal_cents)"),
-        _money("Sales Discount", "sum(o.discount_cents)"),
-        _money("Sales Total", "sum(o.grand_total_cents)"),
-        source="sales_order o LEFT JOIN cart_rule r USING (coupon_code)",
-        where="o.coupon_code IS NOT NULL",
-        group="o.coupon_code",
-        order="o.coupon_code",
-    ),
-    "report_sales/bestsellers": _of_orders(
-        "Bestsellers Report",
-        _name("Product", "i.name"),
-        Cell("Price", "max(i.price_cents)", is_money=True, is_summed=False),
-        Cell("Order Quantity", "sum(i.qty_ordered)"),
-        source=_ITEMS,
-        top=5,
-        **_SOLD,
-    ),
-    "report_product/sold": _of_orders(
-        "Ordered Products Report",
-        _name("SKU", "i.sku"),
-        _name("Product", "i.name"),
-        Cell("Ordered Quantity", "sum(i.qty_ordered)"),
-        source=_ITEMS,
-        **_SOLD,
-    ),
-    "report_customer/totals": _of_orders(
-        "Order Total Report", *_CUSTOMER, group="o.customer_email", order="sum(o.grand_total_cents) DESC, o.customer_email"
-    ),
-    "report_customer/orders": _of_orders(
-        "Order Count Report",
-        *_CUSTOMER,
-        group="o.customer_email",
-        order="count(*) DESC, sum(o.grand_total_cents) DESC, o.customer_email",
-    ),
-    "report_customer/accounts": Report(
-        "New Accounts Report", "c.created_at", "customer c", (Cell("New Accounts", "count(*)"),), has_status=False
-    ),
+    address: Report(**{**entry, "cells": tuple(Cell(*each) for each in entry["cells"])})
+    for address, entry in read_toml(Path(__file__).parents[1] / "reports.toml").items()
 }
 
 
@@ -184,64 +89,19 @@ def _table(report: Report, rows: list[Any]) -> tuple[list[list[str]], list[str]]
     return texts, ["Total", *sums]
 
 
-_REVIEWS = (
-    Column("Reviews", "reviews", "reviews", "number"),
-    Column("Average Rating", "average", "average", "number"),
-    Column("Last Review", "latest", "latest", "date"),
-)
-_COUNTED = "count(*) AS reviews, round(avg(r.rating), 2) AS average, max(r.created_at) AS latest"
-LISTS = {
-    "report_review/customer": Grid(
-        title="Customer Reviews Report",
-        section="Reports",
-        source=f"""(SELECT coalesce(r.customer_id, 0) AS id, coalesce(c.firstname || ' ' || c.lastname, 'Guest') AS name, {_COUNTED}
-                    FROM review r LEFT JOIN customer c USING (customer_id) GROUP BY coalesce(r.customer_id, 0))""",
-        key="id",
-        columns=(Column("Customer", "name", "name"), *_REVIEWS),
-        order="-reviews",
-    ),
-    "report_review/product": Grid(
-        title="Product Reviews Report",
-        section="Reports",
-        source=f"""(SELECT p.product_id AS id, p.name, p.sku, {_COUNTED}
-                    FROM review r JOIN product p USING (product_id) GROUP BY p.product_id)""",
-        key="id",
-        columns=(Column("ID", "id", "id", "id"), Column("Product", "name", "name"), *_REVIEWS),
-        order="-reviews",
-        row_link=Link("Show Reviews", "/admin/review/product/index/?product_id={}"),
-    ),
-    "report_product/lowstock": Grid(
-        title="Low Stock Report",
-        section="Reports",
-        source=f"(SELECT * FROM product WHERE quantity < {LOW_STOCK})",
-        key="product_id",
-        columns=(
-            Column("Product", "name", "name"),
-            Column("SKU", "sku", "sku"),
-            Column("Stock Quantity", "quantity", "quantity", "number"),
-        ),
-        order="quantity",
-        row_link=Link("Edit", "/admin/catalog/product/edit/id/{}/"),
-        note=f"Products of which the shop has fewer than {LOW_STOCK}.",
-    ),
+_LISTS = {
+    "report_review/customer": "reviews_by_customer",
+    "report_review/product": "reviews_by_product",
+    "report_product/lowstock": "low_stock",
 }
-TERM_REPORT = replace(
-    TERMS,
-    title="Search Terms Report",
-    section="Reports",
-    columns=(*TERMS.columns[:3], Column("Hits", "hits", "uses", "number")),
-    order="-hits",
-    actions={},
-    action_url="",
-)
 
 
 @site.get("/admin/reports/<any(report_sales, report_customer, report_product, report_review):kind>/<name>/", members_only)
 def show_report(request: Request, kind: str, name: str) -> str:
     """A report about sales, customers, products or reviews: a list, or a form and its table once that was asked for."""
     key = f"{kind}/{name}"
-    if key in LISTS:
-        return show(request, LISTS[key])
+    if key in _LISTS:
+        return show(request, LISTS[_LISTS[key]])
     if key not in REPORTS:
         raise NotFound
     report = REPORTS[key]
@@ -278,4 +138,4 @@ def show_report(request: Request, kind: str, name: str) -> str:
     )
 
 
-site.get("/admin/search/term/report/", members_only)(partial(show, grid=TERM_REPORT))
+site.get("/admin/search/term/report/", members_only)(partial(show, grid=LISTS["search_term_report"]))
