@@ -2,17 +2,31 @@
 
 import json
 import os
+import re
 import sys
 from random import Random
 from types import SimpleNamespace
 
 import pytest
+import torch
 
-from benchmarks import env_speed, plots, scaling, soak
+from agents.data.demonstrations import draw_tasks
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings
+from agents.models.checkpoints import save_checkpoint
+from agents.models.parameters import create_optimizer
+from agents.models.pointer.network import load_pointer
+from agents.train_rl import make_settings
+from agents.training import cloning as train_bc
+from benchmarks import allocation, compare, env_speed, learning, playing, plots, scaling, soak, tables, unseen_states
+from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 from benchmarks.env_speed import PARTS, Stopwatch, serving
 from benchmarks.machine import cores, family, held_by, use_cores
 from benchmarks.peers.contender import Contender, play_round
 from benchmarks.recording import record, walk_only
+from benchmarks.unseen_states import demonstrated, imitate, shows_sign_in, signed_out
+from tests import tiny
+from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
 
 KEYS = {
@@ -160,3 +174,268 @@ def test_the_arena_s_benchmark_says_what_was_solved(monkeypatch, capsys):
     assert found["solutions"] == {"tasks": 2, "browse_solved": 2, "step_solved": 2, "session_solved": 2}
     assert (found["crowd"]["saw_their_own_alone"], found["crowd"]["judged_by_their_own"]) == (3, 3)
     assert found["speed"]["step_1_client"]["steps_per_s"] > 0
+
+
+@pytest.mark.parametrize("path", tables.DOCUMENTS, ids=str)
+def test_documents_show_what_the_results_say(path):
+    document = path.read_text(encoding="utf-8")
+    assert "<!-- begin " in document
+    assert tables.written(document) == document, "run python -m benchmarks.tables"
+
+
+@pytest.mark.parametrize("name", tables.TABLES)
+def test_every_row_has_a_cell_for_every_head(name):
+    rows = [line for line in tables.TABLES[name]().splitlines() if line.startswith("|")]
+    assert len(rows) > 2
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in rows}) == 1
+
+
+def test_what_stands_around_a_table_stays_and_results_name_their_command_and_commit(monkeypatch):
+    with pytest.raises(KeyError, match="magic"):
+        tables.written("<!-- begin magic -->\n<!-- end magic -->")
+    monkeypatch.setitem(tables.TABLES, "learning", lambda: "| new |\n")
+    document = "before\n<!-- begin learning -->\n| old |\n<!-- end learning -->\nafter"
+    assert tables.written(document) == document.replace("old", "new")
+    for path in tables.RESULTS.glob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        assert re.search(r'"command": *"python -m benchmarks', text), path
+        assert '"commit"' in text, path
+    assert (tables.RESULTS / "learning.json").exists()
+
+
+def result(**more):
+    lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
+    score = {"success": 0.5, "low": 0.4, "high": 0.6, "n": 660}
+    row = {"method": "x", "title": "the agent", **score, "lift": lift, "seeds": 2, "tasks": 330, "cpu_minutes": 3.0}
+    row["greedy"] = {"clone": score | {"success": 0.25}, "after": score, "lift": lift}
+    origin = {"command": "python -m benchmarks.x --save y --jobs 2 --json", "commit": "abc", "machine": "a machine, 4 cores"}
+    return {"rows": [row | {"title": "the start"}, row], "n": 330, "seeds": [0, 1], **origin, **more}
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    return lambda name, **more: (tmp_path / f"{name}.json").write_text(json.dumps(result(**more)), encoding="utf-8")
+
+
+def test_further_questions_are_rows_and_methods_begin_with_the_clone_that_they_share(kept, monkeypatch):
+    monkeypatch.setattr(tables, "OTHERS", {"the question": ["a", 1]})
+    kept("a", begun_at=["abc", "def"])
+    *_, row, _, note = tables.others().splitlines()
+    assert row == "| the question | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
+    assert note == "`benchmarks.x`, commit abc (runs begun at def), 4 cores."
+    kept("a")
+    head, _, clone, row, _, note = tables.methods("a").splitlines()
+    assert head == "| | success | lift | CPU minutes |"
+    assert clone == "| the clone | 25.0 % (40 to 60) | | |"
+    assert row == "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 3.0 |"
+    assert note.startswith("n = 330, 2 seeds: `benchmarks.x`")
+    assert len(tables.methods("a", columns=("before", "success")).splitlines()) == 5
+
+
+def test_every_field_of_a_result_is_printed(kept):
+    kept("a", curve=list(range(40)))
+    text = tables.every_field("a")
+    assert "| greedy.clone.success |" in text
+    assert "0.25" in text
+    assert "curve: 40 values\n" in text
+    assert "command: python -m benchmarks.x --save y --jobs 2 --json\n" in text
+
+
+SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=100, limit=1)
+CLONES = [Clone(0, 0, 0.2, 0.0, 0.0), Clone(0, 10, 0.4, 0.2, 0.25), Clone(0, 30, 1.5, 0.5, 0.45)]
+
+
+def drawn(number, *points):
+    _, updates, options = configuration(SETTINGS, number)
+    return Run(updates, options, [Point(*point) for point in points])
+
+
+RUNS = [
+    drawn(0, (1.0, 0.1, 0.15), (2.0, 0.2, 0.2)),  # from nothing
+    drawn(1, (1.0, 0.4, 0.35), (2.0, 0.6, 0.65)),  # after 10 updates
+    drawn(2, (2.0, 0.55, 0.6)),  # after 30
+]
+
+
+def test_the_figures_say_when_to_switch_and_without_runs_nothing():
+    found = summary(SETTINGS, CLONES, [])
+    assert found["mixed"] == found["rl_only"] == found["bc_only"] == found["best_switch"] == [None, None]
+    found = summary(SETTINGS, CLONES, RUNS)
+    assert (found["runs"], found["budgets"]) == (3, [1.0, 2.0])
+    assert found["best_switch"] == [10, 10]
+    assert found["rl_only"] == [0.15, 0.2]
+    assert found["mixed"] == [0.35, 0.65]
+    assert found["bc_only"] == [0.25, 0.45]  # only the short clone costs less than the first budget
+    assert found["ci95"]["mixed"] == [[0.35, 0.35], [0.65, 0.65]]
+    switches = [(row["budget"], row["updates"]) for row in found["by_switch"]]
+    assert switches == [(1.0, 0), (1.0, 10), (2.0, 0), (2.0, 10), (2.0, 30)]
+    assert set(found["options"]) == {*allocation.DRAWN, "tasks_per_update"}
+    for rows in found["options"].values():
+        assert sum(row["wins"] for row in rows) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_of_more_configurations_is_better_and_chosen_by_validation(seed):
+    rng = Random(seed)
+    points = [Point(1.0, value := rng.random(), value) for _ in range(20)]
+    estimates = [expected_best(points, draws, 2000) for draws in (1, 3, 9)]
+    assert estimates[0].test == pytest.approx(sum(point.test for point in points) / 20, abs=0.03)
+    assert estimates[0].test < estimates[1].test < estimates[2].test <= max(point.test for point in points)
+    for estimate in estimates:
+        assert estimate.low <= estimate.test <= estimate.high
+    unrelated = [Point(1.0, rng.random(), 0.5) for _ in range(20)]
+    assert expected_best(unrelated, 9, 100).test == 0.5  # choosing by validation wins nothing that is not there
+    assert expected_best([], 3, 10) is None
+
+
+def test_more_runs_add_to_those_that_there_are_and_settings_without_sense_are_refused():
+    for options, message in (({"budgets": (2.0, 1.0)}, "budgets are"), ({"cloning_updates": (5,)}, "expected 0")):
+        with pytest.raises(ValueError, match=message):
+            AllocationSettings(**options)
+    first = [configuration(SETTINGS, number) for number in range(12)]
+    assert first == [configuration(AllocationSettings(**{**vars(SETTINGS), "runs": 500}), number) for number in range(12)]
+    assert [updates for _, updates, _ in first[:3]] == [0, 10, 30]
+    assert len({json.dumps(options, sort_keys=True) for _, _, options in first}) > 9
+
+
+def test_a_small_benchmark_is_run_resumed_and_drawn(tmp_path, monkeypatch, capsys):
+    own = ["--budgets", "0.02", "0.05", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "50"]
+    arguments = ["--quick", *own, "--groups", "1", "--out", str(tmp_path / "runs"), "--json"]
+    allocation.main(arguments)
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {"runs", "budgets", "best_switch", "bc_only", "rl_only", "mixed", "ci95"} <= set(found)
+    assert found["runs"] == 2
+    monkeypatch.setattr(playing, "evaluate", None)
+    monkeypatch.setattr(allocation, "reinforce", None)
+    allocation.main(arguments)
+    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert again == found
+    if plots.is_possible():
+        plots.draw_allocation(summary(SETTINGS, CLONES, RUNS), tmp_path / "allocation.png")
+        assert (tmp_path / "allocation.png").stat().st_size > 5_000
+
+
+FEW = [
+    *("--seeds", "0", "1", "--worlds", "11", "--templates", "shopping.account_place", "--limit", "2", "--max-steps", "10"),
+    *("--grpo-updates", "1", "2", "--threads", "1", "--tasks-per-update", "1", "--group-size", "2", "--json"),
+]
+KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
+
+
+def language_model(folder):
+    """Save a tiny one as a run."""
+    model, tokenizer = tiny.tiny_model()
+    agent = train_bc.BCSettings(out=folder).agent() | {"max_steps": 2, "max_new_tokens": 4}
+    save_checkpoint(folder, 1, model, tokenizer, create_optimizer(model, "adamw", 1e-3, 0.0), {"elapsed_s": 0.0}, agent)
+
+
+@pytest.mark.parametrize("kind", ["pointing networks", pytest.param("a language model", marks=pytest.mark.slow)])
+def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
+    torch.set_num_threads(1)
+    own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]
+    if kind == "a language model":
+        language_model(tmp_path / "clone")
+        own = ["--cloned", str(tmp_path / "clone")]
+    arguments = [*FEW, *own, "--out", str(tmp_path / "runs")]
+    learning.main(arguments)
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    clones = 2 if kind == "pointing networks" else 1
+    assert (result["n"], result["clones"], result["seeds"], result["expert"]) == (2, clones, 2, 1.0)
+    assert len(result["bc_of_seeds"]) == 2 * clones
+    assert len(result["lift_of_seeds"]) == 2 * clones
+    assert result["lift"] == pytest.approx(result["mgrpo"] - result["bc"])
+    assert result["lift_ci95"][0] <= result["lift"] <= result["lift_ci95"][1]
+    assert (result["clone_converged"] is None) == (result["coverage"] is None) == (kind == "a language model")
+    assert [mark["updates"] for mark in result["by_minutes"]] == [1, 2]
+    assert result["by_minutes"][-1]["greedy"] == result["mgrpo"]
+    assert min(result["env_steps"]) > 0
+    assert list(result["by_training"]) == ["seen"]
+    assert result["by_training"]["seen"]["lift"] == result["lift"]
+    monkeypatch.setattr(playing, "evaluate", None)
+    monkeypatch.setattr(playing, "RESULTS", tmp_path / "results")
+    learning.main([*arguments, "--save", "learning"])
+    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert {key: again[key] for key in KEPT} == {key: result[key] for key in KEPT}
+    assert json.loads((tmp_path / "results" / "learning.json").read_text()) == again
+    with pytest.raises(ValueError, match="holds episodes of other tasks"):
+        learning.main([*arguments, "--fresh-world", "1700"])
+
+
+def test_templates_of_the_training_split_and_others_are_told_apart():
+    settings = learning.LearningSettings()
+    tasks = learning.held_out(settings)
+    known = [float(task.template in {known.template for known in task_suite.load("train")}) for task in tasks]
+    clones = [{kind: {"greedy": [0.0] * len(tasks)} for kind in ("bc", "converged")}]
+    found = learning.by_training(settings, tasks, clones, [(0, 0)], [{"marks": [{"greedy": known}]}])
+    assert {name: (part["n"], part["bc"], part["mgrpo"], part["lift_over_converged"]) for name, part in found.items()} == {
+        "new": (330 - sum(known), 0.0, 0.0, 0.0),
+        "seen": (sum(known), 0.0, 1.0, 1.0),
+    }
+
+
+def test_no_two_clones_see_the_same_world_and_all_are_evaluated_in_a_fresh_one():
+    for demonstrations in (1, 2, 16):
+        worlds = [learning.demonstration_worlds(demonstrations, clone) for clone in range(3)]
+        assert len({world for own in worlds for world in own}) == sum(map(len, worlds))
+    tasks = learning.held_out(learning.LearningSettings())
+    assert len(tasks) == 330
+    assert {task.world_seed for task in tasks[165:]} == {1907}
+    assert {task.template for task in tasks[:165]} == {task.template for task in tasks[165:]}
+    assert len(learning.held_out(learning.LearningSettings(limit=7))) == 7
+
+
+CLONE = "agents/checkpoints/cloned-1"
+
+
+@pytest.mark.parametrize("elements", ["id", "label"])
+def test_the_expert_signs_in_and_solves_every_task(elements):
+    tasks = list(map(signed_out, draw_tasks([21], 1, templates=compare._NUMBERS["unseen_states"]["templates"])))
+    evaluation = evaluate_policy(EvaluationSettings(policy="expert", elements=elements, max_steps=30), tasks, quiet=True)
+    assert evaluation.total.success == 1.0
+    assert all(any(shows_sign_in(step.page) for step in item.steps) for item in evaluation.trajectories)
+    assert len({item.task_id for item in evaluation.trajectories}) == len(tasks)
+
+
+def test_whoever_does_not_sign_in_does_not_succeed_and_a_site_without_a_form_is_refused():
+    (task,) = task_suite.draw(["reddit.biography"], world_seed=21, count=1)
+    out = signed_out(task)
+    assert out.solution[-len(task.solution) :] == task.solution
+    assert len(out.solution) > len(task.solution)
+    assert out.intent.endswith(task.intent)
+    lazy = evaluate_policy(EvaluationSettings(policy="random", max_steps=8), [out] * 4, quiet=True)
+    assert lazy.total.success == 0.0
+    (task,) = task_suite.draw(["map.place_hours"], world_seed=21, count=1)
+    with pytest.raises(ValueError, match="expected one of reddit, gitlab, shopping"):
+        signed_out(task)
+
+
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_demonstration_of_the_training_templates_shows_the_form(monkeypatch, every):
+    tasks = draw_tasks([11], 1)[::every]
+    monkeypatch.setattr(unseen_states, "draw_tasks", lambda *_: tasks)
+    assert demonstrated([11]) == 0
+    monkeypatch.setattr(
+        unseen_states, "draw_tasks", lambda *_: [signed_out(task) for task in tasks if task.sites == ("reddit",)][:1]
+    )
+    assert demonstrated([11]) > 0
+
+
+def test_imitating_nothing_changes_nothing(tmp_path):
+    settings = make_settings("grpo", model=CLONE, out=tmp_path / "run", updates=5)
+    imitate(CLONE, [], tmp_path / "same", settings, seed=0)
+    same, clone = (load_pointer(folder)[0].state_dict() for folder in (tmp_path / "same", CLONE))
+    assert all(bool((same[name] == clone[name]).all()) for name in clone)
+
+
+def test_the_recipe_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
+    sizes = "updates=1 tasks_per_update=2 group_size=2 per_test_template=1 test_worlds=[22] worlds=[21] max_steps=3"
+    arguments = ["unseen_states", "--agents", CLONE, "--out", str(tmp_path), "--json", "--set", *sizes.split()]
+    monkeypatch.setattr(unseen_states, "demonstrated", lambda _: 0)
+    found = []
+    for _ in range(2):
+        compare.main([*arguments, 'templates=["reddit.subscription"]'])
+        found.append(json.loads(capsys.readouterr().out.splitlines()[-1])["rows"])
+    assert [row["title"] for row in found[0]] == ["the clone", "filtered BC on the clone's rollouts", "M-GRPO"]
+    assert (found[0][1]["rollouts"], found[0][0]["demonstrated_sign_in_pages"]) == (4, 0)
+    assert found[0] == found[1]

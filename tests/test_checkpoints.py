@@ -17,9 +17,20 @@ import pytest
 import torch
 
 from agents.average import AverageSettings, average
+from agents.average import main as average_main
 from agents.models import checkpoints as module
-from agents.models.checkpoints import CheckpointError, checkpoints, find_model, load_model, save_checkpoint
+from agents.models.checkpoints import (
+    AGENT,
+    CheckpointError,
+    agent_record,
+    checkpoints,
+    find_model,
+    load_model,
+    save_agent,
+    save_checkpoint,
+)
 from agents.models.parameters import adapt, merged
+from agents.models.small import create_model, train_tokenizer
 from tests.tiny import language_model, tiny_model
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
@@ -196,3 +207,40 @@ def test_what_is_no_name_of_the_hub_is_not_looked_for_there(name, monkeypatch):
     with pytest.raises(CheckpointError, match="holds neither a model"):
         load_model("tests")
     assert find_model("owner/model-1.5") == "owner/model-1.5"
+
+
+RECORD = {"elements": "label", "max_steps": 4}
+
+
+def averaged(folder, seed, record=RECORD):
+    model, tokenizer = tiny_model()
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.add_(torch.randn(weights.shape, generator=torch.Generator().manual_seed(seed)))
+    save_agent(folder, model, tokenizer, record)
+    return str(folder)
+
+
+def test_every_weight_is_the_mean_of_those_of_the_models(tmp_path, capsys):
+    folders = [averaged(tmp_path / name, seed) for seed, name in enumerate("abc")]
+    average_main(["--models", *folders, "--out", str(tmp_path / "mean")])
+    assert capsys.readouterr().out.strip() == str(tmp_path / "mean")
+    mean, tokenizer = load_model(tmp_path / "mean")
+    parts = [load_model(folder)[0].state_dict() for folder in folders]
+    for name, weights in mean.state_dict().items():
+        assert torch.allclose(weights, sum(part[name] for part in parts) / 3, atol=1e-6), name
+    assert agent_record(tmp_path / "mean") == RECORD
+    assert tokenizer("a shop").input_ids == load_model(folders[0])[1]("a shop").input_ids
+
+
+def test_models_that_do_not_belong_together_are_refused(tmp_path):
+    first = averaged(tmp_path / "first", 0)
+    other = averaged(tmp_path / "other", 1, {**RECORD, "elements": "id"})
+    with pytest.raises(ValueError, match=r"other was trained as .*'id'.*; expected .*'label'"):
+        average_main(["--models", first, other, "--out", str(tmp_path / "mean")])
+    tokenizer = train_tokenizer(["another text"], 300)
+    save_agent(tmp_path / "small", create_model(tokenizer, width=64, layers=2, heads=2), tokenizer, RECORD)
+    with pytest.raises(ValueError, match=r"small has other weights than .*first; expected models .* from the same one"):
+        average_main(["--models", first, str(tmp_path / "small"), "--out", str(tmp_path / "mean")])
+    assert json.loads((tmp_path / "first" / AGENT).read_text()) == RECORD
+    assert not (tmp_path / "mean").exists()

@@ -1,11 +1,15 @@
-"""A database returns to its base or to a snapshot whatever was done with its connection."""
+"""A database, in memory or over a file, returns to its base or to a snapshot whatever was done with its connection."""
 
+import hashlib
+import pickle
 import sqlite3
 from contextlib import suppress
+from random import Random
 
 import pytest
 
-from webarena_gym.sites.kit.database import Database
+from webarena_gym.errors import SnapshotError
+from webarena_gym.sites.kit.database import Database, Overlay
 
 
 @pytest.fixture
@@ -92,3 +96,137 @@ def test_a_snapshot_of_what_is_not_committed_holds_the_changed_pages_alone(datab
     assert list(database.snapshot()) == [-1]
     database.connection.execute("UPDATE note SET text = 'short' WHERE rowid = 7")
     assert 1 < len(database.snapshot()) < size / 4096 / 4
+
+
+SCHEMA = """
+CREATE TABLE note (note_id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL, title TEXT UNIQUE, votes INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE vote (note_id INTEGER NOT NULL, person TEXT NOT NULL, PRIMARY KEY (note_id, person)) WITHOUT ROWID;
+CREATE TABLE loose (text, amount);
+CREATE TABLE named (name TEXT PRIMARY KEY, data BLOB);
+CREATE TRIGGER voted AFTER INSERT ON vote BEGIN UPDATE note SET votes = votes + 1 WHERE note_id = new.note_id; END;
+CREATE TRIGGER unvoted AFTER DELETE ON vote BEGIN UPDATE note SET votes = votes - 1 WHERE note_id = old.note_id; END;
+CREATE VIEW popular AS SELECT * FROM note WHERE votes > 1;
+CREATE VIRTUAL TABLE note_text USING fts5 (text);
+CREATE TRIGGER note_added AFTER INSERT ON note BEGIN INSERT INTO note_text (rowid, text) VALUES (new.note_id, new.text); END;
+CREATE TRIGGER note_changed AFTER UPDATE OF text ON note BEGIN
+    UPDATE note_text SET text = new.text WHERE rowid = new.note_id;
+END;
+CREATE TRIGGER note_removed AFTER DELETE ON note BEGIN DELETE FROM note_text WHERE rowid = old.note_id; END;
+"""
+TABLES = {
+    "note": "note_id", "vote": "note_id, person", "loose": "rowid", "named": "name", "note_text": "rowid",
+    "sqlite_sequence": "name",
+}  # fmt: skip
+WRITES = (
+    "INSERT INTO note (text, title) VALUES ('{a} new', 't{a}{b}{c}')",
+    "INSERT OR REPLACE INTO note (note_id, text, title) VALUES ({a}, 'again', 't{b}')",
+    "INSERT OR REPLACE INTO note (text, title) VALUES ('takes a title', 't{b}')",
+    "UPDATE note SET text = text || ' {c}' WHERE note_id % 7 = {b} % 7",
+    "UPDATE OR IGNORE loose SET rowid = rowid + 5000 WHERE rowid = {b} % 60",
+    "UPDATE OR IGNORE note SET title = NULL WHERE note_id = {b}", "DELETE FROM note WHERE note_id = {a}",
+    "INSERT OR IGNORE INTO vote VALUES ({a}, 'p{b}')", "DELETE FROM vote WHERE note_id = {b}",
+    "INSERT INTO loose VALUES ('{a}', {b}.25)", "UPDATE loose SET amount = NULL, text = x'00ff' WHERE rowid = {c}",
+    "DELETE FROM loose WHERE rowid % 5 = {c} % 5",
+    "INSERT INTO named VALUES ('n{a}{b}', x'{a:02x}{b:02x}') ON CONFLICT DO UPDATE SET data = x'ee'",
+    "UPDATE named SET name = name || '!' WHERE name LIKE 'n{a}%'", "SELECT * FROM popular",
+)  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "a world's #1.sqlite"
+    db = sqlite3.connect(path)
+    db.executescript(SCHEMA)
+    db.executemany("INSERT INTO note (text, title) VALUES (?, ?)", [(f"{n} " * 60, f"t{n}") for n in range(200)])
+    db.executemany("INSERT INTO vote VALUES (?, ?)", [(n % 50 + 1, f"p{n}") for n in range(150)])
+    db.executemany("INSERT INTO loose VALUES (?, ?)", [(str(n), n / 3) for n in range(40)])
+    db.executemany("INSERT INTO named VALUES (?, ?)", [(f"n{n}", bytes([n])) for n in range(40)])
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    yield path
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def content(overlay):
+    ask = overlay.connection.execute
+    return {table: [*map(tuple, ask(f"SELECT {key}, * FROM {table} ORDER BY {key}"))] for table, key in TABLES.items()}
+
+
+def write(overlay, rng, count):
+    for _ in range(count):
+        numbers = {name: rng.randrange(1, most) for name, most in (("a", 230), ("b", 230), ("c", 60))}
+        overlay.connection.execute(rng.choice(WRITES).format(**numbers))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_was_written_comes_back_from_a_snapshot_and_goes_with_a_reset(file, seed):
+    rng, (one, other) = Random(seed), (Overlay(file), Overlay(file))
+    first = content(one)
+    write(one, rng, rng.randrange(1, 30))
+    taken, seen = one.snapshot(), content(one)
+    assert content(other) == first
+    write(other, rng, 10)
+    other.restore(pickle.loads(pickle.dumps(taken)))
+    assert content(other) == seen
+    assert other.snapshot() == taken
+    write(one, rng, 10)
+    one.restore(taken)
+    assert content(one) == seen
+    assert one.state == other.state
+    one.connection.execute("SAVEPOINT request")
+    write(one, rng, 5)
+    one.connection.execute("ROLLBACK TO request")
+    one.connection.execute("RELEASE request")
+    assert one.snapshot() == taken
+    for overlay in (one, other):
+        overlay.reset()
+        assert content(overlay) == first
+        assert (overlay.snapshot(), overlay.state, overlay.touched()) == ({}, b"", {})
+        overlay.close()
+
+
+def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory(file):
+    overlay = Overlay(file)
+    first, connection = content(overlay), overlay.connection
+    connection.execute("INSERT INTO loose VALUES ('kept', 1)")
+    for act in (connection.commit, lambda: connection.execute("END"), lambda: connection.executescript("")):
+        with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+            act()
+    assert connection.execute("SELECT count(*) FROM loose WHERE text = 'kept'").fetchone()[0] == 1
+    for _ in range(3):
+        overlay.connection.execute("DELETE FROM note")
+        overlay.reset()
+        for act in (overlay.connection.rollback, lambda: overlay.connection.execute("ROLLBACK")):
+            with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+                act()
+        assert overlay.connection.in_transaction
+        with pytest.raises(sqlite3.IntegrityError):
+            overlay.connection.execute("INSERT INTO named VALUES ('n1', NULL)")
+        assert overlay.connection.in_transaction
+    assert content(overlay) == first
+    overlay.close()
+
+
+@pytest.mark.parametrize("rows", [
+    b"", b"{", b"3", b"[1]", b'[["note"]]', b'[["nothing", [1], null]]', b'[["note", [1], [1]]]', b'[["note", [1], 5]]',
+    b'[["note", {"a": 1}, [1, "x", "y", 0]]]', b'[["note", [1], [1, {"hex": "zz"}, null, 0]]]', b'[["sqlite_schema", [1], null]]',
+    b'[["note", [1], [1, null, null, 0]]]', b'[["vote", [1], null]]', b"[" * 5000,
+])  # fmt: skip
+def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(file, rows):
+    overlay = Overlay(file)
+    first = content(overlay)
+    with pytest.raises(SnapshotError):
+        overlay.restore({-2: rows})
+    assert content(overlay) == first
+    assert overlay.snapshot() == {}
+    overlay.close()
+
+
+def test_a_snapshot_grows_with_what_was_written_and_not_with_the_world(file):
+    overlay = Overlay(file)
+    overlay.connection.execute("UPDATE note SET text = 'short' WHERE note_id = 3")
+    assert sum(map(len, overlay.snapshot().values())) < 200
+    assert hashlib.sha256(file.read_bytes()).digest()
+    overlay.close()

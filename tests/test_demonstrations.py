@@ -1,22 +1,41 @@
+"""Demonstrations: what they record, those in pieces, those of recovery, and step limits that grow."""
+
 import itertools
 import json
 import math
+from collections import Counter
 from random import Random
 
 import gymnasium
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agents import demonstrations as command
 from agents.data import demonstrations as demos
+from agents.data.demonstrations import SplitSettings, demonstrate, episodes, pieces
+from agents.data.expert import MOST_STEPS, force_mistake, in_env, play_expert, play_with_mistakes
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
+from agents.models.pointer.reader import Reader
 from agents.settings import ENV_ID, EnvSettings
 from agents.train_bc import main
+from agents.train_rl import train
 from agents.training import cloning as train_bc
 from agents.training.cloning import EpisodeUpdates, Focus, Updates, encode, find_episodes, kept_lines, measure
-from agents.training.settings import BCSettings
+from agents.training.metrics import read_metrics
+from agents.training.pointer_cloning import collect, train_pointer
+from agents.training.rollouts import group_files, read_groups
+from agents.training.settings import BCSettings, PointerBCSettings
+from benchmarks import recovery as benchmark
 from tests import tiny
+from tests.test_pointer_training import clone_settings, rl_settings, success, unsure  # noqa: F401 - a fixture
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.actions.replies import answer_part
+from webarena_gym.errors import TaskError
+from webarena_gym.tasks import Expert
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
 
@@ -219,3 +238,195 @@ def test_pages_grow_to_whole_ones(tmp_path):
     assert kept_lines(mixed, 0.9, Random(0)) == 1.0
     with pytest.raises(ValueError, match="draws single steps"):
         BCSettings(out=tmp_path, focus=0.1, copy_weight=0.0)
+
+
+SPLIT = SplitSettings(piece_steps=4, shared_steps=2, early_steps=1)
+
+
+@given(st.integers(1, 70), st.integers(1, 20), st.integers(0, 19), st.integers(1, 6))
+def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap, early):
+    overlap = min(overlap, size - 1)
+    found = pieces(count, SplitSettings(piece_steps=size, shared_steps=overlap, early_steps=early))
+    learned = Counter(step for piece in found for step in piece.learned)
+    assert set(learned) == set(range(count))
+    for before, piece in itertools.pairwise(found):
+        assert len(set(before.learned) & set(piece.learned)) == overlap
+        assert list(piece.context) == list(range(min(early, piece.learned.start)))
+    assert all(len(piece.learned) <= size and list(piece.steps) == sorted(set(piece.steps)) for piece in found)
+    assert len(found) == 1 or count > size
+    assert pieces(count, SplitSettings()) == [(range(0), range(count))]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"piece_steps": 3, "shared_steps": 3}, "shared_steps=3"), ({"piece_steps": -1}, "piece_steps=-1"), ({"early_steps": 0}, "early_steps=0"),
+])  # fmt: skip
+def test_pieces_that_cannot_be_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        SplitSettings(**options)
+
+
+def test_a_language_model_s_conversation_is_that_of_the_piece():
+    tasks = task_suite.draw(["gitlab.folder_new", "reddit.subscription"], world_seed=12, count=1)
+    for whole, split in zip(episodes(tasks), episodes(tasks, split=SPLIT), strict=True):
+        parts = pieces(len(whole), SPLIT)
+        learned = [number for piece in parts for number in piece.learned]
+        assert [step.reply for step in split] == [whole[number].reply for number in learned]
+        assert [step.messages[-1]["content"] for step in split] == [whole[number].messages[-1]["content"] for number in learned]
+        assert max(len(step.messages) for step in split) < 2 * (SPLIT.piece_steps + SPLIT.early_steps)
+        for step, number in zip(split, learned, strict=True):
+            rest = iter(whole[number].messages)
+            assert all(message in rest for message in step.messages)  # in this order
+        assert all(step.messages[0]["content"].startswith("Task Instruction") for step in split)
+        assert len(find_episodes(split)) == len(parts)
+    assert len(whole) < len(demonstrate(task_suite.draw(["gitlab.folder_new"], world_seed=12, count=1), split=SPLIT))
+
+
+def test_a_file_of_demonstrations_is_not_split(tmp_path):
+    with pytest.raises(ValueError, match="expected 0 of both with demonstrations"):
+        BCSettings(out=tmp_path, demonstrations=tmp_path / "some.jsonl", piece_steps=4)
+
+
+@pytest.mark.slow
+def test_a_pointing_network_learns_from_pieces(tmp_path):
+    tasks = task_suite.draw(["gitlab.folder_new"], world_seed=12, count=1)
+    env = {"elements": "id", "window": 20_000, "max_steps": 30}
+    whole, split = (collect(tasks, Reader(), wrong_kept=50, seed=0, split=own, **env) for own in (None, SPLIT))
+    assert len(split[0]) > len(whole[0])
+    assert split[1:] == whole[1:] == (1, 1)
+    train_pointer(clone_settings(tmp_path, piece_steps=2, shared_steps=1))
+    assert success(tmp_path) >= 0.5
+
+
+@pytest.mark.parametrize("wanted", [1, 3, 40])
+def test_an_episode_can_be_truncated_before_the_env_s_limit_from_a_snapshot_too(wanted):
+    env = gymnasium.make("WebArenaLite-v0", max_steps=5).unwrapped
+    env.reset(seed=0, options={"max_steps": wanted})
+    begun = env.snapshot()
+    for _ in range(2):
+        ended = [env.step("do nothing")[3] for _ in range(min(wanted, 5))]
+        assert ended == [False] * (min(wanted, 5) - 1) + [True]
+        env.restore(begun)
+    env.reset(seed=0)
+    assert [env.step("do nothing")[3] for _ in range(5)] == [False] * 4 + [True]
+    with pytest.raises(ValueError, match="max_steps is 0"):
+        env.reset(options={"max_steps": 0})
+    with pytest.raises(TaskError, match="no option 'steps'; expected task or max_steps"):
+        env.reset(options={"steps": 2})
+    env.close()
+
+
+def test_a_learner_whose_step_limits_grow_learns(tmp_path, unsure):  # noqa: F811 - the fixture
+    train(rl_settings(unsure, tmp_path, updates=12, step_limits=(4, 8), learning_rate=3e-3, save_rollouts=1))
+    files = group_files(tmp_path).values()
+    longest = [max(len(own.steps) for group in read_groups(file) for own in group) for file in files]
+    assert all(steps <= limit for steps, limit in zip(longest, [4] * 6 + [8] * 6, strict=True))
+    assert max(longest) > 4
+    records = read_metrics(tmp_path)
+    assert sum(record["success"] for record in records[-3:]) > sum(record["success"] for record in records[:3])
+
+
+TEMPLATES = ("reddit.subscription", "gitlab.star_count", "shopping.order_place", "shopping.address_add", "gitlab.status_set")
+BACK = DIALECTS["webrl"].format(Action(Kind.GO_BACKWARD))
+ENV = {"elements": "id", "window": 20_000, "max_steps": 30 * MOST_STEPS}
+
+
+def drawn(world, count=1):
+    return task_suite.draw(list(TEMPLATES), world_seed=world, count=count)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
+    undone = others = 0
+    for env, task in in_env(drawn(12 + seed), quiet=True, **ENV):
+        goal, steps = play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}"))
+        assert play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}")) == (goal, steps)
+        _, info = env.reset(seed=0, options={"task": task})
+        reward = 0.0
+        for number, step in enumerate(steps):
+            assert (info["page"], bool(info["action_error"])) == (step.page, step.has_error)
+            assert step.is_of_solution or number < len(steps) - 1
+            _, reward, _, _, info = env.step(env.dialect.format(step.action))
+        assert reward == 1.0
+        own = [step.action.kind for step in steps if step.is_of_solution]
+        assert own == [step.action.kind for step in play_expert(env, task)[1]]
+        undone += sum(step.is_undoing for step in steps)
+        others += sum(step.is_undoing and step.action.kind is not Kind.GO_BACKWARD for step in steps)
+        assert sum(not step.is_example for step in steps) >= sum(step.is_undoing for step in steps)
+    assert undone > 5
+    assert undone >= others
+
+
+def test_without_mistakes_the_episode_is_the_expert_s():
+    for env, task in in_env(drawn(12), quiet=True, **ENV):
+        _, info = env.reset(seed=0, options={"task": task})
+        expert, seen, over, reward = Expert(task, env.dialect), [], False, 0.0
+        while not over:
+            action = expert.choose(env.page, env.observation).action
+            seen.append((info["page"], action))
+            _, reward, over, _, info = env.step(env.dialect.format(action))
+        assert reward == 1
+        goal, steps = play_expert(env, task)
+        assert (goal, [(step.page, step.action) for step in steps]) == (task.intent, seen)
+        assert all(step.is_of_solution for step in steps)
+
+
+def test_what_the_fork_cannot_mend_does_not_become_part_of_the_episode(monkeypatch):
+    monkeypatch.setattr("agents.data.expert._can_finish", lambda *_: False)
+    for env, task in in_env(drawn(12), quiet=True, **ENV):
+        assert play_with_mistakes(env, task, 0.9, Random(0)) == play_expert(env, task)
+        assert force_mistake(env, task, Random(0)) is None
+
+
+def test_a_forced_mistake_is_the_last_step_and_changes_the_page():
+    for env, task in in_env(drawn(13), quiet=True, **ENV):
+        _, steps = force_mistake(env, task, Random(task.task_id))
+        *before, wrong = steps
+        assert all(step.is_of_solution for step in before)
+        assert not wrong.is_example
+        _, info = env.reset(seed=0, options={"task": task})
+        for step in steps:
+            assert info["page"] == step.page
+            info = env.step(env.dialect.format(step.action))[-1]
+        assert info["page"] != wrong.page
+
+
+@pytest.mark.parametrize("style", ["none", "short", "long"])
+def test_a_language_model_sees_wrong_steps_and_learns_those_that_undo_them(style):
+    tasks, options = drawn(12), {"elements": "label", "history": "compressed", "max_steps": 30, "expert_thoughts": style}
+    backs = reflections = 0
+    for plain, both in zip(episodes(tasks, seed=1, **options), episodes(tasks, mistakes=0.6, seed=1, **options), strict=True):
+        assert both[: len(plain)] == plain
+        steps = both[len(plain) :]
+        longest = steps[-1].messages
+        seen = [message["content"] for message in longest if message["role"] == "assistant"]
+        learned = [step.reply for step in steps]
+        assert len(seen) + 1 >= len(learned) >= len(plain)
+        assert learned[-1].endswith(plain[-1].reply.rpartition("\n")[2])
+        backs += sum(answer_part(reply) == BACK for reply in learned)
+        reflections += sum("So I undo it" in reply for reply in learned)
+    assert backs
+    assert (reflections >= backs) == (style != "none")
+
+
+def test_both_ways_of_going_wrong_are_not_taken_together(tmp_path):
+    with pytest.raises(ValueError, match=r"detours=0\.2 and mistakes=0\.2"):
+        PointerBCSettings(out=tmp_path, detours=0.2, mistakes=0.2)
+    with pytest.raises(ValueError, match=r"mistakes=1\.0; expected"):
+        PointerBCSettings(out=tmp_path, mistakes=1.0)
+
+
+@pytest.mark.slow
+def test_the_benchmark_shows_that_recovery_is_learned(tmp_path, capsys):
+    sizes = "--templates reddit.subscription gitlab.star_count --cloning-updates 300 --limits 5 --seeds 0 --demonstrations 3".split()  # noqa: SIM905
+    own = task_suite.draw(["reddit.subscription", "gitlab.star_count"], world_seed=33, count=6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchmark, "suite_tasks", lambda *_: own)
+        benchmark.main([*sizes, "--out", str(tmp_path), "--mistakes", "0.4", "--json"])
+        result = json.loads(capsys.readouterr().out.splitlines()[-1])
+        benchmark.main([*sizes, "--out", str(tmp_path), "--mistakes", "0.4", "--json"])  # from what was kept
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["forced"] == result["forced"]
+    plain, recovering = (row["success"] for row in result["forced"])
+    assert recovering > plain
+    assert [list(scores) for scores in result["by_limit"].values()] == [["5", "30"]] * 2
+    assert {row["tasks"] for row in result["led"]} == {row["tasks"] for row in result["forced"]}

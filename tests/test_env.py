@@ -34,15 +34,24 @@ LOOK = make_task(answer(exact_match="done"))
 HARD = make_task(answer(exact_match="done"), difficulty=("reading",))
 
 
+MADE = []
+
+
 def make(task=LOOK, **options):
-    return gymnasium.make("WebArenaLite-v0", tasks=[task], **options)
+    MADE.append(gymnasium.make("WebArenaLite-v0", tasks=[task], **options))
+    return MADE[-1]
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    while MADE:
+        MADE.pop().close()
 
 
 @pytest.fixture
 def env():
-    made = make(elements="label")
-    yield made
-    made.close()
+    return make(elements="label")
 
 
 def click(label):
@@ -52,7 +61,6 @@ def click(label):
 def test_gymnasium_has_nothing_to_complain_about():
     env = make(make_task(at_url("__SHOPPING__/wishlist/")))
     check_env(env.unwrapped)
-    env.close()
 
 
 def test_reset_describes_the_task(env):
@@ -103,7 +111,6 @@ def test_a_step_budget_is_told_and_kept_scrolling_apart_and_survives_forks():
         assert info["steps_left"] == budget - 1
         ends = [env.step('do(action="Wait")')[2:4] for _ in range(budget - 1)]
         assert ends == [(False, False)] * (budget - 2) + [(False, True)]
-    env.close()
     _, info = make(LOOK, step_budget=1).reset()  # a task without a solution has none
     assert "steps_left" not in info
     assert info["goal"] == LOOK.intent
@@ -127,7 +134,6 @@ def test_enormous_numbers_are_no_limit(options):
     env = make(find("shopping.cart_add/1000/0"), **options)
     env.reset()
     assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)
-    env.close()
 
 
 @needs.chromium
@@ -142,8 +148,8 @@ def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
     ('do(action="Click", element="No such thing")', "nearest labels"),
     ('do(action="Type", argument="x", element="My Account")', "My Account"),
     ('do(action="Select Dropdown Option", argument="x", element="My Account")', "My Account"),
-    ('do(action="Switch Tab", argument="7")', "the tabs are 0 to 0"),
-    ('do(action="Switch Tab", argument="x")', "the tabs are 0 to 0"),
+    *((f'do(action="Switch Tab", argument="{tab}")', "the tabs are 0 to 0") for tab in ("7", "x", "²", "-1", "1.0", "", "٣")),
+    (f'do(action="Switch Tab", argument="{"9" * 5000}")', "there is no tab"),
     ("go_backward()", "no earlier page"),
     ("go_backward() go_forward()", "2 actions"),
 ])  # fmt: skip
@@ -198,7 +204,6 @@ def test_scrolling_moves_a_window_says_where_the_page_ends_and_a_new_page_begins
         assert f"the page {word} here" in info["action_error"]
     assert "more lines above" in env.step('do(action="Scroll Down")')[4]["page"]
     assert "more lines above" not in env.step(click("My Wish List"))[4]["page"]
-    env.close()
 
 
 def test_a_task_can_be_named_and_seeds_choose_one():
@@ -211,7 +216,6 @@ def test_a_task_can_be_named_and_seeds_choose_one():
     drawn = [env.reset(seed=seed)[1]["task_id"] for seed in range(30)]
     assert len(set(drawn)) > 4
     assert drawn == [env.reset(seed=seed)[1]["task_id"] for seed in range(30)]
-    env.close()
 
 
 def wander(env, choices):
@@ -264,8 +268,6 @@ def test_a_fork_has_the_step_limit_of_the_env_that_continues_it(task, options, l
     fork.restore(env.snapshot())
     for step in range(steps + 1, limit + 1):
         assert fork.step('do(action="Scroll Down")')[3] == (step == limit)
-    env.close()
-    fork.close()
 
 
 def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leaves_no_episode(env):
@@ -281,14 +283,6 @@ def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leave
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.unwrapped.step("exit()")
     assert env.unwrapped.restore(snapshot)[1]["step"] == 1
-
-
-@pytest.mark.parametrize("tab", ["²", "9" * 5000, "-1", "1.0", "", "٣"])
-def test_a_tab_that_there_is_not_is_told(env, tab):
-    env.reset()
-    _, reward, terminated, _, info = env.step(f'do(action="Switch Tab", argument="{tab}")')
-    assert (reward, terminated) == (0.0, False)
-    assert "Switch Tab" in info["action_error"] or "there is no tab" in info["action_error"]
 
 
 def test_equal_seeds_give_equal_bytes_in_another_process():
@@ -406,7 +400,6 @@ def test_the_other_histories(history):
     assert kept == (history == "full")
     assert len(chat) == (5 if history == "full" else 1)
     assert system == {"role": "system", "content": env.unwrapped.system_prompt}
-    env.close()
 
 
 REPLIES = st.one_of(
@@ -446,7 +439,6 @@ def test_twelve_replies_of_the_greatest_length_fit():
     assert env.observation_space.contains(seen)
     assert "earlier rounds are left out]" in info["messages"][1]["content"]
     assert info["messages"][-2]["content"] == "1" * 99_999
-    env.close()
 
 
 def test_a_reply_that_is_too_long_does_nothing_and_is_kept_in_part():
@@ -459,7 +451,6 @@ def test_a_reply_that_is_too_long_does_nothing_and_is_kept_in_part():
     assert info["messages"][-2]["content"].startswith(click("0"))
     assert info["messages"][-2]["content"].endswith("characters were cut]")
     assert 99_900 < len(info["messages"][-2]["content"]) <= 100_000
-    env.close()
 
 
 def sorting_list(env):

@@ -1,14 +1,19 @@
-"""The names that `import webarena_gym` offers, and what that import costs."""
+"""What `import webarena_gym` offers and costs, and that each of its exceptions has one base and comes out of other processes."""
 
 import ast
 import importlib
+import inspect
+import pickle
+import pkgutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import webarena_gym
+from webarena_gym import errors
 from webarena_gym.errors import WebArenaGymError
 
 
@@ -44,3 +49,44 @@ def test_the_import_brings_nothing_of_the_package_but_its_errors():
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         webarena_gym.nothing  # noqa: B018
+
+
+_BUILTINS = {  # what callers have caught so far
+    "TaskError": (ValueError,), "SnapshotError": (ValueError,), "RenderModeError": (ValueError, TypeError), "NothingToDraw": (LookupError,),
+    "ConformanceError": (AssertionError,), "ResultError": (ValueError,),
+}  # fmt: skip
+
+
+@cache
+def exception_classes():
+    """Every exception class that a module of the package defines, by its name and module."""
+    found = {}
+    for module_info in pkgutil.walk_packages(webarena_gym.__path__, "webarena_gym."):
+        # An adapter needs the package that it adapts to, which need not be here.
+        if not module_info.name.endswith("__main__") and ".integrations." not in module_info.name:
+            module = importlib.import_module(module_info.name)
+            for name, value in vars(module).items():
+                if inspect.isclass(value) and issubclass(value, BaseException) and value.__module__ == module_info.name:
+                    place = module_info.name.removeprefix("webarena_gym.")
+                    found[name if place == "errors" else f"{place}.{name}"] = value
+    return found
+
+
+def test_every_exception_class_has_the_one_base():
+    assert len(exception_classes()) > 20
+    assert all(issubclass(value, errors.WebArenaGymError) for value in exception_classes().values())
+
+
+def test_what_callers_have_caught_is_still_caught():
+    assert all(issubclass(getattr(errors, name), kind) for name, kinds in _BUILTINS.items() for kind in kinds)
+
+
+@pytest.mark.parametrize("name", [name for name in exception_classes() if "." not in name])
+def test_an_error_comes_out_of_another_process_as_it_was(name):
+    kind = getattr(errors, name)
+    if name == "RefusedError":
+        error = kind("a message", 503, {"retry-after": "1"})
+    else:
+        error = kind("a message", status=404, at="body.task") if name == "ArenaError" else kind("a message")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), vars(copy)) == (kind, "a message", vars(error))
