@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -81,6 +81,13 @@ def pytest_collection_modifyitems(items):
             if places[test] % sampled.args[0]:
                 item.add_marker("slow")
             places[test] += 1
+
+
+@pytest.fixture
+def opened():
+    """Give a function that keeps an env, a browser or a page until the test ends, and closes it then."""
+    with ExitStack() as stack:
+        yield lambda it: stack.enter_context(closing(it))
 
 
 @pytest.fixture(scope="module")

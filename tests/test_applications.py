@@ -102,11 +102,10 @@ def test_every_step_works_in_the_shop(shop, account, flows):
         env.close()
 
 
-def test_every_step_works_in_the_tracker(tracker):
-    env = make("gitlab", tracker, ANN, TRACKER_LOGIN)
+def test_every_step_works_in_the_tracker(opened, tracker):
+    env = opened(make("gitlab", tracker, ANN, TRACKER_LOGIN))
     _, info = env.reset()
     assert play(env, info, "reporter") == []
-    env.close()
 
 
 def test_logins_are_checked_and_for_real_servers():

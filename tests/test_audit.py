@@ -85,10 +85,9 @@ def test_imitation_does_the_whole_solution_of_the_other():
         env.close()
 
 
-def test_a_step_that_cannot_be_done_leaves_the_answer():
-    env = WebArenaLite(tasks=[task(answer(exact_match="a"))], max_steps=60)
+def test_a_step_that_cannot_be_done_leaves_the_answer(opened):
+    env = opened(WebArenaLite(tasks=[task(answer(exact_match="a"))], max_steps=60))
     assert imitate(env, task(answer(exact_match="a")), task(answer(), [click("Nothing like it"), leave("a")]))
-    env.close()
 
 
 def test_processes_share_the_work_and_find_the_same():

@@ -468,9 +468,9 @@ STATE = """[...document.querySelectorAll("option, input, details")].filter((each
 
 @needs.chromium
 @pytest.mark.parametrize("element_id", ["list", "two", "summary"])
-def test_real_keys_choose_the_same(element_id):
+def test_real_keys_choose_the_same(opened, element_id):
     """What `keys` says, held against Chromium's own keyboard, which no rule of ours is between."""
-    browser = ChromiumBrowser(make_network())
+    browser = opened(ChromiumBrowser(make_network()))
     browser.start([HOME], {})
     for key in ("ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Home", "End", "b", "z", " ", "Enter"):
         open_page(browser, "/keys")
@@ -488,7 +488,6 @@ def test_real_keys_choose_the_same(element_id):
         after = browser.run_script(STATE)
         assert (after != before) == does, key
         assert expected is None or expected.get("id") in after, key
-    browser.close()
 
 
 def test_a_form_is_sent_only_when_its_fields_are_valid(browser):

@@ -60,26 +60,23 @@ def test_the_flat_form_is_the_dict_as_gymnasium_flattens_it():
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
-def test_gymnasium_s_vector_envs_take_it(mode):
-    envs = gymnasium.make_vec(ID, num_envs=3, vectorization_mode=mode, tasks=TASKS, flat=True)
+def test_gymnasium_s_vector_envs_take_it(opened, mode):
+    envs = opened(gymnasium.make_vec(ID, num_envs=3, vectorization_mode=mode, tasks=TASKS, flat=True))
     observations, infos = envs.reset(seed=0)
     assert observations.shape == (3, 48 * ROW + PAGE)
     assert infos["action_mask"].shape == (3, 48)
     _, rewards, terminated, _, _ = envs.step(numpy.zeros(3, int))  # to leave
     assert terminated.all()
     assert not rewards.any()
-    envs.close()
 
 
-def test_the_keywords_of_the_env_are_taken_and_the_spec_makes_it_again():
-    env = gymnasium.make(ID, tasks=TASKS, max_steps=2, candidates=8, max_episode_steps=1)
+def test_the_keywords_of_the_env_are_taken_and_the_spec_makes_it_again(opened):
+    env = opened(gymnasium.make(ID, tasks=TASKS, max_steps=2, candidates=8, max_episode_steps=1))
     env.reset(seed=0)
     info = env.step(1)[-1]
     assert info["success"] is False  # judged at the first limit
-    again = gymnasium.make(pickle.loads(pickle.dumps(env.spec)))
+    again = opened(gymnasium.make(pickle.loads(pickle.dumps(env.spec))))
     assert again.action_space == env.action_space
-    env.close()
-    again.close()
 
 
 def test_it_needs_neither_torch_nor_a_library():

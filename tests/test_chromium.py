@@ -149,8 +149,8 @@ def test_layout_decides_what_can_be_used_where_it_is_asked(browser):
         press(browser, "Under")
 
 
-def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_thirds():
-    browser = make_browser(windowed=True)
+def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_thirds(opened):
+    browser = opened(make_browser(windowed=True))
     browser.start([HOME + "long"], {})
     first = set(observe(browser.page(), elements="label").nodes)
     assert "Link 0" in first
@@ -161,7 +161,6 @@ def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_third
     assert 0.15 * len(first) < len(first & second) < 0.5 * len(first)
     browser.scroll(down=False)
     assert set(observe(browser.page(), elements="label").nodes) == first
-    browser.close()
 
 
 def test_downloads_and_file_choosers_leave_nothing(browser):
@@ -212,8 +211,8 @@ def test_browsers_work_in_threads_and_in_a_running_loop():
     assert titles == ["T"] * 5
 
 
-def test_a_crashed_page_is_an_error_and_the_next_start_works(browser):
-    other = make_browser()
+def test_a_crashed_page_is_an_error_and_the_next_start_works(opened, browser):
+    other = opened(make_browser())
     other.start([HOME], {})
     for crash in (browser.crash, browser.page, browser.screenshot, browser.go_back):
         with pytest.raises(BrowserError, match="renderer has crashed"):  # at once, not after the time that an answer may take
@@ -221,10 +220,9 @@ def test_a_crashed_page_is_an_error_and_the_next_start_works(browser):
     assert other.page().url == HOME
     browser.start([HOME], {})
     assert browser.page().url == HOME
-    other.close()
 
 
-def test_a_new_start_in_the_same_window_forgets_everything(monkeypatch):
+def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):
     asked = []
 
     def remembering(environ, start_response):
@@ -237,7 +235,7 @@ def test_a_new_start_in_the_same_window_forgets_everything(monkeypatch):
     contexts = []
     begin = Context._end
     monkeypatch.setattr(Context, "_end", lambda self: contexts.append(1) or begin(self))
-    browser = ChromiumBrowser(Network({"app.test": remembering}))
+    browser = opened(ChromiumBrowser(Network({"app.test": remembering})))
     for _ in range(3):
         browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
         assert asked == [("/", ""), ("/two", "yes")]
@@ -251,26 +249,24 @@ def test_a_new_start_in_the_same_window_forgets_everything(monkeypatch):
     browser.start([], {})
     assert (browser.page().url, browser.cookies(), len(browser.page().tabs)) == ("about:blank", [], 1)
     assert len(contexts) == 1
-    browser.close()
 
 
-def test_what_scripts_have_kept_is_forgotten_too():
+def test_what_scripts_have_kept_is_forgotten_too(opened):
     page = """<p id=out></p><script>out.textContent = [localStorage.a, sessionStorage.a, window.name].join();
         localStorage.a = sessionStorage.a = window.name = 'kept'</script>"""
 
     def keeping(environ, start_response):
         return Response(f"<!doctype html><title>T</title>{page}", content_type="text/html")(environ, start_response)
 
-    browser = ChromiumBrowser(Network({"app.test": keeping}))
+    browser = opened(ChromiumBrowser(Network({"app.test": keeping})))
     for _ in range(2):
         browser.start([HOME], {})
         assert seen(browser) == ",,"
         browser.goto(HOME)
         assert seen(browser) == "kept,kept,kept"
-    browser.close()
 
 
-def test_the_sites_stand_still_while_nobody_acts(monkeypatch):
+def test_the_sites_stand_still_while_nobody_acts(opened, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
     asked = []
 
@@ -279,7 +275,7 @@ def test_the_sites_stand_still_while_nobody_acts(monkeypatch):
         body = "<!doctype html><title>T</title><script>setInterval(() => fetch('/poll?' + Math.random()), 10)</script>"
         return Response(body, content_type="text/html")(environ, start_response)
 
-    browser = ChromiumBrowser(Network({"app.test": polled}))
+    browser = opened(ChromiumBrowser(Network({"app.test": polled})))
     browser.start([HOME], {})
     before = list(asked)
     assert not threading.Event().wait(0.5)
@@ -288,10 +284,9 @@ def test_the_sites_stand_still_while_nobody_acts(monkeypatch):
     assert asked[len(before) :][0] == "/poll"
     browser.start([], {})
     assert not threading.Event().wait(0.2)
-    browser.close()
 
 
-def test_an_exception_of_a_site_is_a_page_and_is_noted_once():
+def test_an_exception_of_a_site_is_a_page_and_is_noted_once(opened):
     def breaking(environ, start_response):
         asked.append(environ["REQUEST_METHOD"])
         if environ["PATH_INFO"] == "/broken":
@@ -301,7 +296,7 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once():
 
     asked = []
     network = Network({"app.test": breaking})
-    browser = ChromiumBrowser(network)
+    browser = opened(ChromiumBrowser(network))
     browser.start([HOME], {})
     for label in ("Link", "Send"):
         press(browser, label)
@@ -311,7 +306,6 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once():
     assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
     told = [error.partition(": ")[0] for error in network.errors]
     assert told == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
-    browser.close()
 
 
 def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_are_not():
@@ -446,9 +440,8 @@ def is_gone(pid):
         return True
 
 
-def test_a_missing_chromium_says_what_installs_one(monkeypatch):
+def test_a_missing_chromium_says_what_installs_one(opened, monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", "/nowhere/chromium")
-    lonely = driver.Driver()
+    lonely = opened(driver.Driver())
     with pytest.raises(BrowserError, match="/nowhere/chromium does not start"):
         lonely.run(lonely.chromium())
-    lonely.close()

@@ -91,8 +91,8 @@ def test_the_viewport_of_layout_shows_what_a_window_does_and_scrolls_it():
     whole.close()
 
 
-def test_gymnasium_has_nothing_to_complain_about_and_no_address_crashes_a_page():
-    env = make(split="test", dialect="webarena")
+def test_gymnasium_has_nothing_to_complain_about_and_no_address_crashes_a_page(opened):
+    env = opened(make(split="test", dialect="webarena"))
     check_env(env.unwrapped, skip_render_check=True)
     env.reset(seed=1)
     text, reward, terminated, truncated, info = env.step("```goto [chrome://crash]```")
@@ -100,7 +100,6 @@ def test_gymnasium_has_nothing_to_complain_about_and_no_address_crashes_a_page()
     assert "failure" not in info
     assert "This site can't be reached" in text
     assert (reward, terminated, truncated) == (0.0, False, False)
-    env.close()
 
 
 def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():

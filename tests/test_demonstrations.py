@@ -143,10 +143,10 @@ def test_the_steps_of_an_episode_share_their_messages_and_unsolved_tasks_leave_n
 
 
 @pytest.mark.parametrize("thoughts", [True, False])
-def test_the_conversation_is_the_env_s_own(thoughts):
+def test_the_conversation_is_the_env_s_own(opened, thoughts):
     tasks = demos.draw_tasks([1001], 1, templates=["shopping.order_payment"])
     seen = []
-    env = gymnasium.make(ENV_ID, tasks=tasks, thoughts=thoughts, disable_env_checker=True)
+    env = opened(gymnasium.make(ENV_ID, tasks=tasks, thoughts=thoughts, disable_env_checker=True))
     _, info = env.reset(seed=0, options={"task": tasks[0]})
     shown = demos.demonstrate(tasks, expert_thoughts="short", thoughts=thoughts)
     for step in shown:
@@ -154,7 +154,6 @@ def test_the_conversation_is_the_env_s_own(thoughts):
         info = env.step(step.reply)[4]
     assert [list(step.messages) for step in shown] == seen
     assert info["success"]
-    env.close()
 
 
 def write(path, *records):

@@ -190,7 +190,6 @@ def test_tabs_and_urls_in_the_other_dialects():
     assert "can't be reached" in info["page"] or "cannot be reached" in info["page"]
     assert env.step("tab_focus [0]")[4]["url"] == "http://shop.test/wishlist/"
     assert env.step("close_tab")[4]["url"].startswith("http://shop-admin.test/admin")
-    env.close()
 
 
 def test_scrolling_moves_a_window_says_where_the_page_ends_and_a_new_page_begins_at_its_top():
@@ -483,7 +482,6 @@ def test_a_list_can_be_used_with_keys_and_a_click_says_that_it_chooses_nothing(b
         assert now != before
         before = now
     assert "does nothing" in env.step("press [Escape]")[4]["action_error"]
-    env.close()
 
 
 @pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
@@ -522,7 +520,6 @@ def test_what_a_site_raises_is_a_page_and_costs_the_agent_nothing(browser, on_fa
         assert (terminated, truncated, info["failure"]) == (False, True, f"a site failed: {error}")
         assert "success" not in info
         assert "Internal Server Error" in info["page"]
-    env.close()
 
 
 def test_an_interrupt_passes_through_a_site(env, monkeypatch):

@@ -37,14 +37,13 @@ FORM = "application/x-www-form-urlencoded"
     ("GET", {"Cookie": 'sid="\\377;; x'}, b""),
     ("GET", {"Range": "bytes=9-1", "If-None-Match": "*", "Referer": "http://elsewhere.test/%ff"}, b""),
 ])  # fmt: skip
-def test_requests_that_no_page_sends_are_no_surprise(site, method, headers, body):
+def test_requests_that_no_page_sends_are_no_surprise(opened, site, method, headers, body):
     world = load_world(0)
-    databases = world.open()
+    databases = opened(world.open())
     cookie = "; ".join(f"{name}={value}" for name, value in world.cookies([site])[HOSTS[site]].items())
     network = connect(databases)
     for page in survey(site, 0, per_rule=1, limit=8):
         assert network.request(method, page.url, {"Cookie": cookie, **headers}, body).status < 500
-    databases.close()
 
 
 def test_nothing_reaches_outside_of_the_env_s_databases(tmp_path, monkeypatch):

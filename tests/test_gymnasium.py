@@ -54,7 +54,7 @@ def acts(task):
     lambda task, limit: TimeLimit(WebArenaLite(tasks=[task]), limit),
     lambda task, limit: TimeLimit(gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit + 2), limit),
 ], ids=["make", "max_steps", "TimeLimit", "both"])  # fmt: skip
-def test_an_episode_that_gymnasium_cuts_off_is_judged(limited):
+def test_an_episode_that_gymnasium_cuts_off_is_judged(opened, limited):
     task = judged_task()
     env = limited(task, acts(task))
     steps = play(env, task)
@@ -62,11 +62,10 @@ def test_an_episode_that_gymnasium_cuts_off_is_judged(limited):
     assert steps[-1][1:4] == (1.0, False, True)
     assert steps[-1][4]["success"] is True
     env.close()
-    short = limited(task, 1)
+    short = opened(limited(task, 1))
     (only,) = play(short, task)
     assert only[1:4] == (0.0, False, True)
     assert only[4]["success"] is False
-    short.close()
 
 
 def test_the_smaller_limit_counts_also_in_vector_envs():
@@ -83,25 +82,23 @@ def test_the_smaller_limit_counts_also_in_vector_envs():
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
-def test_gymnasiums_own_vector_envs_work_and_judge_what_they_cut_off(mode):
+def test_gymnasiums_own_vector_envs_work_and_judge_what_they_cut_off(opened, mode):
     options = {"tasks": TASKS, "max_episode_steps": 1, "vector_kwargs": {"shared_memory": False} if mode == "async" else {}}
-    envs = gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, **options)
+    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, **options))
     assert len(envs.reset(seed=1)[0]) == 2
     _, *columns, infos = envs.step(['exit(message="done")', WAIT])
     assert [column.tolist() for column in columns] == [[1.0, 0.0], [True, False], [True, True]]
     assert infos["_success"].tolist() == [True, True]
-    envs.close()
 
 
-def test_stable_baselines_makes_its_vector_envs():
+def test_stable_baselines_makes_its_vector_envs(opened):
     env_util = pytest.importorskip("stable_baselines3.common.env_util", reason="pip install 'webarena-gym[baselines]'")
     from webarena_gym.candidates import CandidateActions  # noqa: PLC0415
 
     options = {"tasks": TASKS, "max_steps": 1, "elements": "label"}  # it asks for render_mode="rgb_array", and does without
-    envs = env_util.make_vec_env("WebArenaLite-v0", 2, env_kwargs=options, wrapper_class=CandidateActions)
+    envs = opened(env_util.make_vec_env("WebArenaLite-v0", 2, env_kwargs=options, wrapper_class=CandidateActions))
     assert envs.reset()["candidates"].shape[0] == 2
     assert envs.step([0, 0])[2].tolist() == [True, True]
-    envs.close()
 
 
 def fail(env, monkeypatch):
@@ -114,8 +111,8 @@ def fail(env, monkeypatch):
 
 
 @pytest.mark.parametrize("on_failure", ["nan", "zero", "raise"])
-def test_a_lost_episode_ends_as_its_user_wants(on_failure, monkeypatch):
-    env = WebArenaLite(tasks=TASKS, on_failure=on_failure)
+def test_a_lost_episode_ends_as_its_user_wants(opened, on_failure, monkeypatch):
+    env = opened(WebArenaLite(tasks=TASKS, on_failure=on_failure))
     env.reset(seed=1)
     with monkeypatch.context() as patch:
         fail(env, patch)
@@ -131,7 +128,6 @@ def test_a_lost_episode_ends_as_its_user_wants(on_failure, monkeypatch):
         env.step(WAIT)
     env.reset()
     assert env.step('exit(message="done")')[1] == 1.0
-    env.close()
 
 
 @pytest.mark.parametrize(
@@ -164,8 +160,8 @@ def test_a_lost_worker_ends_its_episodes_as_their_user_wants(mode, on_failure):
     envs.close()
 
 
-def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(monkeypatch):
-    env = NormalizeReward(RecordEpisodeStatistics(WebArenaLite(tasks=TASKS, on_failure="zero")))
+def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(opened, monkeypatch):
+    env = opened(NormalizeReward(RecordEpisodeStatistics(WebArenaLite(tasks=TASKS, on_failure="zero"))))
     env.reset(seed=1)
     with monkeypatch.context() as patch:
         fail(env, patch)
@@ -174,7 +170,6 @@ def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(monkeypatch):
     _, reward, *_, info = env.step('exit(message="done")')
     assert reward > 0.0
     assert info["episode"]["r"] == 1.0
-    env.close()
 
 
 @pytest.mark.parametrize(("text", "told"), [
@@ -244,9 +239,8 @@ def test_batches_sample_apart_and_share_their_tables(make):
     assert own == [space.sample() for _ in range(5)] == [other.sample() for _ in range(5)]
 
 
-def test_an_env_names_its_actions_in_its_own_way():
-    env = gymnasium.make("WebArenaLite-v0", dialect="browsergym", elements="label")
+def test_an_env_names_its_actions_in_its_own_way(opened):
+    env = opened(gymnasium.make("WebArenaLite-v0", dialect="browsergym", elements="label"))
     assert env.action_space.dialect == env.unwrapped.dialect == DIALECTS["browsergym"].naming_by("label")
     assert env.action_space.max_length == MAX_REPLY
     assert all(env.unwrapped.dialect.parse(env.action_space.sample()) for _ in range(50))
-    env.close()

@@ -77,13 +77,13 @@ def reply(env, places, rng):
 @pytest.mark.parametrize("variation", ["content", "layout"])
 @pytest.mark.parametrize("site", HOSTS)
 @pytest.mark.sampled(3)
-def test_an_env_outlives_every_reply(site, variation, monkeypatch):
+def test_an_env_outlives_every_reply(opened, site, variation, monkeypatch):
     monkeypatch.setattr(acts, "ODD_TEXTS", (*TEXTS, *NUMBERS))
     rng = Random(f"{site} {variation}")
     places = [page.url for page in survey(site, WORLD, per_rule=1, limit=40)]
     task = Task("hostile", (site,), f"__{site.upper()}__/", "Look around", at_url("http://nowhere.test/"), world_seed=WORLD)
     styles = {"observation": rng.choice(get_args(Style)), "elements": rng.choice(("id", "label")), "variation": variation}
-    env = WebArenaLite(tasks=[task], dialect="browsergym", max_steps=40, **styles)
+    env = opened(WebArenaLite(tasks=[task], dialect="browsergym", max_steps=40, **styles))
     is_over = True
     for number in range(STEPS):
         if is_over:
@@ -96,7 +96,6 @@ def test_an_env_outlives_every_reply(site, variation, monkeypatch):
         assert "Internal Server Error" not in seen, said[:300]
         is_inside = urlsplit(info["url"]).netloc in HOSTS.values() and info["url"].startswith("http://")
         assert is_inside or info["url"] == "about:blank" or "can't be reached" in seen, said[:300]
-    env.close()
 
 
 @pytest.mark.parametrize("depth", [30, 60, 99, 120, 1_000, 20_000])

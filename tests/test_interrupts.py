@@ -124,9 +124,9 @@ def check_interruptions(env, task, make_interruption, times):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_step_that_is_interrupted_at_any_line_is_not_done_twice(name):
+def test_a_step_that_is_interrupted_at_any_line_is_not_done_twice(opened, name):
     (task,) = suite.draw([name], world_seed=1000, count=1)
-    env = WebArenaLite(tasks=[task])
+    env = opened(WebArenaLite(tasks=[task]))
     reply = began(env, task)
     forget_pages()
     with Interruption() as counted:
@@ -135,7 +135,6 @@ def test_a_step_that_is_interrupted_at_any_line_is_not_done_twice(name):
     dice = random.Random(name)
     moments = [*range(1, 12), *(dice.randint(1, counted.lines) for _ in range(50))]
     assert check_interruptions(env, task, lambda number: Interruption(moments[number]), len(moments)) > 30
-    env.close()
 
 
 @pytest.fixture
@@ -151,9 +150,9 @@ def kept_chromium():
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("kept_chromium")
 @pytest.mark.parametrize("kind", ["inprocess", pytest.param("chromium", marks=[needs.chromium, pytest.mark.slow])])
-def test_a_step_that_is_interrupted_at_any_moment_is_not_done_twice(kind):
+def test_a_step_that_is_interrupted_at_any_moment_is_not_done_twice(opened, kind):
     (task,) = suite.draw(["shopping.cart_add"], world_seed=1000, count=1)
-    env = WebArenaLite(tasks=[task], browser=kind)
+    env = opened(WebArenaLite(tasks=[task], browser=kind))
     reply = began(env, task)
     forget_pages()
     start = time.perf_counter()
@@ -161,12 +160,11 @@ def test_a_step_that_is_interrupted_at_any_moment_is_not_done_twice(kind):
     seconds = time.perf_counter() - start
     dice = random.Random(kind)
     check_interruptions(env, task, lambda _: Timer(dice.uniform(1e-5, 1.2 * seconds)), 30)
-    env.close()
 
 
-def test_an_interrupt_in_a_query_of_the_state_is_an_interrupt(monkeypatch):
+def test_an_interrupt_in_a_query_of_the_state_is_an_interrupt(opened, monkeypatch):
     (task,) = suite.draw(["shopping.cart_add"], world_seed=1000, count=1)
-    env = WebArenaLite(tasks=[task])
+    env = opened(WebArenaLite(tasks=[task]))
     env.reset()
 
     class Interrupting(frozenset):
@@ -182,7 +180,6 @@ def test_an_interrupt_in_a_query_of_the_state_is_an_interrupt(monkeypatch):
     monkeypatch.undo()
     env.reset()
     assert env.step(EXIT)[1] == 0.0
-    env.close()
 
 
 def test_an_interrupt_is_held_back_in_the_main_thread_alone():

@@ -182,12 +182,11 @@ def test_a_solution_names_what_stands_in_its_layout():
 
 
 @pytest.mark.parametrize("world_seed", [1, pytest.param(1000, marks=pytest.mark.slow)])
-def test_solutions_lead_through_the_sites_of_another_layout(world_seed):
+def test_solutions_lead_through_the_sites_of_another_layout(opened, world_seed):
     names = list(task_suite.templates())[world_seed % 20 :: 20]
     tasks = task_suite.draw(names, world_seed=world_seed, count=1, variation="layout")
-    env = WebArenaLite(tasks=tasks, variation="layout", max_steps=60)
+    env = opened(WebArenaLite(tasks=tasks, variation="layout", max_steps=60))
     assert {task.task_id: failure for task in tasks if (failure := replay(env, task))} == {}
-    env.close()
 
 
 def test_the_suite_s_tasks_keep_their_ids_and_intents_in_another_layout():

@@ -138,8 +138,8 @@ def test_leaving_the_page_ends_the_episode_with_nothing(env):
     assert env.step('exit(message="done")')[1:3] == (0.0, True)
 
 
-def test_seeds_draw_episodes(env):
-    chosen = gymnasium.make("MiniWoBText-v0", tasks="enter-text", max_steps=2)
+def test_seeds_draw_episodes(opened, env):
+    chosen = opened(gymnasium.make("MiniWoBText-v0", tasks="enter-text", max_steps=2))
     first = chosen.reset(seed=3)
     assert chosen.reset(seed=4)[0] != first[0]
     assert chosen.reset(seed=3) == first
@@ -147,15 +147,13 @@ def test_seeds_draw_episodes(env):
     assert first[1]["task_id"].startswith("enter-text/")
     chosen.step('do(action="Wait")')
     assert chosen.step('do(action="Wait")')[1:4] == (0.0, False, True)
-    chosen.close()
 
 
-def test_gymnasium_has_nothing_to_complain_about():
-    env = gymnasium.make("MiniWoBText-v0", tasks=["click-test"], render_mode="rgb_array")
+def test_gymnasium_has_nothing_to_complain_about(opened):
+    env = opened(gymnasium.make("MiniWoBText-v0", tasks=["click-test"], render_mode="rgb_array"))
     check_env(env.unwrapped, skip_render_check=True)
     env.reset()
     assert env.render().shape == (800, 600, 3)
-    env.close()
 
 
 def test_what_cannot_be_is_said(env, monkeypatch):

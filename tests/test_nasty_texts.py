@@ -57,9 +57,9 @@ def look(page):
 
 @pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("site", [pytest.param(name, marks=pytest.mark.slow) if name in MANY_FORMS else name for name in HOSTS])
-def test_no_text_makes_a_page_slow(site, variation):
+def test_no_text_makes_a_page_slow(opened, site, variation):
     world, layout, rng = load_world(WORLD), layout_of(WORLD, variation), Random(f"{site} {variation}")
-    databases = world.open()
+    databases = opened(world.open())
     visitor = Visitor(databases, world, site, layout)
     waiting = cycle(rng.sample(NASTY, len(NASTY)))
     for shown_on, form, target, names in forms_of(site, layout):
@@ -91,4 +91,3 @@ def test_no_text_makes_a_page_slow(site, variation):
                     if cpu_seconds(store(longest)) > FLOOR:
                         problem = outgrown(store, shortest, longest, FLOOR)
                         assert not problem, f"{start!r} + {unit!r} * n in {name} of {method} {urlsplit(target).path}: {problem}"
-    databases.close()

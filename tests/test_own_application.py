@@ -233,12 +233,11 @@ def test_a_snapshot_goes_on_anywhere_any_number_of_times(make):
         env.restore(embedded.snapshot())
 
 
-def test_what_keeps_state_in_memory_signs_in_each_time_and_is_not_saved(notes):
-    env = WebArenaLite(application=notes(in_memory=True), elements="label")
+def test_what_keeps_state_in_memory_signs_in_each_time_and_is_not_saved(opened, notes):
+    env = opened(WebArenaLite(application=notes(in_memory=True), elements="label"))
     assert "Visit 1" not in env.reset()[0], "pages were visited to sign in"
     with pytest.raises(SnapshotError, match="notes keeps state in memory"):
         env.snapshot()
-    env.close()
 
 
 def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before_a_fork(notes):
@@ -290,9 +289,9 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
 
 
 @pytest.mark.skipif(not list(Path("/usr/lib").glob("**/faketime/libfaketime.so.1")), reason="apt-get install libfaketime")
-def test_a_clock_stands_still_for_its_pages_and_its_files(notes):
+def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes):
     about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
-    env = WebArenaLite(application=notes(clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)])
+    env = opened(WebArenaLite(application=notes(clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
     first, _ = env.reset()
     assert first.count("2001-03-05 09:00:00") == 3, "folder, file and time"
     (env._backend.files / "files" / "new.txt").write_text("new")
@@ -300,7 +299,6 @@ def test_a_clock_stands_still_for_its_pages_and_its_files(notes):
     assert state.difference(launcher_of(env.options.application).base, env._backend.files)["files/new.txt"] == b"new"
     assert "2001-03-05" in env.network.request("GET", "http://notes.test/about").body.decode()
     assert env.reset()[0] == first
-    env.close()
 
 
 def test_the_death_of_a_process_is_never_a_zero(make):

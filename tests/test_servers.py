@@ -225,8 +225,8 @@ def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
     assert login_sites(read.sites, read.storage_state, require_login=read.require_login) == sites
 
 
-def test_a_backend_of_servers_has_no_databases_and_no_snapshots():
-    backend = ServerBackend(lambda _: None, {"map": "http://a.test"})
+def test_a_backend_of_servers_has_no_databases_and_no_snapshots(opened):
+    backend = opened(ServerBackend(lambda _: None, {"map": "http://a.test"}))
     with pytest.raises(KeyError):
         backend.database("map")
     with pytest.raises(SnapshotError):
@@ -235,7 +235,6 @@ def test_a_backend_of_servers_has_no_databases_and_no_snapshots():
         backend.restore(None)
     with pytest.raises(LookupError):
         _ = backend.browser
-    backend.close()
 
 
 def test_evaluators_read_what_helpers_say(browser):

@@ -99,8 +99,8 @@ WAYS = ("shopping.compare_two", "shopping.product_price", "shopping.search_place
     ("shopping.compare_two", {"side_effects": "reported"}, 1.0, 1),
     ("shopping.product_price", {"side_effects": "ignored"}, 1.0, None),
 ])  # fmt: skip
-def test_more_than_was_asked_is_told_and_fails_unless_that_is_allowed(name, setting, reward, told):
-    env = WebArenaLite(split="test", max_steps=60, **setting)
+def test_more_than_was_asked_is_told_and_fails_unless_that_is_allowed(opened, name, setting, reward, told):
+    env = opened(WebArenaLite(split="test", max_steps=60, **setting))
     got, info = play(env, task_of(name), wish)
     assert (got, info["success"]) == (reward, bool(reward))
     assert len(info.get("side_effects", [])) == (told or 0)
@@ -111,17 +111,15 @@ def test_more_than_was_asked_is_told_and_fails_unless_that_is_allowed(name, sett
         assert "shopping: wishlist_item added: customer=" in check["reason"]
     got, info = play(env, task_of(name))
     assert (got, info.get("side_effects", [])) == (1.0, [])
-    env.close()
 
 
-def test_side_effects_are_looked_for_only_when_all_else_is_right():
-    env = WebArenaLite(split="test", max_steps=60)
+def test_side_effects_are_looked_for_only_when_all_else_is_right(opened):
+    env = opened(WebArenaLite(split="test", max_steps=60))
     env.reset(options={"task": task_of("shopping.product_price")})
     wish(env)
     info = env.step(WEBRL.format(leave("no idea").action))[-1]
     assert "side_effects" not in info
     assert "side_effects" not in {verdict["check"] for verdict in info["verdicts"]}
-    env.close()
 
 
 def test_they_are_refused_where_nobody_can_see_them():
@@ -132,11 +130,11 @@ def test_they_are_refused_where_nobody_can_see_them():
         WebArenaLite(split="test", side_effects="allowed")
 
 
-def test_without_a_solution_only_what_an_answer_needs_is_known():
+def test_without_a_solution_only_what_an_answer_needs_is_known(opened):
     check = state("SELECT count(*) > 0 FROM wishlist_item", expected=[[1]], site="shopping")
     blocks = (answer(exact_match="a"), check)
     tasks = [Task("t", ("shopping",), "__SHOPPING__", "x", block, world_seed=1000) for block in blocks]
-    env = WebArenaLite(tasks=tasks)
+    env = opened(WebArenaLite(tasks=tasks))
     rewards = []
     for task in tasks:
         env.reset(options={"task": task})
@@ -145,7 +143,6 @@ def test_without_a_solution_only_what_an_answer_needs_is_known():
         rewards.append((reward, info["verdicts"][-1]["passed"]))
     assert rewards == [(0.0, False), (1.0, True)]
     assert "no reference solution" in info["verdicts"][-1]["reason"]
-    env.close()
 
 
 def test_solutions_of_questions_and_places_change_nothing():
@@ -155,19 +152,18 @@ def test_solutions_of_questions_and_places_change_nothing():
         assert list(_replayed(task.solution, task.start_url, task.sites, task.world_seed, "content")) == [], task.task_id
 
 
-def test_a_solution_that_cannot_be_replayed_is_no_measure():
+def test_a_solution_that_cannot_be_replayed_is_no_measure(opened):
     task = task_of("shopping.wish_list_add")
-    env = WebArenaLite(tasks=[task], max_steps=60)
+    env = opened(WebArenaLite(tasks=[task], max_steps=60))
     env.reset(options={"task": stepped(task, [click("Nothing like it"), leave()])})
     _, reward, _, _, info = env.step(do_all(env, task))
     assert (reward, info["verdicts"][-1]["passed"]) == (1.0, True)
     assert "cannot be replayed" in info["verdicts"][-1]["reason"]
-    env.close()
 
 
-def test_an_episode_is_judged_alike_wherever_it_is_continued():
+def test_an_episode_is_judged_alike_wherever_it_is_continued(opened):
     task = task_of("shopping.wish_list_add")
-    env = WebArenaLite(tasks=[task], max_steps=60)
+    env = opened(WebArenaLite(tasks=[task], max_steps=60))
     for meddle in (lambda _: None, wish):
         env.reset(options={"task": task})
         parting = do_all(env, task)
@@ -183,7 +179,6 @@ def test_an_episode_is_judged_alike_wherever_it_is_continued():
         there = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True).stdout
         assert pickle.loads(there) == (here[1], here[4]["verdicts"])
         assert here[1] == (0.0 if meddle is wish else 1.0)
-    env.close()
 
 
 def other_ways():
@@ -204,21 +199,20 @@ def other_ways():
 
 
 @pytest.mark.parametrize(("task", "steps"), [pytest.param(*way, id=f"{way[0].task_id}-{len(way[1])}") for way in other_ways()])
-def test_another_way_to_the_same_passes(task, steps):
-    env = WebArenaLite(tasks=[task], max_steps=90)
+def test_another_way_to_the_same_passes(opened, task, steps):
+    env = opened(WebArenaLite(tasks=[task], max_steps=90))
     env.reset(options={"task": task})
     parting = do_all(env, stepped(task, steps))
     _, reward, _, _, info = env.step(parting)
     assert reward == 1.0, info["verdicts"]
-    env.close()
 
 
-def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not():
+def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not(opened):
     task = task_of("gitlab.issue_report")
     title = next(step for step in task.solution if step.action.element == "Title")
     words = replace(title.action, argument=f"{title.action.argument} (once more, in other words)")
     steps = [replace(title, action=words) if step is title else step for step in task.solution]
-    env = WebArenaLite(tasks=[task], max_steps=60)
+    env = opened(WebArenaLite(tasks=[task], max_steps=60))
     env.reset(options={"task": task})
     assert env.step(do_all(env, stepped(task, steps)))[1] == 1.0
 
@@ -230,7 +224,6 @@ def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not():
     reward, info = play(env, task, label)
     assert reward == 0.0
     assert info["side_effects"][0].startswith("gitlab: issue_label added: issue=")
-    env.close()
 
 
 def test_a_list_that_is_to_hold_no_others_holds_none_of_anybody():

@@ -47,13 +47,12 @@ def assert_same(shown):
 
 
 @pytest.mark.parametrize("site", ["shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia"])
-def test_pages_of_all_sites_are_the_same_documents(site):
+def test_pages_of_all_sites_are_the_same_documents(opened, site):
     tasks = [task for task in load("test") + load("train") if site in task.sites][:3]
-    env = WebArenaLite(tasks=tasks, elements="label")
+    env = opened(WebArenaLite(tasks=tasks, elements="label"))
     for task in tasks:
         env.reset(options={"task": task})
         assert_same(env.page)
-    env.close()
 
 
 @given(
@@ -70,8 +69,8 @@ def test_texts_and_attributes_survive(parts):
     assert [tag["title"] for tag in soup.find_all(title=True)] == [text for _, text in parts]
 
 
-def test_what_was_typed_and_ticked_is_in_it_and_changing_it_changes_nothing():
-    env = WebArenaLite(split="test", elements="label")
+def test_what_was_typed_and_ticked_is_in_it_and_changing_it_changes_nothing(opened):
+    env = opened(WebArenaLite(split="test", elements="label"))
     env.reset(options={"task": "shopping.order_total/1000/0"})
     env.step('do(action="Type", argument="lamp", element="Search entire store")')
     soup = env.page.soup()
@@ -80,7 +79,6 @@ def test_what_was_typed_and_ticked_is_in_it_and_changing_it_changes_nothing():
     soup.body.clear()
     env.step('do(action="Wait")')
     assert env.observation.text == before
-    env.close()
 
 
 def test_without_beautiful_soup_it_says_what_to_install(monkeypatch):

@@ -283,11 +283,11 @@ def test_every_solution_earns_its_reward_and_nothing_cheaper_does(world_seed, ev
 
 
 @pytest.mark.parametrize("variation", ["content", "layout"])
-def test_a_picture_may_be_posted_again_by_its_address_in_either_field(variation):
+def test_a_picture_may_be_posted_again_by_its_address_in_either_field(opened, variation):
     tasks = [
         task for world in (7, 8, 9) for task in draw(["reddit.repost_image"], world_seed=world, count=2, variation=variation)
     ]
-    env = WebArenaLite(tasks=tasks, max_steps=60, variation=variation)
+    env = opened(WebArenaLite(tasks=tasks, max_steps=60, variation=variation))
     for task in tasks:
         (place,) = (
             number for number, step in enumerate(task.solution) if (step.action.argument or "").startswith("/submission")
@@ -299,7 +299,6 @@ def test_a_picture_may_be_posted_again_by_its_address_in_either_field(variation)
         assert replay(env, replace(task, solution=(*task.solution[:place], in_url, *task.solution[place + 1 :]))) == ""
         gone = replace(in_url, action=replace(in_url.action, argument="http://forum.test/submission_images/99999.svg"))
         assert replay(env, replace(task, solution=(*task.solution[:place], gone, *task.solution[place + 1 :])))
-    env.close()
 
 
 def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing():

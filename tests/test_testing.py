@@ -23,10 +23,9 @@ TASKS = suite.load("test")[:3]
     {"elements": "label", "dialect": "browsergym", "history": "full", "variation": "layout"},
     {"rules": "native", "side_effects": "reported", "history": "none", "thoughts": False},
 ])  # fmt: skip
-def test_the_env_is_one(options):
-    env = gymnasium.make("WebArenaLite-v0", tasks=list(TASKS), **options)
+def test_the_env_is_one(opened, options):
+    env = opened(gymnasium.make("WebArenaLite-v0", tasks=list(TASKS), **options))
     check_env(env)
-    env.close()
 
 
 def ended(change):
@@ -85,20 +84,18 @@ FAULTS = (
 
 
 @pytest.mark.parametrize(("name", "fault", "told"), FAULTS, ids=[name for name, *_ in FAULTS])
-def test_an_env_that_breaks_the_contract_is_found(name, fault, told):
-    env = Broken(WebArenaLite(tasks=list(TASKS), max_steps=6), name, fault)
+def test_an_env_that_breaks_the_contract_is_found(opened, name, fault, told):
+    env = opened(Broken(WebArenaLite(tasks=list(TASKS), max_steps=6), name, fault))
     with pytest.raises(ConformanceError, match=told):
         check_env(env, actions=['do(action="Wait")', 'do(action="Go Backward")'])
-    env.close()
 
 
-def test_a_snapshot_that_goes_on_otherwise_is_found(monkeypatch):
-    env = WebArenaLite(tasks=list(TASKS))
+def test_a_snapshot_that_goes_on_otherwise_is_found(opened, monkeypatch):
+    env = opened(WebArenaLite(tasks=list(TASKS)))
     usual = env.restore
     monkeypatch.setattr(env, "restore", lambda snapshot: usual(snapshot) if snapshot is None else env.reset(seed=3))
     with pytest.raises(ConformanceError, match="restored snapshot"):
         check_env(env, actions=['do(action="Wait")'] * 4)
-    env.close()
 
 
 @pytest.mark.parametrize("make", [WebArenaLiteVector, None], ids=["ours", "gymnasium's"])
@@ -118,13 +115,12 @@ def test_vector_envs_are_ones(make):
     (lambda result: (*result[:4], {}), "infos has no"),
     (lambda result: (*result[:1], result[1] + numpy.random.default_rng().random(2), *result[2:]), "a second play"),
 ])  # fmt: skip
-def test_a_vector_env_that_breaks_the_contract_is_found(monkeypatch, fault, told):
-    envs = gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode="sync", tasks=list(TASKS))
+def test_a_vector_env_that_breaks_the_contract_is_found(opened, monkeypatch, fault, told):
+    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode="sync", tasks=list(TASKS)))
     usual = envs.step
     monkeypatch.setattr(envs, "step", lambda actions: fault(usual(actions)))
     with pytest.raises(ConformanceError, match=told):
         check_vector_env(envs)
-    envs.close()
 
 
 @pytest.mark.parametrize("make", [InProcessBrowser, pytest.param(ChromiumBrowser, marks=needs.chromium)])

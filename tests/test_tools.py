@@ -103,8 +103,8 @@ def test_what_fits_no_tool_is_told_when_it_is_played(arguments, said):
     ("name", "elements", "observation"),
     [(*case, style) for case, style in zip(product(DIALECTS, ["id", "label"]), cycle(get_args(Style)), strict=False)],
 )
-def test_every_tool_can_be_played(name, elements, observation):
-    env = WebArenaLite(tasks=[TASK], dialect=name, elements=elements, observation=observation, max_steps=99)
+def test_every_tool_can_be_played(opened, name, elements, observation):
+    env = opened(WebArenaLite(tasks=[TASK], dialect=name, elements=elements, observation=observation, max_steps=99))
     assert env.action_schema == tools(env.dialect)
     for form in env.dialect.forms:
         _, info = env.reset(seed=0)
@@ -116,7 +116,6 @@ def test_every_tool_can_be_played(name, elements, observation):
         given = {name: value for name, value in values.items() if value}
         info = env.step(reply_of(env.dialect, form.name, given))[4]
         assert "The actions are" not in info["action_error"], form.name
-    env.close()
 
 
 @pytest.mark.parametrize("observation", get_args(Style))

@@ -580,10 +580,9 @@ def test_each_worker_has_a_chromium_of_its_own_and_takes_it_along():
     assert all(ends(pid) for pid in families[1])
 
 
-def test_a_forked_child_is_told_that_the_envs_are_its_parent_s():
-    pool = Pool(WebArenaLite, 1, 1, 60.0, CONTEXTS[0])
+def test_a_forked_child_is_told_that_the_envs_are_its_parent_s(opened):
+    pool = opened(Pool(WebArenaLite, 1, 1, 60.0, CONTEXTS[0]))
     pool._pid += 1  # what a child sees
     for use in (lambda: pool.submit(Command(0, "reset", ())), lambda: pool.wait(0), pool.kill, lambda: pool.pids):
         with pytest.raises(WorkerError, match="make new ones here"):
             use()
-    pool.close()
