@@ -16,11 +16,10 @@ pytestmark = pytest.mark.usefixtures("one_chromium")
 
 
 @pytest.fixture(params=[InProcessBrowser, pytest.param(ChromiumBrowser, marks=needs.chromium)], ids=["inprocess", "chromium"])
-def browser(request):
-    made = request.param(make_network())
+def browser(request, opened):
+    made = opened(request.param(make_network()))
     made.start([HOME], {})
-    yield made
-    made.close()
+    return made
 
 
 def node(browser, element_id):

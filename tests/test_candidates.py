@@ -17,10 +17,8 @@ TASKS = [task.task_id for task in load("test") if task.template == "shopping.acc
 
 
 @pytest.fixture(params=[False, True], ids=["Dict", "flat"])
-def env(request):
-    env = gymnasium.make(ID, tasks=TASKS, flat=request.param)
-    yield env
-    env.close()
+def env(request, opened):
+    return opened(gymnasium.make(ID, tasks=TASKS, flat=request.param))
 
 
 @pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")

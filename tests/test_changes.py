@@ -29,10 +29,8 @@ def site(request):
 
 
 @pytest.fixture
-def database(site):
-    opened = Database(load_world(WORLD).content(site))
-    yield opened
-    opened.close()
+def database(site, opened):
+    return opened(Database(load_world(WORLD).content(site)))
 
 
 def seen(site, database):

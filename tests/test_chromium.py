@@ -73,11 +73,10 @@ def make_browser(**options):
 
 
 @pytest.fixture
-def browser():
-    made = make_browser()
+def browser(opened):
+    made = opened(make_browser())
     made.start([HOME], {})
-    yield made
-    made.close()
+    return made
 
 
 def seen(browser):

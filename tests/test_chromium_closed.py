@@ -57,10 +57,8 @@ class Elsewhere:
 
 
 @pytest.fixture
-def elsewhere():
-    made = Elsewhere()
-    yield made
-    made.close()
+def elsewhere(opened):
+    return opened(Elsewhere())
 
 
 WAYS = {

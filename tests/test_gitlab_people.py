@@ -1,7 +1,5 @@
 """People of the code host: accounts, profiles, settings, to-dos, snippets and the search, used by their labels."""
 
-from contextlib import closing
-
 import pytest
 
 from tests.code_host import ANN, BO, CY, NOW, Developer, small_host
@@ -10,9 +8,8 @@ TOKENS = "/-/profile/personal_access_tokens"
 
 
 @pytest.fixture
-def visitor():
-    with closing(Developer(small_host())) as visitor:
-        yield visitor
+def visitor(opened):
+    return opened(Developer(small_host()))
 
 
 def me(visitor, columns):

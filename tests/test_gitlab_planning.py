@@ -1,7 +1,5 @@
 """Issues, merge requests, milestones and labels of the code host, used by their labels and judged by what is in the database."""
 
-from contextlib import closing
-
 import pytest
 
 from tests.code_host import ANN, BO, CY, DI, NOW, Developer, small_host
@@ -13,9 +11,8 @@ REQUESTS = "/ann/site/-/merge_requests"
 
 
 @pytest.fixture
-def visitor():
-    with closing(Developer(small_host())) as visitor:
-        yield visitor
+def visitor(opened):
+    return opened(Developer(small_host()))
 
 
 def notes(visitor, item="issue_id", item_id=1):

@@ -1,7 +1,5 @@
 """The code host's projects, repositories, members and groups, used by their labels and judged by what is in the database."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from functools import cache
 from typing import Any
 
@@ -21,9 +19,8 @@ def content() -> bytes:
 
 
 @pytest.fixture
-def visitor() -> Iterator[Developer]:
-    with closing(Developer(content())) as visitor:
-        yield visitor
+def visitor(opened) -> Developer:
+    return opened(Developer(content()))
 
 
 MINE = "owner_id = 1 AND visibility = 'public' AND license != '' AND forked_from_id IS NULL"

@@ -1,7 +1,6 @@
 """The start page, used as a person would."""
 
 import re
-from contextlib import closing
 from decimal import Decimal
 
 import pytest
@@ -16,9 +15,8 @@ HOST = "http://home.test"
 
 
 @pytest.fixture
-def visitor():
-    with closing(Visitor("home.test", "homepage", build("homepage", 1))) as visitor:
-        yield visitor
+def visitor(opened):
+    return opened(Visitor("home.test", "homepage", build("homepage", 1)))
 
 
 def test_the_start_page_leads_to_every_site_and_accounts_name_the_user_but_no_password(visitor):

@@ -64,10 +64,8 @@ def untouched():
 
 
 @pytest.fixture
-def world():
-    databases = load_world(WORLD, "large").open()
-    yield databases
-    databases.close()
+def world(opened):
+    return opened(load_world(WORLD, "large").open())
 
 
 def rows(databases, site, query, *values):

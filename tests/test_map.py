@@ -56,9 +56,8 @@ class MapVisitor(Visitor):
 
 
 @pytest.fixture
-def visitor():
-    with closing(MapVisitor()) as visitor:
-        yield visitor
+def visitor(opened):
+    return opened(MapVisitor())
 
 
 @pytest.fixture

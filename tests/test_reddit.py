@@ -1,7 +1,5 @@
 """The forum, used as a person would: by its labels, in the in-process browser, judged by what is in the database."""
 
-from collections.abc import Iterator
-from contextlib import closing
 from urllib.parse import quote
 
 import pytest
@@ -40,9 +38,8 @@ class ForumVisitor(Visitor):
 
 
 @pytest.fixture
-def visitor(base: bytes) -> Iterator[ForumVisitor]:
-    with closing(ForumVisitor(base)) as visitor:
-        yield visitor
+def visitor(base: bytes, opened) -> ForumVisitor:
+    return opened(ForumVisitor(base))
 
 
 @pytest.fixture

@@ -48,9 +48,8 @@ def tasks():
 
 
 @pytest.fixture
-def env(tasks):
-    with closing(make(tasks)) as env:
-        yield env
+def env(tasks, opened):
+    return opened(make(tasks))
 
 
 def lose(*_):

@@ -159,11 +159,10 @@ def portal(request):
 
 
 @pytest.fixture
-def browser():
-    made = InProcessBrowser(Network({"portal.test": portal}))
+def browser(opened):
+    made = opened(InProcessBrowser(Network({"portal.test": portal})))
     made.start([], {})
-    yield made
-    made.close()
+    return made
 
 
 class TestLogins:

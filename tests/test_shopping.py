@@ -1,8 +1,6 @@
 """The shop, used as a person would: by its labels, in the in-process browser, judged by what is in the database."""
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
 from importlib import resources
 
 import pytest
@@ -36,9 +34,8 @@ class Shopper(Visitor):
 
 
 @pytest.fixture
-def visitor(base: bytes) -> Iterator[Shopper]:
-    with closing(Shopper(base)) as visitor:
-        yield visitor
+def visitor(base: bytes, opened) -> Shopper:
+    return opened(Shopper(base))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The shop's admin: what its pages show is checked against SQL, what they do against the database."""
 
 import re
-from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 from urllib.parse import urlencode
@@ -112,10 +111,8 @@ class Person(Visitor):
 
 
 @pytest.fixture
-def person() -> Iterator[Person]:
-    made = Person()
-    yield made
-    made.close()
+def person(opened) -> Person:
+    return opened(Person())
 
 
 # --- signing in ---

@@ -80,10 +80,8 @@ def make_browser(kind, app, address):
 
 
 @pytest.fixture(params=["inprocess", "chromium"])
-def browser(request, tracker):
-    made = make_browser(request.param, *tracker[:2])
-    yield made
-    made.close()
+def browser(request, tracker, opened):
+    return opened(make_browser(request.param, *tracker[:2]))
 
 
 def play(browser, urls, actions):
@@ -157,10 +155,8 @@ def test_both_browsers_see_the_same(tmp_path):
 
 class TestSessions:
     @pytest.fixture
-    def chromium(self, tracker):
-        made = make_browser("chromium", *tracker[:2])
-        yield made
-        made.close()
+    def chromium(self, tracker, opened):
+        return opened(make_browser("chromium", *tracker[:2]))
 
     @pytest.fixture
     def sessions(self, tracker, tmp_path):

@@ -35,15 +35,13 @@ class Reader(Visitor):
 
 
 @pytest.fixture
-def reader():
-    with closing(Reader()) as reader:
-        yield reader
+def reader(opened):
+    return opened(Reader())
 
 
 @pytest.fixture
-def member():
-    with closing(Reader(signed_in=True)) as reader:
-        yield reader
+def member(opened):
+    return opened(Reader(signed_in=True))
 
 
 def test_same_integer_same_bytes_in_any_process():
