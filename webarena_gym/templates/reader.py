@@ -139,6 +139,11 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
     return [each for each in items if each != item]
 
 
+def values(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
+    """Return a column of rows."""
+    return [row[column] for row in rows]
+
+
 BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
     "turn_pages": ways.turn_pages, "on_page": ways.on_page, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
@@ -147,7 +152,7 @@ BUILT_IN: Mapping[str, Any] = {
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
-    "length": len, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
+    "length": len, "total": sum, "values": values, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
 _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought
@@ -193,7 +198,7 @@ class Row(Formatter):
         self._compute("also", world, row)
         for column, missing in self._entry["needs"].items():
             t.skip_if(not row[column], missing)
-        rest = {name: self._fill(self._entry[name], world, row) for name in _REST if name in self._entry}
+        rest = {name: self._fill(value, world, row) for name, value in self._entry.items() if name in _REST}
         aim = self._entry[self._kind]
         if self._kind in ("says", "lacks"):
             aim = {self._kind: aim}

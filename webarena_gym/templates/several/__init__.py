@@ -40,9 +40,12 @@ from webarena_gym.templates.shopping import open_product as open_product
 from webarena_gym.templates.shopping import open_reviews as open_reviews
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
 from webarena_gym.templates.ways import question
-from webarena_gym.templates.wikipedia import FACTS, FILMS, country, open_article, open_list
+from webarena_gym.templates.wikipedia import FACTS, country, open_article, open_list
+from webarena_gym.templates.wikipedia import FILMS as FILMS
 from webarena_gym.templates.wikipedia import decades as decades
+from webarena_gym.templates.wikipedia import director as director
 from webarena_gym.templates.wikipedia import draw_extreme as draw_extreme
+from webarena_gym.templates.wikipedia import years_between as years_between
 
 
 def tabs(*sites: str) -> str:
@@ -185,11 +188,6 @@ def new_readme(world: t.Sampler, name: str, wanted: Sequence[str], unwanted: Seq
     )
 
 
-def years_between(years: Sequence[int]) -> list[int]:
-    """Return the years between the first and the last one that are not among them."""
-    return [year for year in range(years[0] + 1, years[-1]) if year not in years]
-
-
 PRIZES = "label = 'Award' AND kind NOT IN ('film', 'novel', 'album')"
 WINNERS = FACTS + f"SELECT title FROM facts WHERE {PRIZES} AND target = :prize"
 TITLES = SAID + "SELECT title FROM said WHERE product_id = :product_id"
@@ -213,12 +211,6 @@ def make_project(name: str, *lines: str) -> list[Step]:
         t.type_text("File content", bullets(*lines)),
         t.click("Commit changes"),
     ]
-
-
-def director(world: t.Sampler, condition: str = "count(*) > 2") -> str:
-    """Draw a director whose films meet a condition. Raises NothingToDraw."""
-    query = FILMS + f"SELECT director FROM films GROUP BY director HAVING {condition} ORDER BY director"
-    return str(world.pick(query, site="wikipedia")["director"])
 
 
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something
@@ -292,33 +284,6 @@ def nearest_park(world: t.Sampler) -> t.Draw:
         ],
         start_url=tabs("map", "wikipedia"),
         about=[town["name"]],
-    )
-
-
-def college_drive(world: t.Sampler) -> t.Draw:
-    """Find two universities by their students, and the time that it takes from one to the other."""
-    rows = world.rows(
-        FACTS + "SELECT title, target FROM facts WHERE label = 'Alma mater' ORDER BY article_id", site="wikipedia"
-    )
-    one, other = world.rng.sample(rows, 2)
-    t.skip_if(one["target"] == other["target"], "two universities")
-    ends = [place_named(world, row["target"]) for row in (one, other)]
-    drive, ride = (route(world, mode, *ends) for mode in (CAR, BICYCLE))
-    t.skip_if(drive.minutes < 4, "a way that takes some minutes")
-    time = duration(drive.minutes)
-    return question(
-        {"one": one["title"], "other": other["title"]},
-        time,
-        way=[
-            turn_to(1),
-            *open_article(one["title"]),
-            *open_article(other["title"], f"The first one studied at {one['target']}."),
-            turn_to(0, f"The other one studied at {other['target']}."),
-            *open_route(one["target"], other["target"], CAR),
-        ],
-        wrong=other_times(drive.minutes, ride.minutes),
-        start_url=tabs("map", "wikipedia"),
-        about=[one["target"], other["target"]],
     )
 
 

@@ -12,10 +12,10 @@ from webarena_gym.sites.shopping.carts import TABLE as TABLE
 from webarena_gym.sites.shopping.queries import FINAL_PRICE, STATUS_LABELS
 from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import Ground, lacks, number_of, says, sum_of
+from webarena_gym.tasks.grounds import Ground, number_of, says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import impossible, instruction, nth, on_page, question, turn_pages, visit
+from webarena_gym.templates.ways import instruction, nth, on_page, question, turn_pages, visit
 
 TEXTS = read_texts("shopping")
 
@@ -149,29 +149,6 @@ FOUND = GOODS.rstrip() + f", found AS (SELECT * FROM goods p WHERE {TEXT} LIKE '
 """The goods, and what a search for one word finds."""
 
 
-def brand_prices(world: t.Sampler) -> t.Draw:
-    """Ask for the price range of a brand whose products all fit on one page."""
-    brand = world.pick(
-        GOODS + "SELECT brand FROM goods GROUP BY brand HAVING count(*) BETWEEN 2 AND ? ORDER BY brand", ONE_PAGE
-    )["brand"]
-    rows = world.rows(FOUND + "SELECT * FROM found ORDER BY cents, product_id", {"word": brand})
-    prices = [row["cents"] for row in rows]
-    t.skip_if({row["brand"] for row in rows} != {brand} or len(set(prices)) < 3, f"a price range of {brand}")
-    span = f"{money(prices[0])}, {money(prices[-1])}"
-    return question(
-        {"brand": brand},
-        span,
-        way=[t.search(SEARCH_BOX, brand), *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page.")],
-        seen=f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}.",
-        wrong=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
-        ordered=True,
-        labels=[
-            ["lowest", "cheapest", "minimum", "min", "low", "least"],
-            ["highest", "dearest", "maximum", "max", "high", "expensive"],
-        ],
-    )
-
-
 MANY = 2 * PER_PAGE  # reviews that one can still read through
 
 SAID = (
@@ -223,6 +200,11 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
     )
 
 
+def amounts(cents: list[int]) -> list[str]:
+    """Return amounts of money as pages write them."""
+    return [money(each) for each in cents]
+
+
 def show_all(world: t.Sampler, found: int) -> list[Step]:
     """Return the steps that show so many products on one page, or as many as can be."""
     sizes = [world.layout.page_size(size) for size in LIMITS]
@@ -242,19 +224,6 @@ def look_into_orders(place: int) -> list[Step]:
     """Return the steps that open one order of this page after the other, up to one place."""
     looks = [step for each in range(place) for step in (t.click(nth("View Order", each)), t.back("It is not in this order."))]
     return [*looks, t.click(nth("View Order", place))]
-
-
-def missing_order(world: t.Sampler) -> t.Draw:
-    """Ask about an order that is not mine."""
-    query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"
-    number = world.pick(query, ME)["increment_id"]
-    mine = [row["grand_total_cents"] for row in world.rows(MINE + "SELECT grand_total_cents FROM mine ORDER BY place")]
-    return impossible(
-        {"number": number},
-        lacks([money(cents) for cents in mine], [number]),
-        way=[*open_account("My Orders"), *turn_pages(world, len(mine) - 1, PER_PAGE, f"{number} is not on this page.")],
-        seen=f"I have no order {number}.",
-    )
 
 
 RECENT = 5  # orders that the account page shows
@@ -310,34 +279,6 @@ def status_count(world: t.Sampler) -> t.Draw:
         seen=f"{' + '.join(map(str, found))} = {sum(found)}.",
         wrong=[str(sum(found) + 1)],
         ground=number_of(*(row["increment_id"] for row in rows if row["status"] == status)),
-    )
-
-
-def month_count(world: t.Sampler) -> t.Draw:
-    """Ask how many orders are of a month."""
-    rows = world.rng.choice(months(world, "true"))
-    return question(
-        {"month": month_name(rows[0])},
-        str(len(rows)),
-        way=read_month(world, rows),
-        seen=f"They are {', '.join(row['increment_id'] for row in rows)}.",
-        wrong=[str(len(rows) + 1)],
-        ground=number_of(*(row["increment_id"] for row in rows)),
-    )
-
-
-def month_spending(world: t.Sampler) -> t.Draw:
-    """Ask for a sum over the orders of a month, among which others may be canceled."""
-    rows = world.rng.choice(months(world, "status = 'complete'"))
-    parts = [row["grand_total_cents"] for row in rows]
-    total = money(sum(parts))
-    return question(
-        {"month": month_name(rows[0])},
-        total,
-        way=read_month(world, rows),
-        seen=f"{' + '.join(map(money, parts))} = {total}.",
-        wrong=[money(sum(parts) + 1500)],
-        ground=sum_of(*map(money, parts)),
     )
 
 

@@ -1,5 +1,6 @@
 """The encyclopedia: the articles with their facts, which its templates draw from, and the ways to them."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from webarena_gym.sites.wikipedia.markup import path
@@ -30,37 +31,6 @@ FILMS = (
 ) """
 )
 """The films with their directors and years, and whether they won a prize."""
-
-
-class Measure(NamedTuple):
-    """Something by which landmarks and companies are compared: of what kind, by which fact, and how both ends are called."""
-
-    kind: str
-    label: str
-    most: str
-    least: str
-
-
-MEASURES = (
-    Measure("national park", "Area", "the national park with the largest area", "the national park with the smallest area"),
-    Measure("national park", "Visitors", "the most visited national park", "the least visited national park"),
-    Measure("national park", "Highest point", "the national park with the highest mountain", "the flattest national park, with the lowest highest point"),
-    Measure("museum", "Collection", "the museum with the largest collection", "the museum with the smallest collection"),
-    Measure("museum", "Visitors", "the most visited museum", "the least visited museum"),
-    Measure("university", "Students", "the university with the most students", "the university with the fewest students"),
-    Measure("university", "Founded", "the youngest university", "the oldest university"),
-    Measure("stadium", "Capacity", "the stadium with the most seats", "the stadium with the fewest seats"),
-    Measure("airport", "Passengers", "the busiest airport", "the airport with the fewest passengers"),
-    Measure("bridge", "Length", "the longest bridge", "the shortest bridge"),
-    Measure("bridge", "Opened", "the bridge that was opened last", "the bridge that was opened first"),
-    Measure("monument", "Height", "the tallest monument", "the smallest monument"),
-    Measure("hospital", "Beds", "the hospital with the most beds", "the hospital with the fewest beds"),
-    Measure("library", "Volumes", "the library with the most volumes", "the library with the fewest volumes"),
-    Measure("zoo", "Species", "the zoo with the most species", "the zoo with the fewest species"),
-    Measure("company", "Employees", "the company with the most employees", "the company with the fewest employees"),
-    Measure("company", "Founded", "the youngest company", "the oldest company"),
-    Measure("theater", "Seats", "the theater with the most seats", "the theater with the fewest seats"),
-)  # fmt: skip
 
 
 class Extreme(NamedTuple):
@@ -95,6 +65,17 @@ def open_category(world: t.Sampler, name: str) -> list[Step]:
     return [t.click("Categories"), *turns, t.click(name)]
 
 
+def years_between(years: Sequence[int]) -> list[int]:
+    """Return the years between the first and the last one that are not among them."""
+    return [year for year in range(years[0] + 1, years[-1]) if year not in years]
+
+
+def director(world: t.Sampler, condition: str = "count(*) > 2") -> str:
+    """Draw a director whose films meet a condition. Raises NothingToDraw."""
+    query = FILMS + f"SELECT director FROM films GROUP BY director HAVING {condition} ORDER BY director"
+    return str(world.pick(query, site="wikipedia")["director"])
+
+
 def decades(row: t.Row) -> range:
     """Return the decades in which a team played at a stadium."""
     return range(int(row["since"]), int(row["until"]), 10)
@@ -107,19 +88,16 @@ def url(title: str) -> str:
 
 def draw_extreme(world: t.Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
     """Draw the landmark or company at one end of a measure, of some kinds or of any. Raises NothingToDraw when two share the place."""
-    measure = world.rng.choice([each for each in MEASURES if not kinds or each.kind in kinds])
+    kind, label, most, least = world.rng.choice([each for each in TEXTS["measures"] if not kinds or each[0] in kinds])
     is_most = world.rng.random() < 0.5
     rows = world.rows(
         FACTS + "SELECT title, number, text FROM facts WHERE kind = ? AND label = ? ORDER BY number, title",
-        measure.kind,
-        measure.label,
+        kind,
+        label,
         site="wikipedia",
     )
     if is_most:
         rows.reverse()
     t.skip_if(len(rows) < 2 or rows[0]["number"] == rows[1]["number"], "one that stands out")
-    plural = {"university": "universities", "library": "libraries", "company": "companies"}.get(
-        measure.kind, f"{measure.kind}s"
-    )
-    words = measure.most if is_most else measure.least
-    return Extreme(words, rows[0], rows[1]["title"], open_list(world, plural), rows[0]["text"])
+    plural = {"university": "universities", "library": "libraries", "company": "companies"}.get(kind, f"{kind}s")
+    return Extreme(most if is_most else least, rows[0], rows[1]["title"], open_list(world, plural), rows[0]["text"])

@@ -3,10 +3,10 @@
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.templates.ways import impossible, instruction, question
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.ways import instruction, question
 from webarena_gym.templates.wikipedia import (
     FACTS,
-    FILMS,
     ME,
     TEXTS,
     country,
@@ -14,46 +14,6 @@ from webarena_gym.templates.wikipedia import (
     open_list,
     url,
 )
-
-QUESTIONS = {
-    ("town", "Founded"): "in which year was {title} founded?",
-    ("town", "Population"): "how many people live in {title}?",
-    ("town", "Elevation"): "how many meters above the sea does {title} lie?",
-    ("town", "Area"): "what is the area of the town of {title} in square kilometers?",
-    ("university", "Students"): "how many students does {title} have?",
-    ("museum", "Visitors"): "how many people visit the {title} a year?",
-    ("national park", "Area"): "how large is {title} in square kilometers?",
-    ("national park", "Highest point"): "how many meters high is the highest point of {title}?",
-    ("stadium", "Capacity"): "how many spectators can {title} hold?",
-    ("bridge", "Length"): "how many meters long is the {title}?",
-    ("monument", "Height"): "how many meters tall is the {title}?",
-    ("library", "Volumes"): "how many volumes does the {title} hold?",
-    ("film", "Running time"): "how many minutes does the film {title} run?",
-    ("novel", "Pages"): "how many pages does the novel {title} have?",
-    ("album", "Released"): "in which year was the album {title} released?",
-    ("company", "Employees"): "how many employees does {title} have?",
-    ("disaster", "Deaths"): "how many people died in the {title}?",
-}
-"""Questions about an article, by its kind and the label of the fact."""
-
-
-def prize_without_winner(world: t.Sampler) -> t.Draw:
-    """Ask for a winner in a year in which there was none."""
-    prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
-    years = [
-        int(row["number"])
-        for row in world.rows(FACTS + "SELECT number FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
-    ]
-    free = [year for year in range(min(years), max(years)) if year not in years]
-    t.skip_if(not free, "a year without a winner")
-    year = world.rng.choice(free)
-    return impossible(
-        {"prize": prize, "year": year},
-        lacks([str(number) for number in years], []),
-        way=open_article(prize),
-        seen=f"The table of winners has no line for {year}.",
-        wrong=[world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)],
-    )
 
 
 def first_of_several(world: t.Sampler) -> t.Draw:
@@ -73,24 +33,6 @@ def first_of_several(world: t.Sampler) -> t.Draw:
         way=[step for row in chosen for step in open_article(row["title"])],
         seen="It is from {year}, and the others are younger.".format(year=first["year"]),
         wrong=[second["title"]],
-    )
-
-
-def films_before_year(world: t.Sampler) -> t.Draw:
-    """Count the films of a director before or after a year in which none came out."""
-    director = world.pick(FILMS + "SELECT director FROM films GROUP BY director HAVING count(*) > 2 ORDER BY director")[
-        "director"
-    ]
-    years = [row["year"] for row in world.rows(FILMS + "SELECT year FROM films WHERE director = ? ORDER BY year", director)]
-    year = world.rng.choice([year for year in range(years[0] + 1, years[-1]) if year not in years])
-    when = world.rng.choice(("before", "after"))
-    found = sum(each < year if when == "before" else each > year for each in years)
-    return question(
-        {"director": director, "when": when, "year": year},
-        str(found),
-        way=open_article(f"List of films directed by {director}"),
-        seen=f"{found} of {len(years)} are from {when} {year}.",
-        wrong=[str(found + 1), str(len(years))],
     )
 
 
@@ -184,27 +126,9 @@ def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[li
     return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
 
 
-def watch_films(world: t.Sampler) -> t.Draw:
-    """Watch every film of a director."""
-    director = world.pick(
-        FACTS
-        + "SELECT target FROM facts WHERE label = 'Directed by' GROUP BY target HAVING count(*) BETWEEN 3 AND 4 ORDER BY target"
-    )["target"]
-    films = [
-        row["title"]
-        for row in world.rows(
-            FACTS + "SELECT title FROM facts WHERE label = 'Directed by' AND target = ? ORDER BY title", director
-        )
-    ]
-    return instruction(
-        {"director": director},
-        t.state(WATCHED, expected=watchlist(world, plus=films, minus=[])),
-        way=[
-            *open_article(director, "The article on the director names the films."),
-            *(step for film in films for step in (*open_article(film), t.click("Add to watchlist"))),
-        ],
-        seen=f"All {len(films)} are on the watchlist.",
-    )
+def watch(titles: list[str]) -> list[Step]:
+    """Return the steps that put articles on the watchlist."""
+    return [step for title in titles for step in (*open_article(title), t.click("Add to watchlist"))]
 
 
 def edit_section(world: t.Sampler) -> t.Draw:
