@@ -71,8 +71,7 @@ def test_the_list_is_sorted_filtered_and_paged_and_topics_lead_to_it(visitor):
 def test_a_project_shows_what_it_is_and_its_readme(visitor):
     row = at(visitor)
     addresses = [f"git@code.test:{row['full']}.git", f"https://code.test/{row['full']}.git"]
-    for part in (row["description"], row["license"], *addresses, "Features", f"Default branch: {row['default_branch']}"):
-        assert part in visitor.text
+    visitor.sees(row["description"], row["license"], *addresses, "Features", f"Default branch: {row['default_branch']}")
 
 
 def test_private_and_internal_projects_are_not_there_for_others(visitor):

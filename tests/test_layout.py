@@ -4,7 +4,6 @@ import pickle
 from collections import defaultdict
 from urllib.parse import unquote
 
-import gymnasium
 import pytest
 from werkzeug.test import Client
 
@@ -198,10 +197,9 @@ def test_the_suite_s_tasks_keep_their_ids_and_intents_in_another_layout():
     assert task_suite.select([other[0].task_id], "layout") == other[:1]
 
 
-def test_a_snapshot_carries_on_in_its_layout():
+def test_a_snapshot_carries_on_in_its_layout(opened):
     task = task_suite.load("test")[0]
-    env = gymnasium.make("WebArenaLite-v0", tasks=[task], variation="layout", elements="label").unwrapped
-    plain = gymnasium.make("WebArenaLite-v0", tasks=[task], elements="label").unwrapped
+    env, plain = (opened(WebArenaLite(tasks=[task], variation=name, elements="label")) for name in ("layout", "content"))
     text, _ = env.reset()
     assert plain.reset()[0] != text
     snapshot = pickle.loads(pickle.dumps(env.snapshot()))
@@ -210,8 +208,6 @@ def test_a_snapshot_carries_on_in_its_layout():
     steps = [each.step(f'do(action="Click", element="{label}")') for each in (env, plain)]
     assert steps[0] == steps[1]
     assert steps[0][4]["action_error"] == ""
-    env.close()
-    plain.close()
 
 
 def test_an_unknown_variation_is_refused():

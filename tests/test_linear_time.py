@@ -167,11 +167,8 @@ def parts(tree, flags, written=""):
             yield written, [chr(value)], False
             written += chr(value)
         elif kind in (codes.IN, codes.NOT_LITERAL, codes.ANY):
-            items = {
-                codes.ANY: [(codes.NEGATE, None), (codes.LITERAL, 10)],
-                codes.NOT_LITERAL: [(codes.NEGATE, None), (codes.LITERAL, value)],
-            }
-            marks = _members(items.get(kind, value), flags)
+            no = 10 if kind is codes.ANY else value
+            marks = _members(value if kind is codes.IN else [(codes.NEGATE, None), (codes.LITERAL, no)], flags)
             yield written, marks, False
             written += "a" if "a" in marks else marks[0]
         elif kind in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
@@ -196,15 +193,11 @@ def pumps(pattern):
     """Yield texts in three parts, of which the one in the middle is repeated: what a backtracking search finds hard."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     found = list(parts(parser.parse(source, pattern.flags & ~re.UNICODE), pattern.flags))
-    before = list(
-        dict.fromkeys(("", "a", *(written for written, _, repeats in found if repeats), *(found[-1:] and [found[-1][0]])))
-    )
+    repeated, last = (written for written, _, repeats in found if repeats), found[-1:] and [found[-1][0]]
+    before = list(dict.fromkeys(("", "a", *repeated, *last)))
     marks = [marks for _, marks, _ in found]
-    single = list(
-        dict.fromkeys(
-            (" ", "a", "1", *(mark for group in marks for mark in group[:2]), *(m for g in marks for m in g if m in " \n"))
-        )
-    )
+    two, blanks = (mark for group in marks for mark in group[:2]), (m for g in marks for m in g if m in " \n")
+    single = list(dict.fromkeys((" ", "a", "1", *two, *blanks)))
     starts = [f"{written}{mark} " for written, marks, repeats in found if repeats for mark in ["", *marks[:2], "a"]]
     units = list(dict.fromkeys((*before[1:], *starts, *single)))
     pairs = ["".join(pair) for pair in product(single, repeat=2) if pair[0] != pair[1]]

@@ -522,12 +522,9 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys):
 
 
 def evaluated(folder):
-    out = folder / "scores"
-    assert (
-        main(["evaluate", "--agent", "expert", "--application", str(folder), "--template", "notes.write", "--out", str(out)])
-        == 0
-    )
-    return read_result(out / "result.json")["success"]["success"]
+    played = ["--agent", "expert", "--application", str(folder), "--template", "notes.write", "--out", str(folder / "scores")]
+    assert main(["evaluate", *played]) == 0
+    return read_result(folder / "scores" / "result.json")["success"]["success"]
 
 
 def played_by_a_program(folder):

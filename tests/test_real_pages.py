@@ -84,12 +84,8 @@ def replies_of(one, value):
             for name in dialogs if one.variant != "alert" else ():
                 if name.startswith("="):
                     yield f"fill('Answer', {json.dumps(name[2:])})", name
-                yield (
-                    f"keyboard_press('{name}')"
-                    if name in ("Enter", "Escape")
-                    else f"click('{name if name == 'Cancel' else 'OK'}')",
-                    name,
-                )
+                is_key, button = name in ("Enter", "Escape"), "Cancel" if name == "Cancel" else "OK"
+                yield f"keyboard_press('{name}')" if is_key else f"click('{button}')", name
             dialogs.clear()
 
 
@@ -118,9 +114,8 @@ def play(env, run):
 def fits(one, value, text):
     """Say whether a page shows what a case comes to."""
     wanted = expected(one, value)
-    return (wanted if wanted.startswith("Downloaded") else f"Out: {wanted}\n") in re.sub(
-        " *\n", "\n", text.replace("&lt;", "<")
-    ) + "\n"
+    shown = re.sub(" *\n", "\n", text.replace("&lt;", "<")) + "\n"
+    return (wanted if wanted.startswith("Downloaded") else f"Out: {wanted}\n") in shown
 
 
 class Person:
@@ -143,17 +138,9 @@ class Person:
         for _ in range(40):
             for frame in self.page.frames:
                 ways = [frame.get_by_role(role, name=label, exact=True) for role in ("button", "link", "tab")]
-                ways += [
-                    frame.get_by_label(label, exact=True),
-                    frame.get_by_title(label, exact=True),
-                    frame.get_by_alt_text(label, exact=True),
-                ]
-                ways += [
-                    frame.get_by_text(label, exact=True),
-                    frame.locator(f'[aria-placeholder="{label}"]'),
-                    frame.get_by_label(label),
-                    frame.get_by_text(label),
-                ]
+                texts = (frame.get_by_label, frame.get_by_title, frame.get_by_alt_text, frame.get_by_text)
+                ways += [by(label, exact=True) for by in texts] + [frame.locator(f'[aria-placeholder="{label}"]')]
+                ways += [frame.get_by_label(label), frame.get_by_text(label)]
                 for way in ways:
                     with suppress(Exception):  # the frame may go away
                         found = [each for each in way.all() if not is_shown or each.is_visible()]
@@ -187,7 +174,7 @@ class Person:
             case "Type":
                 field = self.find(label)
                 if field.evaluate(
-                    "(it) => it.type in {date: 0, time: 0, month: 0, week: 0, 'datetime-local': 0, color: 0, range: 0}"
+                    "it => it.type in {date: 0, time: 0, month: 0, week: 0, 'datetime-local': 0, color: 0, range: 0}"
                 ):
                     field.fill(text)
                 else:
@@ -197,12 +184,8 @@ class Person:
                     page.keyboard.type(text)
             case "Select":
                 field = self.find(label)
-                field.select_option(
-                    label=[
-                        *field.evaluate("(it) => [...it.selectedOptions].filter(() => it.multiple).map((one) => one.text)"),
-                        text,
-                    ]
-                )
+                before = field.evaluate("(it) => [...it.selectedOptions].filter(() => it.multiple).map((one) => one.text)")
+                field.select_option(label=[*before, text])
             case "Hover":
                 self.find(label).hover()
             case "RightClick":
@@ -221,9 +204,8 @@ class Person:
             case "Refused":
                 assert self.find(label).is_disabled()
             case "Unlisted":
-                assert not page.get_by_text(label, exact=True).filter(visible=True).count() or page.get_by_text(
-                    label, exact=True
-                ).first.evaluate(_UNREACHED)
+                named = page.get_by_text(label, exact=True)
+                assert not named.filter(visible=True).count() or named.first.evaluate(_UNREACHED)
 
     chosen: tuple = ()
     saved = b""

@@ -113,10 +113,9 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
 
 @pytest.mark.parametrize("header", [{"observation": "axtree"}, {"dialect": "browsergym"}, {"scale": "large"}])
 def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, header):
-    record = {
-        "task_id": "shopping.cart_add/1000/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"], "ending": "exited",
-    }  # fmt: skip
-    lines = [{"format": 1, "suite": {}, "env": header}, record | {"reward": 0.0, "steps": [{"reply": "go_backward()"}]}]
+    record = {"task_id": "shopping.cart_add/1000/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"]}
+    record |= {"ending": "exited", "reward": 0.0, "steps": [{"reply": "go_backward()"}]}
+    lines = [{"format": 1, "suite": {}, "env": header}, record]
     path = tmp_path / "episodes.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (episode,) = read_sources([f"x={path}"]).policies["x"]
@@ -131,10 +130,8 @@ def inspect_log(tasks, tmp_path):
     with closing(gymnasium.make(ENV_ID, tasks=tasks, elements="label", disable_env_checker=True)) as env:
         for task in tasks:
             _, info = env.reset(options={"task": task})
-            messages = [
-                {"role": "system", "content": "System"},
-                {"role": "user", "content": f"Task: {task.intent}\n\n{info['page']}"},
-            ]
+            told = f"Task: {task.intent}\n\n{info['page']}"
+            messages = [{"role": "system", "content": "System"}, {"role": "user", "content": told}]
             for action in [Action(Kind.CLICK, element="no such"), *(step.action for step in task.solution)]:
                 (call,) = call_of(action)["tool_calls"]
                 function = {"function": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
@@ -143,14 +140,12 @@ def inspect_log(tasks, tmp_path):
                 messages.append({"role": "assistant", "content": content, "tool_calls": [function]})
                 messages.append({"role": "tool", "content": "The episode is over." if over else info["page"]})
             score = {"value": reward, "metadata": {"verdicts": [dict(verdict) for verdict in info["verdicts"]]}}
-            samples.append(
-                {"id": task.task_id, "epoch": 1, "input": task.intent, "messages": messages, "scores": {"judged": score}}
-            )
+            sample = {"id": task.task_id, "epoch": 1, "input": task.intent, "messages": messages}
+            samples.append(sample | {"scores": {"judged": score}})
     broken = {"id": tasks[0].task_id, "epoch": 2, "input": "x", "messages": [], "scores": {}, "error": {"message": "It broke"}}
     path = tmp_path / "inspect.json"
-    path.write_text(
-        json.dumps({"eval": {"task_args": {"env": {"elements": "label"}}}, "samples": [*samples, broken]}, indent=2)
-    )
+    log = {"eval": {"task_args": {"env": {"elements": "label"}}}, "samples": [*samples, broken]}
+    path.write_text(json.dumps(log, indent=2))
     return path
 
 
@@ -170,10 +165,8 @@ def test_logs_of_inspect_are_read_and_their_pages_played_again(shop_tasks, tmp_p
 def test_states_of_an_arena_are_read(tmp_path, suffix):
     request = {"what": "GET shopping /cart", "status": 404, "at_s": 0.1, "ms": 2.0}
     result = {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "x", "decided_by": "y"}]}
-    state = {"task_id": "t/1", "mode": "browse", "goal": "Goal", "status": "over", "failure": ""} | {
-        "log": [request],
-        "result": result,
-    }
+    state = {"task_id": "t/1", "mode": "browse", "goal": "Goal", "status": "over", "failure": ""}
+    state |= {"log": [request], "result": result}
     path = tmp_path / f"arena{suffix}"
     others = [state | {"status": "open", "result": None}, state | {"status": "lost", "result": None, "failure": "gone"}]
     others = others if suffix == ".jsonl" else []
@@ -332,9 +325,8 @@ def test_candidates_are_marked_on_the_page_by_their_elements(shop_tasks, numbere
     first = numbered[0].steps[0]
     known = re.findall(r'id="(\d+)"', first.page)
     named = [rng.choice([None, "no such element", *known[:8]]) for _ in range(10)]
-    step = replace(
-        first, candidates=tuple(Candidate(f"deed {place}", rng.random() / 10, each) for place, each in enumerate(named))
-    )
+    candidates = tuple(Candidate(f"deed {place}", rng.random() / 10, each) for place, each in enumerate(named))
+    step = replace(first, candidates=candidates)
     with Replayer() as replayer:
         replay = replayer.replay(shop_tasks[0], replace(numbered[0], steps=(step, *numbered[0].steps[1:])))
     chances = sorted(float(value) for value in re.findall(r'data-chance="([\d.]+)"', replay.pages[0].html))
@@ -445,9 +437,8 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
 def chromium():
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=find_executable(), args=["--no-sandbox"] if os.geteuid() == 0 else []
-        )
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=find_executable(), args=arguments)
         yield browser
         browser.close()
 
@@ -457,12 +448,9 @@ def report(tmp_path_factory, expert):
     """A report of the expert, of a policy whose every text and page is hostile, and of two runs."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     runs = {
-        "first": [
-            {"update": number, "elapsed_s": 2.0 * number, "success": number / 40, "loss": 1 / number} for number in range(1, 31)
-        ],
-        "second": [{"update": number, "elapsed_s": 9.0 * number, "success": 0.5, "odd": 1.0} for number in range(1, 11)],
+        "first": [{"update": n, "elapsed_s": 2.0 * n, "success": n / 40, "loss": 1 / n} for n in range(1, 31)],
+        "second": [{"update": n, "elapsed_s": 9.0 * n, "success": 0.5, "odd": 1.0} for n in range(1, 11)],
     }
-
     original = Replayer.replay
 
     def replay(self, task, episode):
@@ -517,9 +505,8 @@ def test_results_and_curves_are_seen(open_report):
     page.locator("#curve-smoothing").select_option("5")
     assert page.locator("figcaption").all_inner_texts() == ["Success of sampled rollouts", "Loss"]  # only the second run is odd
     assert legend.inner_text().split() == ["first", "0.725", "at", "60"]
-    assert "first: 30 updates; every update is a point, and the strong line the mean of 5 points" in page.inner_text(
-        "#curve-notes"
-    )
+    notes = page.inner_text("#curve-notes")
+    assert "first: 30 updates; every update is a point, and the strong line the mean of 5 points" in notes
     page.locator("figure svg").first.focus()
     page.keyboard.press("ArrowLeft")
     assert legend.inner_text().split()[-1] == "58"
@@ -645,11 +632,8 @@ def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
     page = open_report()
     for number, episode in enumerate(expert, 1):
         words = PARTS[part](episode).replace('"', " ")
-        own = [
-            place
-            for place, item in enumerate(expert, 1)
-            if all(word.lower() in PARTS[part](item).lower() for word in words.split())
-        ]
+        fits = [all(word.lower() in PARTS[part](item).lower() for word in words.split()) for item in expert]
+        own = [place for place, is_there in enumerate(fits, 1) if is_there]
         page.get_by_role("combobox", name="In", exact=True).select_option(label=part)
         page.get_by_role("searchbox", name="Search").fill(words)
         if own == [number]:
@@ -706,9 +690,8 @@ def test_thousands_of_episodes_open_and_are_filtered_and_searched(chromium, tmp_
 @needs.chromium
 def test_runs_of_a_task_stand_side_by_side_where_their_states_are_equal(chromium, tmp_path):
     def run(*pages, ending="leave"):
-        return Trajectory(
-            "t/1", "Goal", (*(Step(page, f"do {page}") for page in pages[:-1]), Step(pages[-1], ending)), 0.0, "exited"
-        )
+        steps = (*(Step(page, f"do {page}") for page in pages[:-1]), Step(pages[-1], ending))
+        return Trajectory("t/1", "Goal", steps, 0.0, "exited")
 
     policies = {
         "first, as given": [run("home", "shop", "cart")],
