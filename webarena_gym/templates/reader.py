@@ -13,7 +13,7 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
   `{rows = "..."}` for a list of lists;
 - `needs`: columns that must not be false or empty, each with what the world has not where it is;
 - one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
-- `page`, beside an answer: the address of the page to be open when it is given;
+- `page`, beside an answer: the address of the page to be open when it is given; `said`: the answer as the solution writes it;
 - `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a function of the site;
   a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
@@ -65,7 +65,7 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "lacks": ways.impossible,
 }
 _OWN = {"intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
-_REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page"}
+_REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page", "said"}
 
 
 def choice(world: t.Sampler, items: Sequence[Any] | Mapping[Any, Any]) -> Any:
@@ -139,6 +139,11 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
     return [each for each in items if each != item]
 
 
+def part(items: Sequence[Any], start: int, end: int) -> Sequence[Any]:
+    """Return the items from one place to before another."""
+    return items[start:end]
+
+
 def values(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
     """Return a column of rows."""
     return [row[column] for row in rows]
@@ -152,7 +157,7 @@ BUILT_IN: Mapping[str, Any] = {
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
-    "length": len, "total": sum, "values": values, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
+    "length": len, "total": sum, "values": values, "part": part, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
 _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought

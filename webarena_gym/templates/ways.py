@@ -55,18 +55,20 @@ def question(
     start_url: str = "",
     ground: Ground | None = None,
     page: str = "",
+    said: str = "",
     **told: Any,
 ) -> t.Draw:
     """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
 
     The wrong answer to a number is the next one, unless `wrong` names others. `ground` says what an answer follows from that no page
-    states; `page` is the address to be open at the end; `told` is what the task tells about the answer (`t.told`).
+    states; `page` is the address to be open at the end; `said` is the answer as the solution writes it, if it does otherwise; `told` is
+    what the task tells about the answer (`t.told`).
     """
     text = str(truth)
     if isinstance(truth, int) and not wrong:
         wrong = [str(truth + 1)]
     check, grounds = t.answer(fuzzy_match=text), {text: ground} if ground else {}
-    solution = [*way, t.leave(text, seen)]
+    solution = [*way, t.leave(said or text, seen)]
     check = t.told(check, **told) if told else check
     return t.Draw(slots, t.all_of(check, t.at_url(page)) if page else check, solution, wrong, start_url, grounds)
 

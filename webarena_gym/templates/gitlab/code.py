@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, open_project, slashed
+from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, open_project
 from webarena_gym.templates.ways import instruction, question, turn_pages
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
@@ -146,34 +146,6 @@ def top(world: t.Sampler, count: int) -> list[t.Row]:
     numbers = [row["found"] for row in rows[: count + 1]]
     t.skip_if(len(numbers) != len({*numbers}), "a project whose most active contributors have different numbers of commits")
     return rows
-
-
-def top_contributors(world: t.Sampler) -> t.Draw:
-    """Ask for the two or three most active contributors."""
-    count = world.rng.choice((2, 3))
-    rows = top(world, count)
-    names = [row["author_name"] for row in rows]
-    return question(
-        {"count": count, "project": rows[0]["name"]},
-        ", ".join(names[:count]),
-        way=open_project(rows[0], "Contributors"),
-        seen="The list is in that order.",
-        wrong=[", ".join(names[1 : count + 1])],
-    )
-
-
-def last_commit_date(world: t.Sampler) -> t.Draw:
-    """Ask for the day of somebody's last commit."""
-    rows = ranked(world, 2)
-    row = world.rng.choice(rows)
-    others = [other["last"][:10] for other in rows if other["last"][:10] != row["last"][:10]]
-    t.skip_if(not others, "contributors who stopped on different days")
-    return t.Draw(
-        slots={"person": row["author_name"], "project": row["name"]},
-        eval=t.answer(fuzzy_match=row["last"][:10]),
-        solution=[*open_project(row, "Contributors"), t.leave(slashed(row["last"]), "It stands in the last column.")],
-        wrong_answers=[slashed(others[0])],
-    )
 
 
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"

@@ -7,15 +7,7 @@ from webarena_gym.sites.country.names import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import (
-    ME,
-    PROJECTS,
-    PROJECTS_PER_PAGE,
-    open_by_stars,
-    open_project,
-    project_label,
-    slashed,
-)
+from webarena_gym.templates.gitlab import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label, slashed
 from webarena_gym.templates.ways import instruction, question, turn_pages
 
 PROJECTS_MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
@@ -226,22 +218,6 @@ def a_day(world: t.Sampler) -> str:
     """Return a day within a year from now."""
     today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
     return str(today + timedelta(days=world.rng.randint(20, 360)))
-
-
-def expiry_of(world: t.Sampler) -> t.Draw:
-    """Ask when somebody's place ends."""
-    row = world.pick(
-        PROJECTS
-        + """SELECT s.*, u.name AS person, m.expires_on FROM seen s JOIN project_member m USING (project_id)
-        JOIN user u USING (user_id) WHERE m.expires_on IS NOT NULL ORDER BY project_id, user_id"""
-    )
-    wrong = str(date.fromisoformat(row["expires_on"]) + timedelta(days=7))
-    return t.Draw(
-        slots={"person": row["person"], "project": row["name"]},
-        eval=t.answer(fuzzy_match=row["expires_on"]),
-        solution=[*open_project(row, "Members"), t.leave(slashed(row["expires_on"]), "The day stands behind the role.")],
-        wrong_answers=[slashed(wrong)],
-    )
 
 
 def invite(world: t.Sampler, count: int, expires: str | None = None) -> t.Draw:

@@ -62,8 +62,13 @@ def route_to(world: t.Sampler, row: Place, mode: Mode, goal: Place) -> Route:
 
 def town_route(world: t.Sampler, row: Place, mode: Mode, goal: Place) -> Route:
     """Return the way from the town that was drawn to another."""
+    return between_towns(world, mode, row, goal)
+
+
+def between_towns(world: t.Sampler, mode: Mode, a: Place, b: Place) -> Route:
+    """Return the way from the middle of one town to that of another."""
     net = roads(world)
-    return net.route(mode, net.crossing(row["node_id"]), net.crossing(goal["node_id"]))
+    return net.route(mode, net.crossing(a["node_id"]), net.crossing(b["node_id"]))
 
 
 def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:

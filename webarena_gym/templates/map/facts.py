@@ -9,17 +9,8 @@ from webarena_gym.sites.map.queries import CATEGORIES, PLACES, by_distance, of_p
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Spot
 from webarena_gym.sites.map.site import capital as capital
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.map import (
-    SEARCH_BOX,
-    places,
-    roads,
-    some_place,
-)
-from webarena_gym.templates.ways import (
-    instruction,
-    question,
-    turn_pages,
-)
+from webarena_gym.templates.map import SEARCH_BOX, places, roads, some_place
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"

@@ -6,20 +6,17 @@ from typing import Any, Literal
 
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.sites.map.queries import PLURALS
-from webarena_gym.sites.map.routing import CAR, FOOT, Mode, Route, directions
+from webarena_gym.sites.map.routing import CAR, FOOT, Mode, directions
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map import (
     IN_TOWN,
     LANDMARKS,
     MARGIN,
-    PER_PAGE,
     Near,
     Place,
     change_route,
     clearly_first,
     nearby,
-    open_nearby,
     open_route,
     open_routes,
     other_times,
@@ -29,7 +26,7 @@ from webarena_gym.templates.map import (
     some_place,
     stated,
 )
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import question
 
 YES_NO = ("No", "Yes")
 
@@ -88,29 +85,6 @@ def hotel_drive(world: t.Sampler) -> t.Draw:
     return ask_time(world, CAR, (hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"])))
 
 
-def within_reach(world: t.Sampler) -> t.Draw:
-    """Ask whether a drive is short enough; both answers are as likely, and none is a close call."""
-    is_near = world.rng.randrange(2)
-    first, second = two_far_apart(world)
-    minutes = route(world, CAR, first, second).minutes
-    hours = world.rng.choice((1, 1.5, 2))
-    t.skip_if(
-        bool(is_near) != (minutes < 60 * hours) or not 1.1 < max(minutes / hours / 60, hours * 60 / minutes) < 2.2,
-        "a drive of about that time",
-    )
-    limit = {1: "one hour", 1.5: "one and a half hours", 2: "two hours"}[hours]
-    return question(
-        {"first": first["name"], "second": second["name"], "limit": limit},
-        YES_NO[is_near],
-        way=open_route(first["name"], second["name"], CAR),
-        seen=f"It takes {duration(minutes)}.",
-        wrong=[YES_NO[1 - is_near]],
-        ground=says(duration(minutes)),
-        yes=["reached", "reachable", "within reach", "possible"],
-        no=["out of reach", "unreachable", "impossible", "too far", "not enough"],
-    )
-
-
 def best_order(world: t.Sampler) -> t.Draw:
     """Ask for the best order of three places; the next best takes a tenth more."""
     first = some_place(world, LANDMARKS)
@@ -139,29 +113,6 @@ def best_order(world: t.Sampler) -> t.Draw:
         ],
         seen=f"That takes {duration(total(orders[0]))} of driving.",
         wrong=[written[1], written[-1]],
-    )
-
-
-def which_is_nearer(world: t.Sampler) -> t.Draw:
-    """Compare the ways to two places."""
-    mode = world.rng.choice((FOOT, CAR))
-    first = some_place(world, IN_TOWN)
-    where = (
-        "town_id = ? AND place_id != ? AND category NOT IN ('airport')"
-        if mode is FOOT
-        else f"{LANDMARKS} AND town_id != ? AND place_id != ?"
-    )
-    second, third = world.rng.sample(places(world, where, first["town_id"], first["place_id"]), 2)
-    ways: list[tuple[Route, t.Row]] = sorted(
-        ((route(world, mode, first, row), row) for row in (second, third)), key=lambda item: item[0].metres
-    )
-    (near, nearer), (far, farther) = ways
-    t.skip_if(far.metres < MARGIN * near.metres or far.minutes <= near.minutes, "one that is clearly nearer")
-    return question(
-        {"first": first["name"], "second": second["name"], "third": third["name"], "way": {FOOT: "walk", CAR: "drive"}[mode]},
-        nearer["name"],
-        way=[*open_route(first["name"], second["name"], mode), *change_route("To", third["name"])],
-        wrong=[farther["name"]],
     )
 
 
@@ -213,14 +164,22 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[s
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
     centre, limit = some_place(world, IN_TOWN), world.rng.choice(STROLLS)
-    found = nearby(world, kind, centre, FOOT)
+    return {"centre": centre, "limit": limit, **reached(nearby(world, kind, centre, FOOT), limit, least, most)}
+
+
+def reached(found: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
+    """Return the places within a walk, the nearest of all and the next one, and the index of the last one in the map's list.
+
+    Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
+    """
     inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
     t.skip_if(
         not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in found),
         "places within such a walk",
     )
+    last = max(inside, default=0)
     walks = [found[index] for index in inside]
-    return {"centre": centre, "limit": limit, "nearest": found[0], "inside": walks, "last": max(inside, default=0)}
+    return {"nearest": found[0], "inside": walks, "last": last, "next": found[last + 1 : last + 2]}
 
 
 def names_of(found: Sequence[Near], start: int = 0) -> list[str]:
@@ -233,32 +192,30 @@ def with_distances(found: Sequence[Near], more: int = 0) -> str:
     return "; ".join(f"{one.row['name']}: {distance(one.way.metres + more)}" for one in found)
 
 
-def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "minutes"]) -> list[Near]:
-    """Return the drives from the place that was drawn to all of a kind, the shortest or quickest first."""
-    found = [Near(each, 0, route(world, CAR, row, each)) for each in places(world, "category = ?", kind)]
+def ways_to(world: t.Sampler, row: Place, mode: Mode, goals: Sequence[t.Row], by: Literal["metres", "minutes"]) -> list[Near]:
+    """Return the ways from the place that was drawn to others, the shortest or quickest first."""
+    found = [Near(each, 0, route(world, mode, row, each)) for each in goals]
     return sorted(found, key=lambda one: float(getattr(one.way, by)))
 
 
-def nearest_branch(world: t.Sampler) -> t.Draw:
-    """Ask for the walking distance to the nearest branch of a chain."""
-    centre, kind = (
-        some_place(world, IN_TOWN),
-        world.rng.choice(("supermarket", "pharmacy", "bank", "petrol station", "hotel", "cafe")),
-    )
-    found = nearby(world, kind, centre, FOOT, most=60)
-    chain = world.rng.choice(sorted({one.row["brand"] for one in found[:PER_PAGE] if one.row["brand"]} or {""}))
-    branches = [one for one in found if one.row["brand"] == chain]
-    best = clearly_first(branches)
-    t.skip_if(not chain or best.row["town_id"] != centre["town_id"], "a branch in this town")
-    unit, number = stated(best.way.metres)
-    return question(
-        {"chain": chain, "place": centre["name"], "unit": unit},
-        number,
-        way=[t.search("Search the map", f"{chain} near {centre['name']}"), *open_route(centre["name"], best.row["name"], FOOT)],
-        seen=f"The closest is {best.row['name']}.",
-        wrong=[stated(best.way.metres * 1.3)[1]],
-        about=[best.row["name"]],
-    )
+def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "minutes"]) -> list[Near]:
+    """Return the drives from the place that was drawn to all of a kind, the shortest or quickest first."""
+    return ways_to(world, row, CAR, places(world, "category = ?", kind), by)
+
+
+def branded(found: Sequence[Near]) -> list[Near]:
+    """Return the places that belong to a chain."""
+    return [one for one in found if one.row["brand"]]
+
+
+def chains(found: Sequence[Near]) -> list[str]:
+    """Return the chains that places belong to, or "" where there is none."""
+    return sorted({one.row["brand"] for one in branded(found)} or {""})
+
+
+def of_chain(found: Sequence[Near], chain: str) -> list[Near]:
+    """Return the places of a chain."""
+    return [one for one in found if one.row["brand"] == chain]
 
 
 def all_within_drive(world: t.Sampler) -> t.Draw:
@@ -277,52 +234,4 @@ def all_within_drive(world: t.Sampler) -> t.Draw:
         way=[*open_routes(centre["name"], names_of(ways[: count + 1]), CAR), t.search("Search the map", PLURALS[kind])],
         seen=f"The next one is {distance(outer)} away.",
         wrong=["; ".join(addresses[: count + 1])],
-    )
-
-
-def arrival(world: t.Sampler) -> t.Draw:
-    """Ask for a chain's hotel near an airport or a university, and for the way from there to a supermarket."""
-    centre = some_place(world, "category IN ('airport', 'university', 'stadium')")
-    hotels = [one for one in nearby(world, "hotel", centre, FOOT, most=60) if one.row["brand"]]
-    chain = world.rng.choice(sorted({one.row["brand"] for one in hotels[:6]} or {""}))
-    hotel = clearly_first([one for one in hotels if one.row["brand"] == chain]).row
-    t.skip_if(hotel["town_id"] != centre["town_id"], "a hotel in the town")
-    shop = clearly_first(nearby(world, "supermarket", hotel, FOOT))
-    truth = f"{hotel['name']}; {distance(shop.way.metres)}"
-    return question(
-        {"place": centre["name"], "chain": chain},
-        truth,
-        way=[
-            t.search("Search the map", f"{chain} near {centre['name']}"),
-            t.click(hotel["name"]),
-            t.click("Supermarkets nearby"),
-        ],
-        seen=f"{shop.row['name']} is the nearest supermarket.",
-        wrong=[hotel["name"], f"{hotel['name']}; {distance(shop.way.metres + 170)}"],
-        about=[shop.row["name"]],
-    )
-
-
-def around_the_hotel(world: t.Sampler) -> t.Draw:
-    """Ask for what is around a hotel that must be found first."""
-    centre = some_place(world, IN_TOWN)
-    hotel = clearly_first(nearby(world, "hotel", centre, FOOT)).row
-    kind, limit = world.rng.choice(("cafe", "restaurant", "supermarket", "pharmacy", "bank")), world.rng.choice(STROLLS)
-    found = nearby(world, kind, hotel, FOOT)
-    inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
-    t.skip_if(
-        not 1 <= len(inside) <= 4 or any(one.way.minutes in (limit, limit + 1) for one in found), "places within such a walk"
-    )
-    names = [found[index].row["name"] for index in inside]
-    return question(
-        {"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
-        "; ".join(names),
-        way=[
-            *open_nearby(centre, "hotel"),
-            t.click(hotel["name"]),
-            *open_nearby(hotel, kind)[2:],
-            *turn_pages(world, max(inside), PER_PAGE),
-        ],
-        wrong=[found[max(inside) + 1].row["name"]],
-        about=[hotel["name"]],
     )

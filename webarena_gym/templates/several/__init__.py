@@ -16,20 +16,13 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import ME as CODER
 from webarena_gym.templates.gitlab import PROJECTS, entry, open_project
 from webarena_gym.templates.gitlab import SEARCH_BOX as FIND_PROJECT
-from webarena_gym.templates.map import (
-    LANDMARKS,
-    MARGIN,
-    SEARCH_BOX,
-    open_route,
-    other_times,
-    places,
-    roads,
-    route,
-    some_place,
-    spot,
-    stated,
-)
+from webarena_gym.templates.map import LANDMARKS as LANDMARKS
+from webarena_gym.templates.map import MARGIN, SEARCH_BOX, open_route, other_times, places, roads, spot
+from webarena_gym.templates.map import between_towns as between_towns
 from webarena_gym.templates.map import open_place as open_place
+from webarena_gym.templates.map import route as route
+from webarena_gym.templates.map import some_place as some_place
+from webarena_gym.templates.map import stated as stated
 from webarena_gym.templates.map.facts import shows_route as shows_route
 from webarena_gym.templates.reddit import ME, POSTS, forums_tagged, open_forum, posted, thread_url
 from webarena_gym.templates.reddit import write_post as write_post
@@ -40,11 +33,13 @@ from webarena_gym.templates.shopping import open_product as open_product
 from webarena_gym.templates.shopping import open_reviews as open_reviews
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
 from webarena_gym.templates.ways import question
-from webarena_gym.templates.wikipedia import FACTS, country, open_article, open_list
+from webarena_gym.templates.wikipedia import FACTS, open_article
 from webarena_gym.templates.wikipedia import FILMS as FILMS
 from webarena_gym.templates.wikipedia import decades as decades
 from webarena_gym.templates.wikipedia import director as director
 from webarena_gym.templates.wikipedia import draw_extreme as draw_extreme
+from webarena_gym.templates.wikipedia import open_list as open_list
+from webarena_gym.templates.wikipedia import prized as prized
 from webarena_gym.templates.wikipedia import years_between as years_between
 
 
@@ -216,38 +211,6 @@ def make_project(name: str, *lines: str) -> list[Step]:
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something
 
 
-def drive_to_best_university(world: t.Sampler) -> t.Draw:
-    """Find the best university of a state or the country, and measure the way there."""
-    rows = world.rows(
-        FACTS
-        + """SELECT p.title, p.number, s.target AS state FROM facts p JOIN facts s USING (article_id)
-        WHERE p.label = 'Prize winners' AND s.label = 'State' ORDER BY p.number DESC, p.title""",
-        site="wikipedia",
-    )
-    land = country(world)
-    region = world.rng.choice([land, *sorted({row["state"] for row in rows})])
-    here = [row for row in rows if region in (land, row["state"])]
-    t.skip_if(len(here) < 2 or here[0]["number"] == here[1]["number"], "a university that stands out")
-    start = some_place(world, f"{LANDMARKS} AND category NOT IN ('university', 'national park')")
-    way, other = (route(world, CAR, start, place_named(world, row["title"])) for row in here[:2])
-    unit, number = stated(way.metres)
-    t.skip_if(unit != "kilometres", "a way of some length")
-    return question(
-        {"place": start["name"], "region": region},
-        number,
-        way=[
-            turn_to(1, "The encyclopedia has a list of universities."),
-            *open_list(world, "universities"),
-            turn_to(0, f"{here[0]['title']} has the most, {int(here[0]['number'])}. Now the way there."),
-            *open_route(start["name"], here[0]["title"], CAR),
-        ],
-        seen=f"It is {number} {unit}.",
-        wrong=[each for each in (stated(other.metres)[1], stated(way.metres * 1.2)[1]) if each != number],
-        start_url=tabs("map", "wikipedia"),
-        about=[here[0]["title"]],
-    )
-
-
 def nearest_park(world: t.Sampler) -> t.Draw:
     """Find the birthplace of a person, the park that is nearest to it, and the time by bicycle."""
     person = world.pick(
@@ -322,37 +285,6 @@ def customer_route(world: t.Sampler) -> t.Draw:
             t.leave(duration(drive)),
         ],
         wrong_answers=other_times(drive, ride),
-    )
-
-
-def nearer_customer(world: t.Sampler) -> t.Draw:
-    """Compare the ways from two customers to a town."""
-    one, other = world.rng.sample(world.rows(SETTLED, site="shopping_admin"), 2)
-    goal = world.pick(PLACES + "SELECT * FROM towns WHERE name NOT IN (?, ?) ORDER BY town_id", one["city"], other["city"])
-    net = roads(world)
-    minutes = [
-        net.route(CAR, net.crossing(town(world, row["city"])["node_id"]), net.crossing(goal["node_id"])).minutes
-        for row in (one, other)
-    ]
-    t.skip_if(max(minutes) < MARGIN * min(minutes), "one that is clearly nearer")
-    near, far = (one, other) if minutes[0] < minutes[1] else (other, one)
-    return question(
-        {"goal": goal["name"], "one": one["name"], "other": other["name"]},
-        near["name"],
-        way=[
-            turn_to(1),
-            *open_customer(one["name"], "Addresses"),
-            t.click("Dashboard", f"This one lives in {one['city']}."),
-            *open_customer(other["name"], "Addresses"),
-            turn_to(0, f"They live in {one['city']} and {other['city']}."),
-            *open_route(one["city"], goal["name"], CAR),
-            t.type_text("From", other["city"], f"That takes {duration(minutes[0])}."),
-            t.click("Get directions"),
-        ],
-        seen=f"That takes {duration(minutes[1])}.",
-        wrong=[far["name"]],
-        start_url=tabs("map", "shopping_admin"),
-        about=[one["city"], other["city"]],
     )
 
 

@@ -1,7 +1,7 @@
 """The encyclopedia: the articles with their facts, which its templates draw from, and the ways to them."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.sites.wikipedia.views import MEMBERS_PER_PAGE
@@ -74,6 +74,21 @@ def director(world: t.Sampler, condition: str = "count(*) > 2") -> str:
     """Draw a director whose films meet a condition. Raises NothingToDraw."""
     query = FILMS + f"SELECT director FROM films GROUP BY director HAVING {condition} ORDER BY director"
     return str(world.pick(query, site="wikipedia")["director"])
+
+
+def prized(world: t.Sampler) -> dict[str, Any]:
+    """Draw the country or a state, with the two universities of it that have brought forth the most prize winners. Raises NothingToDraw."""
+    rows = world.rows(
+        FACTS
+        + """SELECT p.title, CAST(p.number AS INTEGER) AS number, s.target AS state FROM facts p JOIN facts s USING (article_id)
+        WHERE p.label = 'Prize winners' AND s.label = 'State' ORDER BY p.number DESC, p.title""",
+        site="wikipedia",
+    )
+    land = country(world)
+    region = world.rng.choice([land, *sorted({row["state"] for row in rows})])
+    best, second, *_ = *(row for row in rows if region in (land, row["state"])), None, None
+    t.skip_if(not best or not second or best["number"] == second["number"], "a university that stands out")
+    return {"region": region, "best": best, "second": second}
 
 
 def decades(row: t.Row) -> range:

@@ -5,15 +5,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import instruction, question
-from webarena_gym.templates.wikipedia import (
-    FACTS,
-    ME,
-    TEXTS,
-    country,
-    open_article,
-    open_list,
-    url,
-)
+from webarena_gym.templates.wikipedia import FACTS, ME, TEXTS, open_article, open_list, url
 
 
 def first_of_several(world: t.Sampler) -> t.Draw:
@@ -61,26 +53,6 @@ def extreme_town(world: t.Sampler) -> t.Draw:
         way=open_list(world, "towns"),
         seen=f"Of {len(towns)} towns in {state} it is {towns[index]}.",
         wrong=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
-    )
-
-
-def prized_university(world: t.Sampler) -> t.Draw:
-    """Ask for the university with the most prize winners, in a state or in the whole country."""
-    rows = world.rows(
-        FACTS
-        + """SELECT p.title, p.number, s.target AS state FROM facts p JOIN facts s USING (article_id)
-        WHERE p.label = 'Prize winners' AND s.label = 'State' ORDER BY p.number DESC, p.title"""
-    )
-    land = country(world)
-    place = world.rng.choice([land, *sorted({row["state"] for row in rows})])
-    here = [row for row in rows if place in (land, row["state"])]
-    t.skip_if(len(here) < 2 or here[0]["number"] == here[1]["number"], "a university that stands out")
-    return question(
-        {"place": place},
-        here[0]["title"],
-        way=open_list(world, "universities"),
-        seen=f"It has {int(here[0]['number'])} prize winners.",
-        wrong=[here[1]["title"]],
     )
 
 
