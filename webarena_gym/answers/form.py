@@ -183,7 +183,7 @@ _UNIT_KEYS = frozenset([
     "km", "kilometres", "kilometers", "m", "metres", "meters", "miles", "minutes", "min", "hours", "days", "seconds", "usd",
     "dollars",
 ])  # fmt: skip
-_KEY = re.compile(r"[a-z](?:[A-Z_ ]?[a-z])*")  # other labels are read, for they may be values
+_KEY = re.compile(r"[A-Z]{2,5}|[a-z](?:[A-Z_ ]?[a-z])*")  # other labels are read, for they may be values
 _ANSWER_KEYS = ("answer", "final answer", "result", "value")
 _DEEPEST = 4
 
@@ -193,12 +193,13 @@ class Unfolding:
     """Text of an answer that is an object or a table.
 
     Of an object counts what stands under "answer"; else its values, without those that repeat the goal. A label is left out where
-    its words can be no value: for a text as reference (not `is_value`) one of their stems must be `known`. With `keeps_labels` all stay.
+    the stems of all its words are `known`; others are read, for they may be values or say of what the value is. With `keeps_labels` all stay.
     """
 
     reference: str
     intent: str
     known: frozenset[str]
+    neighbours: frozenset[tuple[str, str]]  # words of the goal that stand side by side
     keeps_labels: bool
     is_value: bool
 
@@ -221,6 +222,7 @@ class Unfolding:
         if isinstance(value, str | int | float):
             return [str(value)]
         if isinstance(value, Sequence):
+            value = _without_numbering(value)
             return ["; ".join(self._rows(each, depth + 1)) for each in value]
         if {"value", "unit"} <= value.keys():
             return [f"{value['value']} {value['unit']}"]
@@ -232,31 +234,45 @@ class Unfolding:
         return [row for key, each in value.items() for row in self._field(key, each, depth, is_alone=len(value) == 1)]
 
     def _field(self, key: str, value: Any, depth: int, *, is_alone: bool) -> list[str]:
-        is_polar = self.reference.strip(". ").lower() in ("yes", "no")
-        if not is_alone and (value is None or (isinstance(value, bool) and not is_polar)):
+        if not is_alone and (
+            value is None or (isinstance(value, bool) and self.reference.strip(". ").lower() not in ("yes", "no"))
+        ):
             return []
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ")
         label = name.lower()
         rows = self._rows(value, depth + 1)
         if type(value) in (int, float) and label.rpartition(" ")[2] in _UNIT_KEYS:
             rows = [f"{value} {label.rpartition(' ')[2]}"]
-        is_known = not self.known.isdisjoint(map(stem, label.split()))
-        if self.keeps_labels or not _KEY.fullmatch(key) or not (self.is_value or is_known):
-            return [f"{name}: {'; '.join(rows)}"]
+        words = label.split()
+        is_known = all(stem(word) in self.known or word in _UNIT_KEYS for word in words)
         is_named = not is_alone and len(rows) == 1 and rows[0] in self.intent and rows[0] not in self.reference
-        is_named = is_named and (is_known or not self.is_value or _kinds(rows[0]).isdisjoint(_kinds(self.reference)))
-        is_code = is_named and rows[0].isdecimal()
-        is_echo = is_named and " or " not in self.intent and (not is_code or (is_known and len(rows[0]) > 4))
-        return [] if is_echo else rows
+        if is_named and _KEY.fullmatch(key) and " or " not in self.intent:
+            sides = {rows[0].casefold().split()[0], rows[0].casefold().split()[-1]}
+            is_beside = any(one in sides and stem(other) in map(stem, words) for one, other in self.neighbours)
+            is_other = self.is_value and _kinds(rows[0]).isdisjoint(_kinds(self.reference))
+            if is_beside or ((is_other or is_known) and not re.fullmatch(r"\S*\d\S*", rows[0])):
+                return []
+        is_polar = self.reference.strip(". ").lower() in ("yes", "no")
+        if self.keeps_labels or is_polar or not _KEY.fullmatch(key) or not is_known:
+            return [f"{name}: {'; '.join(rows)}"]
+        return rows
 
 
 def _kinds(text: str) -> set[str]:
     return {value.kind for value in read(text)}
 
 
+def _without_numbering(rows: Sequence[Any]) -> Sequence[Any]:
+    """Return rows without a field that counts them: 1, 2, 3."""
+    if len(rows) < 2 or not all(isinstance(row, Mapping) and len(row) > 1 for row in rows):
+        return rows
+    counts = [key for key in rows[0] if [str(row.get(key)) for row in rows] == [str(number + 1) for number in range(len(rows))]]
+    return [{key: value for key, value in row.items() if key not in counts[:1]} for row in rows]
+
+
 def _lowered(label: str) -> str:
     """Return a label of a table or of a line without its capital: "Grand total" as "grand total"."""
-    return label[:1].lower() + label[1:]
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -280,7 +296,7 @@ def _record(text: str, least: int) -> Any:
 
 def stem(word: str) -> str:
     """Return a word without its ending, so that its forms are equal."""
-    for ending in ("ing", "ed", "es", "s", "e"):
+    for ending in ("ence", "ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) > len(ending) + 2:
             return word.removesuffix(ending).rstrip("e")
     return word

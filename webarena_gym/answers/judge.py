@@ -32,11 +32,11 @@ _STATING = _words(
     """
     answer answers result results value values total totals name names named called title titled list lists listed item items find finds found finding see
     seen show shows showing shown say says said read reads give gives giving given get gets got come comes coming make makes made making equal equals
-    amount amounts cost costs price priced number numbers count counts counted date dated time times e mail email address final finally one ones last following according based checked checking looked looking asked difference requested want wanted need needs needed
+    amount amounts cost costs price priced number numbers count counts counted date dated time times e mail email address final finally one ones last following according based checked checking looked looking asked requested want wanted need needs needed
     state states stated stand stands standing lie lies lying mark marked call calls display displayed displays return returns returned appear appears
     take takes taking took taken go goes going run runs lead leads leading reach reaches reached belong belongs place placed put write writes wrote written
     page site website store shop phone day way far gave came chose chosen spent moment bought contain contains work works
-    latitude longitude lat lon
+    latitude longitude lat lon id ids sum quantity
     """
 )
 _STATING_OF_VALUES = _words(
@@ -127,8 +127,9 @@ def compare(reference: str, answer: str, intent: str = "", form: Form | None = N
     readings = _readings(reference, intent, form)
     is_pairs = bool(readings[0]) and bool(readings[0][0].label)
     is_value = bool(readings[-1]) and all(part.kind not in ("text", "hours") for part in readings[-1])
-    known = _read_goal(intent).stems | _STATED
-    body = Unfolding(reference, intent, known, is_pairs or bool(form.labels), is_value).text(body)
+    goal, kinds = _read_goal(intent), {part.kind for part in readings[-1]}  # "duration: 16 min" names a kind
+    known = goal.stems | _STATED | frozenset(map(stem, _FUNCTION | kinds))
+    body = Unfolding(reference, intent, known, goal.neighbours, is_pairs or bool(form.labels), is_value).text(body)
     if len(body) > 500 + 4 * len(reference):
         return Finding(False, body[:200], f"the answer has {len(body)} characters: {_FORM}, or end with a line 'Answer: ...'")
     if not body:
@@ -435,7 +436,7 @@ class _Reading:
             return ""
         if norm in _DAYS and any(part.kind == "date" for part in self.parts):
             return ""
-        if norm in _ORDINALS and len(self.parts) > 1:
+        if norm in _ORDINALS and len(self.parts) > 1 and not self.labels:
             return ""
         if norm in _TURNING and norm in self.goal.names and token.text[0].isupper() and not (is_first or self.is_choice):
             return ""
@@ -467,6 +468,7 @@ class _Reading:
         if len(self.parts) == 1 and self.is_typed:
             between = tokens[claims[0] : claims[-1]]
             is_apart = any(token.kind == "word" and token.norm not in _FUNCTION for token in between)
+            is_apart |= len(claims) > 1 and all(token.norm in _SEPARATORS for token in between[1:] if token.kind != "part")
             if is_apart and self.parts[0].kind != "hours":
                 return f"the value stands twice: {_FORM}"
             others = [self._qualified(tokens, place) for place in claims]
@@ -624,6 +626,8 @@ class _Reading:
         labelled = _LABELLED.fullmatch(text)
         polar = _YES | _NO
         if labelled and _fold(labelled[2].strip(". ")) in polar and (polar | REFUSED).isdisjoint(_folded(labelled[1])):
+            if any(_position(_folded(labelled[1]), _folded(told)) >= 0 for told in self.form.no):
+                return 'a label turns the answer round: answer "yes" or "no"'
             text = labelled[2]
         both = ((self.form.yes, True), (self.form.no, False))
         phrases = [(_folded(each), is_yes) for told, is_yes in both for each in told]
