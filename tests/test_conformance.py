@@ -18,9 +18,8 @@ pytestmark = needs.chromium
 def awkward_site(environ, start_response):
     request = Request(environ)
     body = (PAGES | DIFFERENT)[request.args["name"]]
-    return Response(f"<!doctype html><title>Page</title>{body}", content_type="text/html; charset=utf-8")(
-        environ, start_response
-    )
+    answer = Response(f"<!doctype html><title>Page</title>{body}", content_type="text/html; charset=utf-8")
+    return answer(environ, start_response)
 
 
 @pytest.fixture(scope="module")

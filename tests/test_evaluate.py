@@ -59,9 +59,8 @@ def test_the_random_policy_does_what_pages_allow():
     tasks = task_suite.load("test")[:8]
 
     def play():
-        return evaluate.evaluate(
-            ScriptedPolicy(RandomReplies()), tasks, EnvSettings(max_steps=10), seed=5, quiet=True
-        ).trajectories
+        policy = ScriptedPolicy(RandomReplies())
+        return evaluate.evaluate(policy, tasks, EnvSettings(max_steps=10), seed=5, quiet=True).trajectories
 
     first = play()
     assert first == play()

@@ -129,10 +129,8 @@ def test_weights_of_all_tokens_sum_to_1(weighting):
 def test_steps_without_an_advantage_are_left_out():
     items = [trajectory(1, 0, FIRST, OTHER), trajectory(0, 7, OWN)]
     steps = weighted([(items, [None, 0.5, -1.0])])
-    assert [(item.episode.group, item.rollout, item.number, item.advantage) for item in steps] == [
-        (0, 0, 1, 0.5),
-        (7, 1, 0, -1.0),
-    ]
+    told = [(item.episode.group, item.rollout, item.number, item.advantage) for item in steps]
+    assert told == [(0, 0, 1, 0.5), (7, 1, 0, -1.0)]
     assert weights(steps) == [pytest.approx(1 / 3)] * 2
     assert weights(weighted([(items, [None, 0.5, -1.0])], "step_mean")) == [1 / 4, 1 / 2]
 
@@ -219,9 +217,8 @@ def trajectories(model):
         first = ids(9)
         for member, steps in enumerate([1, 3, 2, 3]):
             prompts = [first, *(ids(5 + 4 * number) for number in range(1, steps))]
-            made.append(
-                Trajectory("t", "g", tuple(step(prompt, 2 + member) for prompt in prompts), float(member == 0), "exited", group)
-            )
+            taken = tuple(step(prompt, 2 + member) for prompt in prompts)
+            made.append(Trajectory("t", "g", taken, float(member == 0), "exited", group))
     return made
 
 

@@ -59,9 +59,8 @@ def test_each_kind_of_difficulty_is_told_and_has_templates_on_several_sites():
 @pytest.mark.parametrize("split", suite.SPLITS)
 def test_no_layout_changes_what_is_asked(split):
     plain, rebuilt = suite.load(split), suite.load(split, variation="layout")
-    assert [(task.task_id, task.intent, task.eval) for task in rebuilt] == [
-        (task.task_id, task.intent, task.eval) for task in plain
-    ]
+    of_rebuilt, of_plain = ([(task.task_id, task.intent, task.eval) for task in tasks] for tasks in (rebuilt, plain))
+    assert of_rebuilt == of_plain
     assert [task.solution for task in rebuilt] != [task.solution for task in plain]
 
 

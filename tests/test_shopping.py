@@ -190,9 +190,8 @@ def test_a_customer_orders(emma):
 
 
 def test_a_guest_orders_and_finds_the_order_again(visitor):
-    visitor.open("/red-kettle.html").open("/iron-frying-pan.html").type(Qty="5").click(
-        "Add to Cart", "My Cart", "Proceed to Checkout", "Next"
-    )
+    visitor.open("/red-kettle.html").open("/iron-frying-pan.html").type(Qty="5")
+    visitor.click("Add to Cart", "My Cart", "Proceed to Checkout", "Next")
     visitor.sees("Please enter a valid email address", "Phone Number is a required field.")
     assert "Please select a shipping method." in visitor.text
     visitor.type(Email_Address="gus@mail.test", First_Name="Gus", Last_Name="Ode", Street_Address="9 Bay Rd", City="Reno")
@@ -213,9 +212,8 @@ def test_a_guest_orders_and_finds_the_order_again(visitor):
 def test_a_new_address_at_checkout_is_kept_if_wanted(emma):
     emma.open("/copper-frying-pan.html").click("Add to Cart").open("/checkout/").click("New Address")
     emma.type(First_Name="Emma", Last_Name="Lopez", Street_Address="5 New St", City="Troy", Phone_Number="5")
-    emma.fill({"State/Province": "New York", "Zip/Postal Code": "12180"}).click(
-        "Best Way - Table Rate $15.00", "Next", "Place Order"
-    )
+    emma.fill({"State/Province": "New York", "Zip/Postal Code": "12180"})
+    emma.click("Best Way - Table Rate $15.00", "Next", "Place Order")
     assert emma.value("SELECT city FROM order_address WHERE order_id = 4 AND kind = 'shipping'") == "Troy"
     assert emma.value("SELECT count(*) FROM customer_address WHERE customer_id = 1 AND city = 'Troy'") == 1
 
@@ -296,9 +294,8 @@ def test_addresses(emma):
     defaults = emma.rows("SELECT city, is_default_billing, is_default_shipping FROM customer_address WHERE customer_id = 1")
     assert defaults == [("Albany", 1, 0), ("Salem", 0, 1)]
     emma.click("Add New Address").type(Street_Address="7 Low St").click("Save Address").sees("City is a required field.")
-    emma.type(City="Troy", Phone_Number="5").fill({"State/Province": "NY", "Zip/Postal Code": "1"}).click(
-        "Save Address", "Delete"
-    )
+    emma.type(City="Troy", Phone_Number="5").fill({"State/Province": "NY", "Zip/Postal Code": "1"})
+    emma.click("Save Address", "Delete")
     emma.sees("You deleted the address.").holds(2, "SELECT count(*) FROM customer_address WHERE customer_id = 1")
     assert emma.open("/customer/address/edit/id/3/").browser.page().title == "404 Not Found"
 
@@ -315,9 +312,8 @@ def test_account_information(emma):
 
 
 def test_create_an_account(visitor):
-    visitor.click("Sign In", "Create an Account").type(
-        First_Name="Zoe", Last_Name="Bo", Email="zoe@mail.test", Password="short"
-    )
+    visitor.click("Sign In", "Create an Account")
+    visitor.type(First_Name="Zoe", Last_Name="Bo", Email="zoe@mail.test", Password="short")
     visitor.click("Create an Account").sees("Confirm Password is a required field.")
     visitor.type(Password="long-enough", Confirm_Password="long-enough").click("Sign Up for Newsletter", "Create an Account")
     assert visitor.path == "/customer/account/"
@@ -334,9 +330,8 @@ def test_newsletter(emma):
 
 
 def test_contact(visitor):
-    visitor.click("Contact Us").type(Name="Ann", Email="nonsense").fill({"What's on your mind?": "Hello\nthere"}).click(
-        "Submit"
-    )
+    visitor.click("Contact Us").type(Name="Ann", Email="nonsense").fill({"What's on your mind?": "Hello\nthere"})
+    visitor.click("Submit")
     assert "valid email address" in visitor.text
     visitor.type(Email="ann@mail.test").click("Submit")
     message = visitor.row("SELECT * FROM contact_message")

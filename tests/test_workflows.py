@@ -22,29 +22,19 @@ PAGE = 'URL: http://shop.test/\n<a id="1">Blue Mug</a> <a id="2">Red Tent</a> <b
 
 
 def episode(name="Blue Mug", reward=1.0, element="1", **changes):
-    steps = (
-        Step(PAGE, f'do(action="Click", element="{element}")'),
-        Step(PAGE, 'do(action="Click", element="9")', "there is no such element"),
-        Step(PAGE, 'do(action="Click", element="3")'),
-        Step(PAGE, 'exit(message="")'),
-    )
+    first, none, last = (Step(PAGE, f'do(action="Click", element="{each}")') for each in (element, "9", "3"))
+    steps = (first, replace(none, action_error="there is no such element"), last, Step(PAGE, 'exit(message="")'))
     return Trajectory("t/1", f"Add the {name} to my wish list.", steps, reward, "exited", **changes)
 
 
 def test_a_workflow_has_no_names_and_no_step_that_failed_and_is_remembered_once(tmp_path):
-    done = (
-        workflows.WorkflowStep("Click", workflows.NAME),
-        workflows.WorkflowStep("Click", "Add to Wish List"),
-        workflows.WorkflowStep("Exit"),
-    )
+    clicks = (workflows.WorkflowStep("Click", label) for label in (workflows.NAME, "Add to Wish List"))
+    done = (*clicks, workflows.WorkflowStep("Exit"))
     assert workflows.induce(episode()).deeds == done
     assert workflows.induce(episode()) == workflows.induce(episode("Red Tent", element="2"))
     assert workflows.induce(episode()).goal == f"Add the {workflows.NAME} to my wish list."
-    assert str(workflows.induce(episode())).splitlines()[1:] == [
-        f'1. Click "{workflows.NAME}"',
-        '2. Click "Add to Wish List"',
-        "3. Exit",
-    ]
+    told = [f'1. Click "{workflows.NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
+    assert str(workflows.induce(episode())).splitlines()[1:] == told
     assert workflows.induce(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
     memory = workflows.WorkflowMemory()
     memory.add([episode(), episode("Red Tent", element="2"), episode(reward=0.0, element="3"), episode(element="3")])
