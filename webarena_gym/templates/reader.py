@@ -36,6 +36,7 @@ from functools import partial
 from importlib import import_module
 from inspect import Parameter, signature
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from pkgutil import iter_modules
 from string import Formatter
@@ -139,13 +140,18 @@ def without(items: Iterable[Any], item: Any) -> list[Any]:
     return [each for each in items if each != item]
 
 
+def ordered_by(rows: Iterable[Sequence[Any]], place: int) -> list[Sequence[Any]]:
+    """Return rows in the order of one of their columns."""
+    return sorted(rows, key=itemgetter(place))
+
+
 def part(items: Sequence[Any], start: int, end: int) -> Sequence[Any]:
     """Return the items from one place to before another."""
     return items[start:end]
 
 
-def values(rows: Iterable[Mapping[str, Any]], column: str) -> list[Any]:
-    """Return a column of rows."""
+def values(rows: Iterable[Any], column: str | int) -> list[Any]:
+    """Return a column of rows, by its name or its place."""
     return [row[column] for row in rows]
 
 
@@ -153,11 +159,11 @@ BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
     "turn_pages": ways.turn_pages, "on_page": ways.on_page, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "http": answers_json, "file": file_holds,
-    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "difference_of": grounds.difference_of,
+    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of, "joined": grounds.joined, "difference_of": grounds.difference_of,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
-    "length": len, "total": sum, "values": values, "part": part, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
+    "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
 _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought

@@ -7,10 +7,9 @@ from typing import Any
 from webarena_gym.sites.country.names import invented
 from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, COMMITS_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
+from webarena_gym.templates.ways import instruction, turn_pages
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
@@ -88,39 +87,6 @@ def fitting(world: t.Sampler, row: t.Row, column: str) -> dict[str, Any]:
 def month_of(day: str) -> str:
     """Return the month of a day as people write it."""
     return f"{date.fromisoformat(day):%B %Y}"
-
-
-def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
-    """Add up the commits of two people in a month."""
-    row = world.pick(
-        MADE
-        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, month
-        HAVING min(is_trunk) AND count(DISTINCT author_name) > 1 AND count(DISTINCT author_name) < found
-        ORDER BY project_id, month"""
-    )
-    names = world.rows(
-        MADE + "SELECT DISTINCT author_name AS name FROM made WHERE project_id = ? AND month = ? AND is_trunk ORDER BY name",
-        row["project_id"],
-        row["month"],
-    )
-    first, second = (name["name"] for name in world.rng.sample(names, 2))
-    commits = world.rows(
-        MADE + "SELECT * FROM made WHERE project_id = ? AND is_trunk ORDER BY moment DESC, commit_id DESC", row["project_id"]
-    )
-    places = [place for place, commit in enumerate(commits) if commit["month"] == row["month"]]
-    counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
-    total = str(sum(counts))
-    return question(
-        {"first": first, "second": second, "project": row["name"], "month": month_of(row["day"])},
-        total,
-        way=[
-            *open_project(row, "Commits"),
-            *turn_pages(world, places[-1], COMMITS_PER_PAGE, "That month goes on on the next page."),
-        ],
-        seen=f"{counts[0]} and {counts[1]}.",
-        wrong=[str(counts[0]), str(sum(counts) + 1)],
-        ground=number_of(*(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))),
-    )
 
 
 def ranked(world: t.Sampler, least: int) -> list[t.Row]:

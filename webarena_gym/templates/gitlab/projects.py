@@ -5,10 +5,9 @@ from typing import Any
 
 from webarena_gym.sites.country.names import invented
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label, slashed
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.gitlab import ME, PROJECTS, open_by_stars, open_project, project_label, slashed
+from webarena_gym.templates.ways import instruction
 
 PROJECTS_MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
@@ -74,6 +73,12 @@ def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, A
     )
 
 
+def public_topics(world: t.Sampler) -> list[str]:
+    """Return the topics of public projects."""
+    rows = world.rows("SELECT topics FROM project WHERE visibility = 'public' ORDER BY project_id")
+    return sorted({topic for row in rows for topic in row["topics"].split(", ")})
+
+
 def unused_topics(world: t.Sampler, row: t.Row) -> list[str]:
     """Return the topics of projects that a project has not."""
     used = {topic for other in world.rows("SELECT topics FROM project ORDER BY project_id") for topic in other[0].split(", ")}
@@ -103,37 +108,6 @@ def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[s
     """My stars must be those that I have now, with some more, without another."""
     before = {row["project_id"] for row in world.rows(STARRED)}
     return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
-
-
-def clone_command(world: t.Sampler) -> t.Draw:
-    """Ask for the command that clones the best-liked project of a kind."""
-    topics = world.rows("SELECT topics FROM project WHERE visibility = 'public' ORDER BY project_id")
-    topic = world.rng.choice(sorted({topic for row in topics for topic in row["topics"].split(", ")}))
-    listed = by_stars(world, "instr(lower(full_path || ' ' || name || ' ' || description || ' ' || topics), ?)", topic)
-    fitting = [row for row in listed if topic in row["topics"].split(", ")]
-    t.skip_if(len(fitting) < 2 or fitting[0]["stars"] == fitting[1]["stars"], "a topic with one best project")
-    best = fitting[0]
-    protocol = world.rng.choice(("SSH", "HTTPS"))
-    commands = {
-        name: f"git clone {start}{row['full_path']}.git"
-        for row in fitting[:1]
-        for name, start in (("SSH", "git@code.test:"), ("HTTPS", "https://code.test/"))
-    }
-    other = commands["SSH" if protocol == "HTTPS" else "HTTPS"]
-    return question(
-        {"topic": topic, "protocol": protocol},
-        commands[protocol],
-        way=[
-            t.click("Explore"),
-            t.search("Filter by name", topic),
-            t.choose("Sort by", "Most stars"),
-            t.click("Apply"),
-            *turn_pages(world, listed.index(best), PROJECTS_PER_PAGE, "None of these has the topic."),
-            t.click(project_label(best), f"It has the topic and {best['stars']} stars."),
-        ],
-        wrong=[other, commands[protocol].replace(best["full_path"], fitting[1]["full_path"])],
-        ground=joined(commands[protocol].removeprefix("git clone ")),
-    )
 
 
 def star_top(world: t.Sampler) -> t.Draw:

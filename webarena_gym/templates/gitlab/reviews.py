@@ -14,7 +14,6 @@ from webarena_gym.templates.gitlab import (
     SPOKEN,
     TEXTS,
     entry,
-    find_topic,
     item_url,
     new_rows,
     open_item,
@@ -52,37 +51,15 @@ def comment_is(world: t.Sampler, row: t.Row, body: str) -> dict[str, Any]:
     return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]], SPOKEN)
 
 
-def review_reply(world: t.Sampler) -> t.Draw:
-    """Thank or remind the author of a request that I have to review."""
-    rows = world.rows(
-        PLANNING
-        + f"""SELECT request.*, (
-            SELECT author_id FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
-            ORDER BY created_at DESC, note_id DESC LIMIT 1
-        ) AS last_id FROM request JOIN merge_request_reviewer r USING (merge_request_id)
-        WHERE r.user_id = {ME} AND state = 'opened' AND NOT is_archived ORDER BY created_at DESC, merge_request_id DESC"""
-    )
-    row, topic = find_topic(world, MERGE_REQUEST, [row for row in rows if row["last_id"] and row["author_id"] != ME])
-    t.skip_if(
-        sum(topic.removeprefix("the ") in other["title"].lower() for other in rows) > 1,
-        "a topic that one of my reviews alone is about",
-    )
-    is_answered = row["last_id"] == row["author_id"]
-    reply = "Thank you" if is_answered else f"@{row['author_username']}"
-    turns = turn_pages(world, rows.index(row), PER_PAGE, f"None of these is about {topic}.")
-    return instruction(
-        {"topic": topic},
-        comment_is(world, row, reply),
-        way=[
-            t.click("Review requests"),
-            *turns,
-            t.click(entry(row["title"])),
-            t.type_text(
-                "Write a comment", reply, f"{row['author']} wrote {'the last comment' if is_answered else 'no answer'}."
-            ),
-            t.click("Comment"),
-        ],
-    )
+REVIEWS = (
+    PLANNING
+    + f"""SELECT request.*, row_number() OVER (ORDER BY request.created_at DESC, merge_request_id DESC) - 1 AS place, (
+        SELECT author_id FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
+        ORDER BY created_at DESC, note_id DESC LIMIT 1
+    ) AS last_id FROM request JOIN merge_request_reviewer r USING (merge_request_id)
+    WHERE r.user_id = {ME} AND state = 'opened' AND NOT is_archived"""
+)
+"""The requests that I have to review, with their place in the list and whoever wrote the last comment."""
 
 
 def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[str, Any]:

@@ -13,9 +13,10 @@ from webarena_gym.sites.map.routing import BICYCLE, CAR
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates import gitlab
 from webarena_gym.templates.gitlab import ME as CODER
-from webarena_gym.templates.gitlab import PROJECTS, entry, open_project
-from webarena_gym.templates.gitlab import SEARCH_BOX as FIND_PROJECT
+from webarena_gym.templates.gitlab import PROJECTS, open_project
+from webarena_gym.templates.gitlab import entry as entry
 from webarena_gym.templates.map import LANDMARKS as LANDMARKS
 from webarena_gym.templates.map import MARGIN, SEARCH_BOX, open_route, other_times, places, roads, spot
 from webarena_gym.templates.map import between_towns as between_towns
@@ -24,7 +25,9 @@ from webarena_gym.templates.map import route as route
 from webarena_gym.templates.map import some_place as some_place
 from webarena_gym.templates.map import stated as stated
 from webarena_gym.templates.map.facts import shows_route as shows_route
-from webarena_gym.templates.reddit import ME, POSTS, forums_tagged, open_forum, posted, thread_url
+from webarena_gym.templates.reddit import ME, POSTS, open_forum, thread_url
+from webarena_gym.templates.reddit import forums_tagged as forums_tagged
+from webarena_gym.templates.reddit import posted as posted
 from webarena_gym.templates.reddit import write_post as write_post
 from webarena_gym.templates.shopping import GOODS as GOODS
 from webarena_gym.templates.shopping import PER_PAGE as PER_PAGE
@@ -41,6 +44,8 @@ from webarena_gym.templates.wikipedia import draw_extreme as draw_extreme
 from webarena_gym.templates.wikipedia import open_list as open_list
 from webarena_gym.templates.wikipedia import prized as prized
 from webarena_gym.templates.wikipedia import years_between as years_between
+
+FIND_PROJECT = gitlab.SEARCH_BOX
 
 
 def tabs(*sites: str) -> str:
@@ -135,31 +140,9 @@ def project_url(row: t.Row) -> str:
     return f"{URLS['__GITLAB__']}/{row['full_path']}"
 
 
-def share_repository(world: t.Sampler) -> t.Draw:
-    """Share the most starred project that deals with something, in any forum that fits."""
-    rows = world.rows(
-        PROJECTS + "SELECT * FROM project_seen WHERE description != '' ORDER BY stars DESC, project_id", site="gitlab"
-    )
-    topic = " ".join(world.rng.choice(rows)["description"].split()[-2:])
-    found = [row for row in rows if topic in row["description"]]
-    t.skip_if(len(found) > 1 and found[0]["stars"] == found[1]["stars"], "a project that stands out")
-    best = found[0]
-    title = f"A project that may help with {topic}"
-    forums = forums_tagged(world, "programming")
-    forum = world.rng.choice(forums)
-    return t.Draw(
-        start_url=tabs("reddit", "gitlab"),
-        slots={"topic": topic, "title": title},
-        eval=posted(world, forums, title, url=project_url(best)),
-        solution=[
-            turn_to(1),
-            t.search(FIND_PROJECT, topic),
-            t.click(entry(f"{best['namespace_name']} / {best['name']}"), f"It has {best['stars']} stars."),
-            turn_to(0, f"The address is {project_url(best)}."),
-            *share(forum, title, project_url(best)),
-            t.leave("", f"The link is shared in {forum}."),
-        ],
-    )
+def subject(description: str) -> str:
+    """Return what a project deals with, as the end of its description says."""
+    return " ".join(description.split()[-2:])
 
 
 def project_name(world: t.Sampler, *ends: str) -> str:
@@ -297,6 +280,11 @@ def address(row: t.Row) -> str:
     return thread_url(row).replace("__REDDIT__", URLS["__REDDIT__"])
 
 
+def addresses(rows: Sequence[t.Row]) -> list[str]:
+    """Return the addresses of the threads of posts."""
+    return [address(row) for row in rows]
+
+
 def mark(row: t.Row) -> str:
     """Return the part of the address that no other post has."""
     return f"/f/{row['forum']}/{row['submission_id']}/"
@@ -325,27 +313,6 @@ def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
         site="reddit",
     )["forum"]
     return world.rows(POSTS + f"SELECT * FROM posts WHERE forum = ? ORDER BY {order}", forum, site="reddit")
-
-
-def discussed_readme(world: t.Sampler) -> t.Draw:
-    """List the most commented posts of a forum."""
-    posts = posts_of(world, "comments DESC, submission_id DESC")
-    count = world.rng.randint(2, 3)
-    t.skip_if(not without_ties(posts, count, "comments"), "posts that stand out")
-    name = project_name(world, "ideas", "best-of", "talks")
-    return t.Draw(
-        start_url=tabs("gitlab", "reddit"),
-        slots={"name": name, "count": count, "forum": posts[0]["forum"]},
-        eval=new_readme(world, name, *marks(world, posts[:count])),
-        solution=[
-            turn_to(1),
-            *open_forum(posts[0]["forum"], "Most commented", "All time"),
-            *look_up(posts[:count]),
-            turn_to(0),
-            *make_project(name, *(address(row) for row in posts[:count])),
-            t.leave("", f"The project {name} has its README."),
-        ],
-    )
 
 
 def newest_urls(world: t.Sampler) -> t.Draw:

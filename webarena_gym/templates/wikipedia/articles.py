@@ -4,29 +4,8 @@ from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.ways import instruction, question
+from webarena_gym.templates.ways import instruction
 from webarena_gym.templates.wikipedia import FACTS, ME, TEXTS, open_article, open_list, url
-
-
-def first_of_several(world: t.Sampler) -> t.Draw:
-    """Compare the first years of landmarks of different kinds, each on a page of its own."""
-    rows = world.rows(
-        FACTS
-        + """SELECT title, CAST(number AS INTEGER) AS year FROM facts
-        WHERE label IN ('Opened', 'Founded', 'Established', 'Unveiled') AND kind NOT IN ('town', 'team', 'company') ORDER BY title"""
-    )
-    chosen = world.rng.sample(rows, 3)
-    first, second = sorted(chosen, key=lambda row: row["year"])[:2]
-    t.skip_if(first["year"] == second["year"], "one that is older than the others")
-    titles = [row["title"] for row in chosen]
-    return question(
-        {"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
-        first["title"],
-        way=[step for row in chosen for step in open_article(row["title"])],
-        seen="It is from {year}, and the others are younger.".format(year=first["year"]),
-        wrong=[second["title"]],
-    )
-
 
 TOWNS = (
     FACTS.rstrip()
@@ -36,24 +15,6 @@ TOWNS = (
 ) """
 )
 """The towns with their people and states."""
-
-
-def extreme_town(world: t.Sampler) -> t.Draw:
-    """Ask for the town of a state at one end, or next to it."""
-    place, index = world.rng.choice((("largest", 0), ("second largest", 1), ("smallest", -1)))
-    state = world.pick("SELECT title FROM article WHERE kind = 'state' ORDER BY title")["title"]
-    towns = [
-        row["title"]
-        for row in world.rows(TOWNS + "SELECT title FROM towns WHERE state = ? ORDER BY population DESC, title", state)
-    ]
-    t.skip_if(len(towns) < 3, "a state with some towns")
-    return question(
-        {"state": state, "place": place},
-        towns[index],
-        way=open_list(world, "towns"),
-        seen=f"Of {len(towns)} towns in {state} it is {towns[index]}.",
-        wrong=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
-    )
 
 
 def landmarks_of_state(world: t.Sampler) -> t.Draw:
