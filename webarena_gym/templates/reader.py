@@ -163,7 +163,7 @@ BUILT_IN: Mapping[str, Any] = {
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
-    "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "pluses": " + ".join,
+    "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "ands": " and ".join, "lines": "\n".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
 _STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought

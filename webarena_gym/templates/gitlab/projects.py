@@ -1,12 +1,13 @@
 """Projects: questions about them, new ones, settings, stars and forks; their members, and groups."""
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.names import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import ME, PROJECTS, open_by_stars, open_project, project_label, slashed
+from webarena_gym.templates.gitlab import ME, PROJECTS, open_by_stars, open_project, project_label
 from webarena_gym.templates.ways import instruction
 
 PROJECTS_MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
@@ -37,32 +38,6 @@ def new_project(name: str, visibility: str, template: str = "") -> list[Step]:
     """Return the steps into the form of a new project."""
     way = ["Create from template", f"Use {template} template"] if template else ["Create blank project"]
     return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
-
-
-def with_members(world: t.Sampler, template: str) -> t.Draw:
-    """Make a project, from a template or blank, and invite people."""
-    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    name, visibility = new_name(world), world.rng.choice(VISIBILITIES)
-    invited, role = people(world, world.rng.choice((2, 3))), world.rng.choice(("Reporter", "Developer", "Maintainer"))
-    usernames = ", ".join(row["username"] for row in invited)
-    last = world.value("SELECT max(project_id) FROM project")
-    return instruction(
-        {"visibility": visibility, "name": name, "template": template, "people": usernames, "role": role.lower()},
-        t.all_of(
-            t.state(PROJECTS_MADE, last, expected=[[me, name, visibility, TEMPLATES_OFFERED.get(template, 1)]]),
-            t.state(INVITED, last, expected=[[row["user_id"], role, None] for row in invited]),
-        ),
-        way=[
-            *new_project(name, visibility, template),
-            t.click("Create project"),
-            t.click("Members"),
-            t.click("Invite members"),
-            t.type_text("Username, name or email address", usernames),
-            t.choose("Select a role", role),
-            t.click("Invite"),
-        ],
-        seen="All of them are members.",
-    )
 
 
 def settings_become(world: t.Sampler, row: t.Row, **changes: Any) -> dict[str, Any]:
@@ -183,6 +158,18 @@ def members_become(world: t.Sampler, project_id: int, changes: dict[int, list[An
     return t.state(HELD, project_id, expected=[members[user_id] for user_id in sorted(members)])
 
 
+def members_join(world: t.Sampler, row: t.Row, joining: Sequence[t.Row], role: str, expires: str | None) -> dict[str, Any]:
+    """People must have become members of a project, until a day if there is one. Raises NothingToDraw where one is a member."""
+    present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
+    t.skip_if(any(person["user_id"] in present for person in joining), "people who are no members")
+    return members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in joining})
+
+
+def member_rows(joining: Sequence[t.Row], *columns: Any) -> list[list[Any]]:
+    """Return a row for each person, with these values behind the number."""
+    return [[person["user_id"], *columns] for person in joining]
+
+
 def member_becomes(world: t.Sampler, row: t.Row, *role_and_end: Any) -> dict[str, Any]:
     """One member of a project must have this role and last day, or be gone, and the others must be as they are."""
     return members_become(world, row["project_id"], {row["user_id"]: list(role_and_end) or None})
@@ -192,34 +179,6 @@ def a_day(world: t.Sampler) -> str:
     """Return a day within a year from now."""
     today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
     return str(today + timedelta(days=world.rng.randint(20, 360)))
-
-
-def invite(world: t.Sampler, count: int, expires: str | None = None) -> t.Draw:
-    """Invite some people to a project of mine, for good or until a day."""
-    row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
-    invited = people(world, count)
-    t.skip_if(any(person["user_id"] in present for person in invited), "people who are no members")
-    role = world.rng.choice(GIVEN_ROLES)
-    until = [t.type_text("Access expiration date (optional)", expires)] if expires else []
-    return instruction(
-        {
-            "people": " and ".join(person["name"] for person in invited),
-            "project": row["name"],
-            "role": role.lower(),
-            "day": slashed(expires) if expires else "",
-        },
-        members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in invited}),
-        way=[
-            *open_project(row, "Members"),
-            t.click("Invite members"),
-            t.type_text("Username, name or email address", ", ".join(person["name"] for person in invited)),
-            t.choose("Select a role", role),
-            *until,
-            t.click("Invite"),
-        ],
-        seen="They are in the list.",
-    )
 
 
 JOINED = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"
@@ -233,29 +192,3 @@ def group_name(world: t.Sampler) -> str:
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     word = invented(seed, world.rng.randrange(128), "title").lower()
     return f"{word}-{world.rng.choice(('lab', 'team', 'circle', 'crew'))}"
-
-
-def group_with_members(world: t.Sampler) -> t.Draw:
-    """Make a group and invite people to it."""
-    name, role = group_name(world), world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
-    invited = people(world, world.rng.choice((2, 3, 4)))
-    usernames = ", ".join(row["username"] for row in invited)
-    last = world.value("SELECT max(group_id) FROM user_group")
-    return instruction(
-        {"name": name, "people": usernames, "role": role.lower()},
-        t.all_of(
-            t.state("SELECT name FROM user_group WHERE group_id > ? ORDER BY group_id", last, expected=[[name]]),
-            t.state(MEMBERS_MADE, last, expected=[[ME, "Owner"], *([row["user_id"], role] for row in invited)]),
-        ),
-        way=[
-            t.click("New group"),
-            t.type_text("Group name", name),
-            t.click("Create group"),
-            t.click("Group members"),
-            t.click("Invite members"),
-            t.type_text("Username, name or email address", usernames),
-            t.choose("Select a role", role),
-            t.click("Invite"),
-        ],
-        seen="All of them are in the group.",
-    )

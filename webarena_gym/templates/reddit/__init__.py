@@ -105,26 +105,15 @@ ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ',
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
 
 
-def add_line(world: t.Sampler) -> t.Draw:
-    """Add to a post of mine."""
-    posts = world.rows(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
-    row, line = world.rng.choice(posts), world.rng.choice(TEXTS["lines"]).format(word=word(world))
+def line_appears(world: t.Sampler, row: t.Row, line: str) -> dict[str, Any]:
+    """A post of mine must have a further line at its end, and my others what they have."""
+    query = (
+        f"SELECT submission_id, {ONE_LINE} FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
+    )
+    posts = world.rows(query.replace(ONE_LINE, "body"))
     bodies = {post["submission_id"]: " ".join(post["body"].split()) for post in posts}
     bodies[row["submission_id"]] = f"{bodies[row['submission_id']]} {line}".strip()
-    return instruction(
-        {"title": row["title"], "line": line},
-        t.state(
-            f"SELECT submission_id, {ONE_LINE} FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id",
-            expected=[list(item) for item in sorted(bodies.items())],
-        ),
-        way=[
-            *open_post(row["title"]),
-            t.click("Edit"),
-            t.type_text("Body", f"{row['body']}\n{line}".strip(), "The old text stays."),
-            t.click("Save"),
-        ],
-        seen="The line is added.",
-    )
+    return t.state(query, expected=[list(item) for item in sorted(bodies.items())])
 
 
 OWN_POSTS = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
@@ -140,31 +129,12 @@ OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_i
 TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
 
 
-def create_forum(world: t.Sampler) -> t.Draw:
-    """Make a forum."""
-    subject = word(world)
-    topics = world.rng.sample(TOPICS, world.rng.randint(3, 5))
-    name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
-    description = world.rng.choice(TEXTS["descriptions"]).format(word=subject)
+def forum_appears(world: t.Sampler, name: str, title: str, description: str, topics: Sequence[str]) -> dict[str, Any]:
+    """There must be one new forum, whose sidebar names the topics."""
     conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
-    return instruction(
-        {"name": name, "title": title, "description": description, "topics": comma_list(topics)},
-        t.state(
-            f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id",
-            *(f"%{topic}%" for topic in topics),
-            world.value("SELECT max(forum_id) FROM forum"),
-            expected=[[name, title, description, 1]],
-        ),
-        way=[
-            t.click("Create forum"),
-            t.type_text("Name", name),
-            t.type_text("Title", title),
-            t.type_text("Description", description),
-            t.type_text("Sidebar", "\n".join(topics)),
-            t.click("Create forum"),
-        ],
-        seen="The forum is there.",
-    )
+    query = f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id"
+    last = world.value("SELECT max(forum_id) FROM forum")
+    return t.state(query, *(f"%{topic}%" for topic in topics), last, expected=[[name, title, description, 1]])
 
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
