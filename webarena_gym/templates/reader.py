@@ -117,6 +117,11 @@ def first(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
     return rows[0]
 
 
+def every(world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
+    """Return all rows of a query."""
+    return world.rows(query, row)
+
+
 def ranked(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
     """Return the row at a place of a ranking that no other row shares, and one beside it. Raises NothingToDraw."""
     rows = world.rows(query, row)
@@ -161,7 +166,7 @@ BUILT_IN: Mapping[str, Any] = {
     "http": answers_json, "file": file_holds,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of, "joined": grounds.joined, "difference_of": grounds.difference_of,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
-    "sample": sample, "pick": pick, "first": first, "ranked": ranked, "row_becomes": row_becomes,
+    "sample": sample, "pick": pick, "first": first, "every": every, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
     "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "ands": " and ".join, "lines": "\n".join, "pluses": " + ".join,
 }  # fmt: skip

@@ -6,11 +6,9 @@ from typing import Any
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
 from webarena_gym.sites.gitlab.site import day_label as day_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import (
     ME,
-    PER_PAGE,
     PLANNING,
     REPORTER,
     TEXTS,
@@ -25,7 +23,7 @@ from webarena_gym.templates.gitlab import (
     option,
     people_of,
 )
-from webarena_gym.templates.ways import instruction, turn_pages
+from webarena_gym.templates.ways import instruction
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 
@@ -74,38 +72,10 @@ ORDERS = {
 """Orders of a list that are not the usual one."""
 
 
-def draw_own_issue(world: t.Sampler, column: str, order: str) -> t.Draw:
-    """Return the task to find my newest issue by a column among those with a word in the title, and to tell its state."""
-    issues = world.rows(PLANNING + f"SELECT * FROM problem WHERE author_id = {ME} ORDER BY {column} DESC, issue_id DESC")
-    words = sorted({word for issue in issues for word in issue["title"].lower().split() if len(word) > 4 and word.isalpha()})
-    hits = {word: [issue for issue in issues if word in issue["title"].lower()] for word in words}
-    word = world.rng.choice(words)
-    found = hits[word]
-    t.skip_if(len(found) < 2 or found[0][column] == found[1][column], "a word in the titles of several issues of mine")
-    row = found[0]
-    is_closed = row["state"] == "closed"
-    mentioned = [issue for issue in issues if word in issue["title"].lower() or word in issue["description"].lower()]
-    turns = turn_pages(world, mentioned.index(row), PER_PAGE, "None of these has it in its title.")
-    return t.Draw(
-        slots={"word": word},
-        grounds={"Yes" if is_closed else "No": says("Closed" if is_closed else "Open")},
-        eval=t.all_of(
-            t.told(t.answer(fuzzy_match="Yes" if is_closed else "No"), yes=["closed"], no=["open"]),
-            t.at_url(item_url(ISSUE, row)),
-        ),
-        solution=[
-            t.click("Assigned issues"),
-            t.click("Created by me"),
-            t.click("All"),
-            t.type_text("Search issues", word),
-            t.choose("Sort by", SORTS[order][0]),
-            t.click("Apply"),
-            *turns,
-            t.click(entry(row["title"]), f'It is the first with "{word}" in its title.'),
-            t.leave("Yes" if is_closed else "No", f"It is {row['state']}."),
-        ],
-        wrong_answers=["No" if is_closed else "Yes"],
-    )
+def own_words(world: t.Sampler) -> list[str]:
+    """Return the longer words in the titles of my issues."""
+    titles = world.rows(PLANNING + f"SELECT title FROM problem WHERE author_id = {ME} ORDER BY issue_id")
+    return sorted({word for (title,) in titles for word in title.lower().split() if len(word) > 4 and word.isalpha()})
 
 
 def sort_label(sort: str) -> str:

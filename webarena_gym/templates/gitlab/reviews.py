@@ -1,5 +1,6 @@
 """Merge requests and reviews, people, to-do items and my settings."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
@@ -13,14 +14,12 @@ from webarena_gym.templates.gitlab import (
     PLANNING,
     SPOKEN,
     TEXTS,
-    entry,
-    item_url,
     new_rows,
     open_item,
     open_person,
     open_settings,
 )
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, question
 
 MERGEABLE_BY_ME = f"rank >= {DEVELOPER} AND NOT is_archived"
 
@@ -68,33 +67,13 @@ def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[st
     return t.state(query, row["project_id"], expected=expected)
 
 
-def request_author(world: t.Sampler) -> t.Draw:
-    """Open the newest or the oldest of my merge requests, and tell who made it."""
-    role, label, reason = world.rng.choice(
-        (("reviewer", "Review requests", "wait for my review"), ("assignee", "Assigned merge requests", "are assigned to me"))
-    )
-    rows = world.rows(
-        PLANNING
-        + f"""SELECT * FROM request JOIN merge_request_{role} r USING (merge_request_id)
-        WHERE r.user_id = {ME} AND state = 'opened' ORDER BY created_at DESC, merge_request_id DESC"""
-    )
+def both_ends(rows: Sequence[t.Row], end: str) -> list[t.Row]:
+    """Return the newest and the oldest of a page's merge requests, which must be by different people, the wanted one first."""
     t.skip_if(
         not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"],
         "two merge requests of different people that are mine to handle",
     )
-    end = world.rng.choice(("newest", "oldest"))
-    row, other = (rows[0], rows[-1]) if end == "newest" else (rows[-1], rows[0])
-    return t.Draw(
-        slots={"end": end, "reason": reason},
-        eval=t.all_of(t.answer(fuzzy_match=row["author"]), t.at_url(item_url(MERGE_REQUEST, row))),
-        solution=[
-            t.click(label),
-            *turn_pages(world, rows.index(row), PER_PAGE),
-            t.click(entry(row["title"]), f"It is the {end}."),
-            t.leave(row["author"]),
-        ],
-        wrong_answers=[other["author"]],
-    )
+    return [rows[0], rows[-1]] if end == "newest" else [rows[-1], rows[0]]
 
 
 def changed_files(world: t.Sampler) -> t.Draw:

@@ -12,7 +12,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import along, impossible, instruction, question, turn_pages
+from webarena_gym.templates.ways import along, impossible, question, turn_pages
 
 TEXTS = read_texts("reddit")
 
@@ -165,29 +165,14 @@ def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] 
     )
 
 
-def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
-    """Vote on everything that somebody has posted to a forum."""
-    picked = world.pick(
-        POSTS
-        + f"""SELECT user_id, author, forum_id, forum FROM posts WHERE user_id != {ME}
-        GROUP BY user_id, forum_id HAVING count(*) BETWEEN 2 AND 5 ORDER BY user_id, forum_id"""
-    )
-    written = world.rows(
-        """SELECT s.*, v.choice, row_number() OVER (ORDER BY s.created_at DESC, s.submission_id DESC) - 1 AS place
-        FROM submission s LEFT JOIN submission_vote v ON v.submission_id = s.submission_id AND v.user_id = ?
-        WHERE s.user_id = ? AND s.state = 'visible' ORDER BY place""",
-        ME,
-        picked["user_id"],
-    )
-    rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
-    t.skip_if(len(rows) < 2, picked["author"])
-    stops = [(row["place"], [t.click(f"{CHOICES[choice]} {row['title']}")]) for row in rows]
-    return instruction(
-        {"author": picked["author"], "forum": picked["forum"]},
-        votes_are(world, {row["submission_id"]: choice for row in rows}),
-        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *along(world, stops, PER_PAGE)],
-        seen=f"These are all {len(rows)}.",
-    )
+def all_voted(world: t.Sampler, rows: Sequence[t.Row], choice: int) -> dict[str, Any]:
+    """My votes on these posts must be this, and the others what they were."""
+    return votes_are(world, {row["submission_id"]: choice for row in rows})
+
+
+def vote_on_each(world: t.Sampler, rows: Sequence[t.Row], choice: int) -> list[Step]:
+    """Return the steps over the pages of a list of posts that vote on some of them."""
+    return along(world, [(row["place"], [t.click(f"{CHOICES[choice]} {row['title']}")]) for row in rows], PER_PAGE)
 
 
 def forums_tagged(world: t.Sampler, tag: str) -> list[str]:

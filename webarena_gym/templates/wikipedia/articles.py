@@ -1,11 +1,13 @@
 """Facts of one article or of several, lists and categories, pages to open, and changes to articles and the watchlist."""
 
+from collections.abc import Sequence
+
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import lacks
+from webarena_gym.tasks.grounds import Ground, lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.ways import instruction
-from webarena_gym.templates.wikipedia import FACTS, ME, TEXTS, open_article, open_list, url
+from webarena_gym.templates.wikipedia import FACTS, ME, TEXTS, open_article, url
 
 TOWNS = (
     FACTS.rstrip()
@@ -17,25 +19,9 @@ TOWNS = (
 """The towns with their people and states."""
 
 
-def landmarks_of_state(world: t.Sampler) -> t.Draw:
-    """List the landmarks of one kind in a state, or find that there are none."""
-    kind, kinds = world.rng.choice(
-        (("museum", "museums"), ("hospital", "hospitals"), ("monument", "monuments"), ("bridge", "bridges"), ("zoo", "zoos"),
-         ("university", "universities"), ("national park", "national parks"))
-    )  # fmt: skip
-    state = world.pick("SELECT title FROM article WHERE kind = 'state' ORDER BY title")["title"]
-    rows = world.rows(FACTS + "SELECT title, target FROM facts WHERE kind = ? AND label = 'State' ORDER BY title", kind)
-    here, elsewhere = ([row["title"] for row in rows if (row["target"] == state) is wanted] for wanted in (True, False))
-    t.skip_if(len(here) == 1, "an answer that is a list")
-    shown = ", ".join(here) or "N/A"
-    wrong = [", ".join([*here, *elsewhere[:1]]), ", ".join(here[1:])]
-    return t.Draw(
-        slots={"kinds": kinds, "state": state},
-        grounds={"N/A": lacks(elsewhere, [])} if not here else {},
-        eval=t.answer(fuzzy_match=shown),
-        solution=[*open_list(world, kinds), t.leave(shown, f"{len(here)} of {len(rows)} are in {state}.")],
-        wrong_answers=[each for each in wrong if each not in ("", shown)],
-    )
+def lacks_unless(here: Sequence[str], elsewhere: Sequence[str]) -> Ground | None:
+    """Return what an answer follows from that names nothing, as all that is there belongs elsewhere."""
+    return None if here else lacks(elsewhere, [])
 
 
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
