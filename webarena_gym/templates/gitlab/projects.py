@@ -85,21 +85,9 @@ def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[s
     return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
 
 
-def star_top(world: t.Sampler) -> t.Draw:
-    """Star the first few projects of the list; some may have my star already."""
-    count = world.rng.choice((2, 3, 4, 5))
-    rows = by_stars(world, "1")
-    t.skip_if(rows[count - 1]["stars"] == rows[count]["stars"], "a place in the list that is not shared")
-    mine = {row["project_id"] for row in world.rows(STARRED)}
-    missing = [row for row in rows[:count] if row["project_id"] not in mine]
-    t.skip_if(not missing, "a star to give")
-    steps = [step for row in missing for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
-    return instruction(
-        {"count": count},
-        starred_with(world, [row["project_id"] for row in missing]),
-        way=steps,
-        seen=f"The first {count} have my star.",
-    )
+def star_each(rows: Sequence[t.Row]) -> list[Step]:
+    """Return the steps that star projects, each out of the list of all."""
+    return [step for row in rows for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
 
 
 def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:

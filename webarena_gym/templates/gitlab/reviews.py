@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
+from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab import (
@@ -144,23 +144,6 @@ def todos_hold(world: t.Sampler, *, added: list[list[Any]] | None = None, done: 
     query = f"SELECT issue_id, merge_request_id, kind FROM todo WHERE user_id = {ME} AND state = 'pending' ORDER BY todo_id"
     rows = world.rows(query.replace("SELECT", "SELECT todo_id,", 1))
     return t.state(query, expected=[list(row)[1:] for row in rows if row["todo_id"] != done] + (added or []))
-
-
-def todo_add(world: t.Sampler) -> t.Draw:
-    """Add an issue or a merge request to my list that is not on it."""
-    kind, view = world.rng.choice(((ISSUE, "problem"), (MERGE_REQUEST, "request")))
-    row = world.pick(
-        PLANNING
-        + f"""SELECT * FROM {view} t WHERE state = 'opened' AND {kind.key} NOT IN (
-            SELECT {kind.key} FROM todo WHERE user_id = {ME} AND state = 'pending' AND {kind.key} IS NOT NULL
-        ) ORDER BY {kind.key}"""
-    )
-    added = [row[kind.key], None, "marked"] if kind is ISSUE else [None, row[kind.key], "marked"]
-    return instruction(
-        {"noun": kind.noun, "title": row["title"], "project": row["full_path"]},
-        todos_hold(world, added=[added]),
-        way=[*open_item(world, kind, row), t.click("Add a to do")],
-    )
 
 
 PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")

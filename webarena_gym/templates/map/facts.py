@@ -10,7 +10,7 @@ from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Spot
 from webarena_gym.sites.map.site import capital as capital
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.map import SEARCH_BOX, places, roads, some_place
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.ways import question
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
@@ -80,6 +80,11 @@ def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
     )
 
 
+def beginning(text: str) -> str:
+    """Return the first words of a text."""
+    return " ".join(text.split()[:6])
+
+
 ME = 1  # the mapper who is signed in when a task starts
 NOTES_PER_PAGE = 15
 SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
@@ -100,27 +105,3 @@ def saved_become(world: t.Sampler, row: t.Row, note: str | None = None) -> dict[
     """A place must be among my saved ones with that note, or be gone, and the others must be as they are."""
     notes = {**saved(world), row["place_id"]: note}
     return saved_are({key: each for key, each in notes.items() if each is not None})
-
-
-def resolve_note(world: t.Sampler) -> t.Draw:
-    """Resolve an open note of the newest ones."""
-    rows = world.rows(
-        "SELECT n.*, name FROM map_note n JOIN user USING (user_id) WHERE status = 'open' ORDER BY n.created_at DESC, note_id DESC"
-    )
-    row = world.rng.choice(rows[:NOTES_PER_PAGE])
-    beginning = " ".join(row["text"].split()[:6])
-    t.skip_if(sum(each["text"].startswith(beginning) and each["name"] == row["name"] for each in rows) > 1, "a note of its own")
-    resolved = world.rows("SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id")
-    expected = sorted([each["note_id"] for each in resolved] + [row["note_id"]])
-    return instruction(
-        {"author": row["name"], "beginning": beginning},
-        t.state(
-            "SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id", expected=[[each] for each in expected]
-        ),
-        way=[
-            t.click("Notes"),
-            *turn_pages(world, rows.index(row), NOTES_PER_PAGE),
-            t.click(f"Note {row['note_id']}"),
-            t.click("Resolve note"),
-        ],
-    )

@@ -9,7 +9,7 @@ from webarena_gym.sites.country.geography import KINDS
 from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
 from webarena_gym.sites.map.geometry import duration, metres_between
 from webarena_gym.sites.map.queries import PLACES
-from webarena_gym.sites.map.routing import BICYCLE, CAR
+from webarena_gym.sites.map.routing import BICYCLE, CAR, Route
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
@@ -18,7 +18,8 @@ from webarena_gym.templates.gitlab import ME as CODER
 from webarena_gym.templates.gitlab import PROJECTS, open_project
 from webarena_gym.templates.gitlab import entry as entry
 from webarena_gym.templates.map import LANDMARKS as LANDMARKS
-from webarena_gym.templates.map import MARGIN, SEARCH_BOX, open_route, other_times, places, roads, spot
+from webarena_gym.templates.map import MARGIN, open_route, other_times, places, roads, spot
+from webarena_gym.templates.map import SEARCH_BOX as SEARCH_BOX
 from webarena_gym.templates.map import between_towns as between_towns
 from webarena_gym.templates.map import open_place as open_place
 from webarena_gym.templates.map import route as route
@@ -35,12 +36,12 @@ from webarena_gym.templates.shopping import SAID
 from webarena_gym.templates.shopping import open_product as open_product
 from webarena_gym.templates.shopping import open_reviews as open_reviews
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
-from webarena_gym.templates.ways import question
-from webarena_gym.templates.wikipedia import FACTS, open_article
+from webarena_gym.templates.wikipedia import FACTS
 from webarena_gym.templates.wikipedia import FILMS as FILMS
 from webarena_gym.templates.wikipedia import decades as decades
 from webarena_gym.templates.wikipedia import director as director
 from webarena_gym.templates.wikipedia import draw_extreme as draw_extreme
+from webarena_gym.templates.wikipedia import open_article as open_article
 from webarena_gym.templates.wikipedia import open_list as open_list
 from webarena_gym.templates.wikipedia import prized as prized
 from webarena_gym.templates.wikipedia import years_between as years_between
@@ -194,12 +195,8 @@ def make_project(name: str, *lines: str) -> list[Step]:
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something
 
 
-def nearest_park(world: t.Sampler) -> t.Draw:
-    """Find the birthplace of a person, the park that is nearest to it, and the time by bicycle."""
-    person = world.pick(
-        FACTS + "SELECT title, target FROM facts WHERE label = 'Birthplace' ORDER BY article_id", site="wikipedia"
-    )
-    town = world.pick(PLACES + "SELECT * FROM towns WHERE name = ?", person["target"])
+def two_parks(world: t.Sampler, town: t.Row) -> list[tuple[t.Row, float, Route]]:
+    """Return the parks that are nearest to a town, each with its straight distance and the ride there. Raises NothingToDraw."""
     net = roads(world)
     middle = net.crossing(town["node_id"])
     parks = [
@@ -212,25 +209,7 @@ def nearest_park(world: t.Sampler) -> t.Draw:
         or any(best[2].metres * MARGIN > way.metres for row, _, way in parks if row is not best[0]),
         "a park that is nearer than all others",
     )
-    name, time = best[0]["name"], duration(best[2].minutes)
-    return question(
-        {"person": person["title"]},
-        f"{name}; {time}",
-        way=[
-            turn_to(1),
-            *open_article(person["title"]),
-            turn_to(0, f"{person['title']} was born in {town['name']}."),
-            t.search(SEARCH_BOX, f"national parks near {town['name']}"),
-            *open_route(town["name"], name, BICYCLE),
-        ],
-        seen=f"{name} is the nearest, and it takes {time}.",
-        wrong=[
-            f"{second[0]['name']}; {duration(second[2].minutes)}",
-            *(f"{name}; {other}" for other in other_times(best[2].minutes)),
-        ],
-        start_url=tabs("map", "wikipedia"),
-        about=[town["name"]],
-    )
+    return [best, second]
 
 
 SETTLED = (

@@ -10,12 +10,14 @@ from webarena_gym.sites.shopping.carts import FLAT as FLAT
 from webarena_gym.sites.shopping.carts import PAYMENT_METHODS as PAYMENT_METHODS
 from webarena_gym.sites.shopping.carts import TABLE as TABLE
 from webarena_gym.sites.shopping.queries import FINAL_PRICE, STATUS_LABELS
-from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
+from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT
+from webarena_gym.sites.shopping.views.catalogue import price_ranges as price_ranges
+from webarena_gym.sites.shopping.views.catalogue import range_label as range_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground, number_of, says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import instruction, nth, on_page, question, turn_pages, visit
+from webarena_gym.templates.ways import instruction, nth, on_page, question, turn_pages
 
 TEXTS = read_texts("shopping")
 
@@ -181,23 +183,6 @@ def another_reviewer(world: t.Sampler, row: t.Row) -> str:
 def search_words(row: t.Row) -> str:
     """Return what a product is, without its brand and in small letters."""
     return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
-
-
-def price_filter_place(world: t.Sampler) -> t.Draw:
-    """Open a category, filtered by one of the ranges of prices on offer."""
-    row = world.pick(
-        GOODS + "SELECT DISTINCT category_id, category, department, division, url_path FROM goods ORDER BY url_path"
-    )
-    goods = world.rows(GOODS + "SELECT cents FROM goods WHERE category_id = ? ORDER BY cents", row["category_id"])
-    low, high, found = world.rng.choice(price_ranges([product["cents"] for product in goods]))
-    t.skip_if(found == len(goods), "a range that leaves something out")
-    label = range_label(low, high)
-    return visit(
-        {"category": row["category"], "range": label},
-        f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}",
-        way=[*open_category(row), t.click(label)],
-        seen=f"These are the {found} from {label}.",
-    )
 
 
 def amounts(cents: list[int]) -> list[str]:
