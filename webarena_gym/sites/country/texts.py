@@ -2,8 +2,11 @@
 
 import re
 import string
+import tomllib
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -107,3 +110,14 @@ FILTERS: dict[str, Callable[..., str]] = {
     "long_date": long_date,
     "date_time": date_time,
 }
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Return the entries of a data file, with tuples for lists."""
+    return {key: _frozen(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

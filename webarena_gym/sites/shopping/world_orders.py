@@ -12,7 +12,7 @@ from typing import Any
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose.reviews import SPANS, ReviewFacts, compose_review, draw_review
 from webarena_gym.sites.prose.things import Thing
-from webarena_gym.sites.shopping.world_products import Product, Sizes
+from webarena_gym.sites.shopping.world_products import TEXTS, Product, Sizes
 from webarena_gym.sites.shopping.world_store import Address, Customer, Guest, Rule, Store
 
 DAYS = 425
@@ -21,19 +21,6 @@ USUAL = 5  # nobody else has more
 IN_SEASON = (260, 190, 130, 90, 60)  # what a month adds to the weights of a few products
 STATUSES = ("pending", "processing", "complete", "canceled", "closed", "holded")
 CARRIERS = ("DHL", "Federal Express", "United Parcel Service", "United States Postal Service")
-COMMENTS = {
-    "pending": (("Customer asks for a paper invoice.", False), ("Waiting for the check to arrive.", False)),
-    "processing": (("Payment received, thank you.", True), ("One item comes from the other warehouse.", False)),
-    "complete": (
-        ("Your parcel is on its way.", True),
-        ("Packed with extra care as asked.", True),
-        ("Customer thanked us.", False),
-    ),
-    "canceled": (("Canceled as you asked.", True), ("Canceled: no payment within ten days.", True), ("Ordered twice.", False)),
-    "closed": (("Refunded after the return arrived.", True), ("Refunded: damaged on the way.", True), ("Wrong size.", False)),
-    "holded": (("Address needs to be confirmed.", False), ("On hold until the payment is cleared.", True)),
-}
-"""Remarks on orders of each status, and whether they are for the customer's eyes."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +295,7 @@ def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
         shipment=shipment,
         refund=_refund(dice, now, last, status, lines, discount, shipping, paid),
         comments=(  # the remark that some orders carry; those that went wrong more often
-            [(_later(dice, max(sale.moment, last), 5, 600, now), *dice.pick(COMMENTS[status]))]
+            [(_later(dice, max(sale.moment, last), 5, 600, now), *dice.pick(TEXTS["comments"][status]))]
             if dice.chance(60 if status in {"canceled", "closed", "holded"} else 12)
             else []
         ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.names import invented
-from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.country.texts import read_data, slug
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,8 @@ SIZES: Mapping[Scale, Sizes] = {
     ),
 }  # fmt: skip
 
-SERIES = (
-    "Alder", "Anchor", "Apex", "Arbor", "Atlas", "Aurora", "Basalt", "Bayside", "Beacon", "Bluff", "Boreal", "Bramble", "Brook",
-    "Cascade", "Cinder", "Classic", "Clover", "Coast", "Compass", "Coral", "Cove", "Crest", "Delta", "Drift", "Dune", "Dusk",
-    "Echo", "Ember", "Essential", "Everyday", "Fern", "Field", "Fjord", "Flint", "Forge", "Frost", "Gale", "Glade", "Granite",
-    "Harbor", "Hazel", "Heath", "Heritage", "Highland", "Horizon", "Indigo", "Inlet", "Ivory", "Juniper", "Kestrel", "Lagoon",
-    "Lantern", "Larch", "Lattice", "Lichen", "Linden", "Loft", "Lumen", "Maple", "Marina", "Meadow", "Meridian", "Mesa", "Mistral",
-    "Moss", "Noble", "Nomad", "North", "Nova", "Oasis", "Onyx", "Orchard", "Origin", "Osprey", "Patina", "Peak", "Pebble", "Pilot",
-    "Plain", "Prairie", "Prime", "Quarry", "Quill", "Ranger", "Reed", "Ridge", "River", "Sable", "Sage", "Salt", "Sierra", "Slate",
-    "Solstice", "Spruce", "Sterling", "Studio", "Summit", "Tempo", "Terra", "Thistle", "Tidal", "Timber", "Trail", "Tundra", "Union",
-    "Vale", "Velvet", "Vista", "Voyage", "Wander", "Willow", "Zenith",
-)  # fmt: skip
-"""Names of series of products; parted between worlds as all names are."""
 
-
+TEXTS = read_data(Path(__file__).parent / "texts.toml")
 BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # percent of a kind's usual price
 WORN = ("Size", "Shoe Size")  # options that nothing of their kind is without
 FACT_SENTENCES = {
@@ -155,7 +143,7 @@ def draw_products(seed: int, now: datetime, scale: Scale = "standard") -> Catalo
     dice, sizes = Dice(f"shopping/{seed}/products"), SIZES[scale]
     pool = json.loads((Path(__file__).parent / "catalogue.json").read_text())
     brands = [invented(seed, index, "brand", scale) for index in range(sizes.brands)]
-    series = share(SERIES, seed)
+    series = share(TEXTS["series"], seed)
     tops = dice.some(list(pool["categories"]), dice.pick(sizes.departments))
     leaves = {top: dice.some(list(pool["categories"][top]), 4) for top in tops}
     while sum(map(len, leaves.values())) > sizes.leaves:

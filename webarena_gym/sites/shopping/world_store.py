@@ -9,7 +9,7 @@ from webarena_gym.sites.country.dice import Dice, Scale
 from webarena_gym.sites.country.geography import Country, country
 from webarena_gym.sites.country.names import Person, population
 from webarena_gym.sites.country.texts import slug
-from webarena_gym.sites.shopping.world_products import SIZES, Catalogue
+from webarena_gym.sites.shopping.world_products import SIZES, TEXTS, Catalogue
 
 COMPANIES = ("Northgate Dental", "Bluebird Studio", "Harper and Sons", "Granite Works", "Lakeside School", "Pioneer Freight")
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up customer
@@ -134,24 +134,7 @@ def _address(dice: Dice, land: Country, first: str, last: str, line: str) -> Add
     return Address(first, last, company, street, town.name, town.state, postcode, land.name, telephone)
 
 
-STORE_FIRST = ("Juniper", "Lantern", "Copper", "Willow", "Harbor", "Meadow", "Saffron", "Granite", "Robin", "Tidewater")
-STORE_SECOND = ("Market", "Trading Post", "General Store", "Emporium", "Supply", "Corner Shop")
-THEMES = ("Morning Paper", "Harbor Light", "Maple Studio", "Night Market", "Quiet Grid", "Field Notes")
 BASE_THEME = "Plain Canvas"
-COUPONS = (
-    "SPRING", "WELCOME", "THANKS", "SUMMER", "AUTUMN", "FRIENDS", "LOYAL", "FLASH", "HOLIDAY", "BIRTHDAY", "WEEKEND", "EXTRA",
-)  # fmt: skip
-MISSPELLED = ("wirless", "camra", "blakets", "coffe maker", "xbox", "gift crad", "kichen")
-MESSAGES = (
-    "Do you ship to a post office box? I could not find it on your pages.",
-    "My parcel shows as delivered but I have not received it yet.",
-    "Is it possible to change the color of an order that I placed this morning?",
-    "Could you send me a copy of my last invoice, please?",
-    "I would like to order forty pieces for our school. Is there a discount?",
-    "When will the larger one be back in stock?",
-    "Thank you for the quick refund, that was very kind of you.",
-    "The coupon from your newsletter does not work for me.",
-)
 
 
 @dataclass(frozen=True)
@@ -205,7 +188,7 @@ class Store:
 def draw_store(seed: int, now: datetime, scale: Scale = "standard") -> Store:
     """Draw the facts about the store."""
     dice = Dice(f"shopping/{seed}/store")
-    name = f"{dice.pick(STORE_FIRST)} {dice.pick(STORE_SECOND)}"
+    name = f"{dice.pick(TEXTS['store_first'])} {dice.pick(TEXTS['store_second'])}"
     land = country(seed, scale)
     town = dice.pick(land.towns[:10])
     return Store(
@@ -226,7 +209,7 @@ def draw_store(seed: int, now: datetime, scale: Scale = "standard") -> Store:
         dispatch_days=dice.pick((1, 2, 3)),
         admin=population(seed, scale)[-1],
         rules=_rules(dice, now),
-        themes=[BASE_THEME, *dice.some(THEMES, 3)],
+        themes=[BASE_THEME, *dice.some(TEXTS["themes"], 3)],
     )
 
 
@@ -247,29 +230,6 @@ def config(store: Store) -> list[tuple[str, str, str]]:
     ]
 
 
-_PAGES = (
-    ("Home page", "home", "Welcome to {name}", "Good things for every day. Free shipping for orders from ${threshold}."),
-    ("About Us", "about-us", "About {name}",
-     "{name} opened in {founded} in {city}, {region}. We are still a small team and pack every order ourselves.\n\n"
-     "Visit us at {street}, {city}, {region} {postcode}."),
-    ("Customer Service", "customer-service", "Customer Service",
-     "{reach}\n\nOur hours: {hours}.\n\nWe answer within one working day."),
-    ("Privacy Policy", "privacy-policy-cookie-restriction-mode", "Privacy Policy",
-     "We keep your name, address and orders for as long as the law asks, and sell nothing to anybody.\n\n"
-     "To have your data deleted, write to {email}."),
-    ("Shipping and Delivery", "shipping", "Shipping and Delivery",
-     "Orders leave our store within {dispatch_days} working day{s}.\n\n"
-     "Flat rate: ${flat} per item. Table rate: ${table} per order. Shipping is free from ${threshold}."),
-    ("Returns", "returns", "Returns",
-     "You may return anything unused within {returns_days} days of delivery.\n\n"
-     "{reach} Refunds are paid within {refund_days} working days."),
-    ("404 Not Found", "no-route", "Whoops, our bad...", "The page you asked for was not found, and we have a fine guess why."),
-    ("Enable Cookies", "enable-cookies", "What are Cookies?",
-     "Cookies are short notes that a browser keeps for us. Please allow them."),
-)  # fmt: skip
-"""The pages of text: title, address, heading, content in paragraphs parted by empty lines."""
-
-
 def texts(store: Store) -> list[tuple[str, ...]]:
     """Return the pages of text of a store."""
     facts = vars(store) | {
@@ -280,7 +240,7 @@ def texts(store: Store) -> list[tuple[str, ...]]:
         "s": "s" if store.dispatch_days > 1 else "",
         "refund_days": store.dispatch_days + 4,
     }
-    return [tuple(text.format(**facts) for text in page) for page in _PAGES]
+    return [tuple(text.format(**facts) for text in page) for page in TEXTS["pages"]]
 
 
 def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[str, int, int, datetime]]:
@@ -293,7 +253,7 @@ def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[s
     words = list(dict.fromkeys(dict(product.attributes).get("Material", "").lower() for product in catalogue.products))
     words = [word for word in words if word]
     queries = [*dice.some(nouns, 15), *dice.some(words, 4), *dice.some([name.lower() for name in catalogue.brands], 3)]
-    queries = dice.some([*queries, *dice.some(MISSPELLED, 3)], 25)
+    queries = dice.some([*queries, *dice.some(TEXTS["misspelled"], 3)], 25)
     uses = dice.between(120, 180)
     terms = []
     for query in queries:
@@ -306,7 +266,7 @@ def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[s
 def contact_messages(seed: int, now: datetime, customers: list[Customer]) -> list[tuple[str, str, str, str, datetime]]:
     """Return older messages from the contact form, the oldest first."""
     dice = Dice(f"shopping/{seed}/messages")
-    writers, comments = dice.some(customers[1:], 5), dice.some(MESSAGES, 5)
+    writers, comments = dice.some(customers[1:], 5), dice.some(TEXTS["messages"], 5)
     moments = sorted(now - timedelta(minutes=dice.between(3000, 200000)) for _ in writers)
     return [
         (f"{who.firstname} {who.lastname}", who.email, who.home.telephone if dice.chance(60) else "", comment, moment)
@@ -322,7 +282,7 @@ def _rules(dice: Dice, now: datetime) -> list[Rule]:
     """Draw coupons, some long over, some in force, one without a coupon that is switched off."""
     rules = []
     percents, dollars = dice.some((5, 10, 15, 20, 25), 5), dice.some((6, 8, 12, 18), 2)
-    for index, word in enumerate(dice.some(COUPONS, 7)):
+    for index, word in enumerate(dice.some(TEXTS["coupons"], 7)):
         is_percent = index % 3 != 2
         amount = percents.pop() if is_percent else dollars.pop()
         is_over = index >= 4

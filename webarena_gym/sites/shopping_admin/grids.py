@@ -4,14 +4,13 @@ A list is read from the query string alone.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from webarena_gym.sites.country.texts import date_time, folded, money
+from webarena_gym.sites.country.texts import date_time, folded, money, read_data
 from webarena_gym.sites.kit import forms
 from webarena_gym.sites.kit.forms import clean, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -249,18 +248,13 @@ class Grid:
         return [column for column in self.columns if column.is_shown]
 
 
-def read_toml(path: Path) -> Mapping[str, Any]:
-    """Return the entries of a data file."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 def _grid(entry: Mapping[str, Any]) -> Grid:
     links = {name: Link(*entry[name]) for name in ("row_link", "add") if name in entry}
     columns = tuple(Column(*each) for each in entry["columns"])
-    return Grid(**{**entry, **links, "columns": columns, "keyword": tuple(entry.get("keyword", ()))})
+    return Grid(**{**entry, **links, "columns": columns})
 
 
-LISTS = {name: _grid(entry) for name, entry in read_toml(Path(__file__).parent / "lists.toml").items()}
+LISTS = {name: _grid(entry) for name, entry in read_data(Path(__file__).parent / "lists.toml").items()}
 """The lists of the admin, by their names."""
 
 

@@ -7,12 +7,13 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import folded, like, money
+from webarena_gym.sites.country.texts import folded, like, money, read_data
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.database import first
 from webarena_gym.sites.kit.forms import Pager, clean, whole_number
@@ -21,40 +22,7 @@ from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.carts import cents
 from webarena_gym.sites.shopping.site import site
 
-_SHAPES: tuple[tuple[str, str], ...] = (  # how words of a name begin (whole words with a space), and what is drawn: paths with a paint of `_PAINTS` before each
-    ("notebook|planner|sketchbook", "dM56 44h20v152H56z|bM70 44h104a10 10 0 0 1 10 10v132a10 10 0 0 1-10 10H70z|lM92 78h70v38H92z|aM102 90h50v5h-50zM102 102h34v5h-34z"),
-    ("pen |pens|pencils|highlighters|poles|wand|curtain rod", "bM50 176l70-136 16 8-70 136-18 12z|aM90 180l60-140 17 7-60 140-17 9z|dM132 182l44-144 18 5-44 144-16 10z"),
-    ("flower pot|planter|window box|garden bed", "gM120 116c-4-40-30-58-54-60 2 28 20 52 54 60zM120 116c2-48 26-66 56-66 0 32-22 56-56 66zM112 116c-4-30-2-60 8-84 12 26 14 54 8 84z|bM68 124h104l-12 72H80z|dM62 112h116v18H62z"),
-    ("game|puzzle|teaser set|blocks|marble|model|organizer|file box|bin |tool box|pods|kit |dollhouse", "bM44 84l100 14v98L44 176z|dM144 98l52-22v92l-52 28z|aM44 84l54-20 98 12-52 22z|lM60 106l64 9v42l-64-11z"),
-    ("speaker|soundbar|radio", "bM70 44h100a14 14 0 0 1 14 14v124a14 14 0 0 1-14 14H70a14 14 0 0 1-14-14V58a14 14 0 0 1 14-14z|dM84 144a36 36 0 1 0 72 0a36 36 0 1 0-72 0zM104 78a16 16 0 1 0 32 0a16 16 0 1 0-32 0z|mM104 144a16 16 0 1 0 32 0a16 16 0 1 0-32 0z"),
-    ("headphone|headset|earbud|earphone", "dM52 140v-20a68 68 0 0 1 136 0v20h-14v-20a54 54 0 0 0-108 0v20z|bM44 128h30a8 8 0 0 1 8 8v52a8 8 0 0 1-8 8H60a16 16 0 0 1-16-16zM196 128h-30a8 8 0 0 0-8 8v52a8 8 0 0 0 8 8h14a16 16 0 0 0 16-16z|mM74 128h8v68h-8zM158 128h8v68h-8z"),
-    ("keyboard|wrist", "bM28 104h184a10 10 0 0 1 10 10l8 72a10 10 0 0 1-10 10H20a10 10 0 0 1-10-10l8-72a10 10 0 0 1 10-10z|lM34 116h24v14H34zM66 116h24v14H66zM98 116h24v14H98zM130 116h24v14h-24zM162 116h44v14h-44zM30 138h32v14H30zM70 138h24v14H70zM102 138h24v14h-24zM134 138h24v14h-24zM166 138h44v14h-44zM66 162h108v16H66z"),
-    ("frame|mirror|wall clock|print|mouse pad|board|chess|tiles", "bM48 44h144v152H48z|lM62 58h116v124H62z|aM76 72h88v96H76z|dM76 168l34-44 24 26 14-16 16 34zM132 92a10 10 0 1 0 20 0a10 10 0 1 0-20 0z"),
-    ("lamp|headlamp|light|lantern", "lM64 108h112l10 16H54z|bM88 44h64l28 64H60z|mM115 108h10v76h-10z|dM84 182h72a12 12 0 0 1 12 14H72a12 12 0 0 1 12-14z"),
-    ("sleeping|mat |rug|roller|pad ", "bM46 104h140a28 46 0 0 1 0 92H46z|aM120 104h22v92h-22z|dM18 150a28 46 0 1 0 56 0a28 46 0 1 0-56 0z|lM32 150a14 26 0 1 0 28 0a14 26 0 1 0-28 0z|dM40 150a6 12 0 1 0 12 0a6 12 0 1 0-12 0z"),
-    ("pan |saucepan|wok|dutch oven|stove|baking sheet|muffin|pie dish", "dM156 122l70-22a7 7 0 0 1 5 14l-70 24z|bM20 132a76 30 0 0 1 152 0v20a76 44 0 0 1-152 0z|mM20 132a76 30 0 1 0 152 0a76 30 0 1 0-152 0z|dM30 133a66 24 0 1 0 132 0a66 24 0 1 0-132 0z"),
-    ("bowl|pet fountain|feeder|scale", "bM36 112h168c0 54-36 84-84 84s-84-30-84-84z|dM36 112a84 22 0 1 0 168 0a84 22 0 1 0-168 0z|aM48 113a72 16 0 1 0 144 0a72 16 0 1 0-144 0z"),
-    ("mug|kettle|teapot|tumbler|watering can", "dM160 98h20a28 28 0 0 1 0 64h-26v-14h24a14 14 0 0 0 0-36h-20z|bM56 76h112l-8 108a12 12 0 0 1-12 12H76a12 12 0 0 1-12-12z|dM56 76a56 13 0 1 0 112 0a56 13 0 1 0-112 0z|aM64 78a48 9 0 1 0 96 0a48 9 0 1 0-96 0z"),
-    ("cream|balm|honey|butter|salts|powder|instant|fish food", "bM60 92h120v88a16 16 0 0 1-16 16H76a16 16 0 0 1-16-16z|dM54 62h132v32H54z|lM60 118h120v46H60z|aM76 134h60v5H76zM76 146h40v5H76z"),
-    ("bottle|gel |lotion|sunscreen|shampoo|conditioner|oil |sauce|concentrate|toothpaste|flosser", "bM102 62h36v20c22 10 30 26 30 46v52a16 16 0 0 1-16 16H88a16 16 0 0 1-16-16v-52c0-20 8-36 30-46z|dM98 36h44v28H98z|lM72 128h96v44H72z|aM86 142h50v5H86zM86 154h34v5H86z"),
-    ("beans|tea |trail mix|bars|chocolate|crackers|popcorn|pasta|treats|litter", "bM70 52h100l10 132a12 12 0 0 1-12 12H72a12 12 0 0 1-12-12z|dM66 40h108v16H66z|lM82 122a38 38 0 1 0 76 0a38 38 0 1 0-76 0z|aM98 122a22 22 0 1 0 44 0a22 22 0 1 0-44 0z"),
-    ("backpack|bag |basket", "dM96 56a24 24 0 0 1 48 0h-10a14 14 0 0 0-28 0z|bM66 100a54 54 0 0 1 108 0v84a12 12 0 0 1-12 12H78a12 12 0 0 1-12-12z|aM82 128h76v52a8 8 0 0 1-8 8H90a8 8 0 0 1-8-8z|dM82 128h76v7H82zM94 92h52v5H94z"),
-    ("tent", "bM120 48l100 148H20z|dM120 48l34 148H86z|aM120 48l6 148h-12z"),
-    ("helmet|beanie", "bM32 168a88 108 0 0 1 176 0v10H32z|dM26 168h188a14 14 0 0 1 0 28H26a14 14 0 0 1 0-28z|aM112 62h16v98h-16zM70 92l14-10 8 76H76zM170 92l-14-10-8 76h16z"),
-    ("plush|doll |puppet|chew toy", "bM64 70a22 22 0 1 0 44 0a22 22 0 1 0-44 0zM132 70a22 22 0 1 0 44 0a22 22 0 1 0-44 0zM68 164a52 40 0 1 0 104 0a52 40 0 1 0-104 0z|bM68 102a52 48 0 1 0 104 0a52 48 0 1 0-104 0z|lM96 118a24 18 0 1 0 48 0a24 18 0 1 0-48 0z|dM92 92a6 6 0 1 0 12 0a6 6 0 1 0-12 0zM136 92a6 6 0 1 0 12 0a6 6 0 1 0-12 0zM112 112a8 6 0 1 0 16 0a8 6 0 1 0-16 0z"),
-    ("jacket|vest|coat|robe|bathrobe", "bM88 44c10 14 54 14 64 0l50 28-16 94-24-4 2 34H76l2-34-24 4-16-94z|dM88 44c10 14 54 14 64 0l-10-6c-10 10-34 10-44 0zM117 56h6v140h-6z|aM84 132h24v6H84zM132 132h24v6h-24z"),
-    ("shirt", "bM88 48c10 14 54 14 64 0l50 28-18 42-22-10v88H78v-88l-22 10-18-42z|dM88 48c10 14 54 14 64 0l-8-6c-10 12-38 12-48 0z"),
-    ("shoes|boots|sneakers|slippers", "bM26 180c-2-34 8-60 20-76l46 8c10 20 30 32 60 36 40 4 62 10 62 32z|aM46 104l46 8-6 14-44-8z|lM22 176h194a10 10 0 0 1 0 20H32a10 10 0 0 1-10-10zM100 122l22-6 3 7-18 6zM112 134l22-8 4 7-18 7zM128 142l20-8 4 7-16 6z"),
-    ("pillow |cushion|dog bed", "bM40 92c40-16 120-16 160 0 10 30 10 62 0 92-40 16-120 16-160 0-10-30-10-62 0-92z|aM56 104c36-10 92-10 128 0 5 22 5 46 0 68-36 10-92 10-128 0-5-22-5-46 0-68z"),
-    ("sock|scarf|towel|sheet|cover|blanket|curtain|glove|pillowcase|protector|soap", "bM42 156h156a20 20 0 0 1 0 40H42a20 20 0 0 1 0-40z|aM48 114h148a20 20 0 0 1 0 42H48a20 20 0 0 1 0-42z|bM46 72h146a20 20 0 0 1 0 42H46a20 20 0 0 1 0-42z|dM60 90h120v4H60zM60 132h120v4H60zM60 174h120v4H60z"),
-    ("cable|rope|bands|leash|harness|belt|hose|sprinkler|drip", "bM28 132a92 64 0 1 0 184 0a92 64 0 1 0-184 0zM58 132a62 38 0 1 1 124 0a62 38 0 1 1-124 0z|dM40 132a80 53 0 1 0 160 0a80 53 0 1 0-160 0zM46 132a74 48 0 1 1 148 0a74 48 0 1 1-148 0z|mM186 60h34v20h-34z"),
-    ("chair|stool", "mM80 136h10v60H80zM150 136h10v60h-10z|bM78 40h84a8 8 0 0 1 8 8v66H70V48a8 8 0 0 1 8-8z|dM60 116h120a12 12 0 0 1 0 24H60a12 12 0 0 1 0-24z"),
-    ("table|desk |shelf|bookshelf|floating|stand|tree|post |tray", "dM44 96h12v100H44zM184 96h12v100h-12z|bM32 80h176v18H32z|bM56 142h128v12H56z|aM76 50h30v30H76zM110 60h12v20h-12z"),
-    ("drill|sander|jigsaw|heat gun|dryer|pump|nozzle", "mM172 74h40v16h-40z|bM40 60h122a14 14 0 0 1 14 14v22a10 10 0 0 1-10 10h-44l10 66H88l-12-66H40a16 16 0 0 1-16-16V76a16 16 0 0 1 16-16z|dM78 172h68a6 6 0 0 1 6 6v18H78z|aM50 74h60v6H50zM50 86h60v6H50z"),
-    ("hammer|wrench|pliers|dumbbell", "bM110 88h20l4 98a12 12 0 0 1-28 0z|mM64 46h88c20 0 32 10 34 30l-24 4c-2-8-8-10-14-10h-84a12 12 0 0 1 0-24z"),
-    ("knife|toothbrush|peeler|screwdriver|shears|trowel|fork|brush|scraper|caliper", "mM112 128l-6-96c26 14 38 52 36 96z|bM106 126h38v54a19 16 0 0 1-38 0z|dM106 126h38v8h-38zM121 150a4 4 0 1 0 8 0a4 4 0 1 0-8 0zM121 168a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"),
-    ("", "bM76 40h88a16 16 0 0 1 16 16v124a16 16 0 0 1-16 16H76a16 16 0 0 1-16-16V56a16 16 0 0 1 16-16z|dM76 60h88v56H76z|mM88 146h64v5H88z|lM112 170a8 8 0 1 0 16 0a8 8 0 1 0-16 0z"),
-)  # fmt: skip
+_SHAPES = read_data(Path(__file__).parent / "shapes.toml")["shapes"]
 _PAINTS = {"b": "url(#b)", "m": "url(#m)", "l": "hsl(40 30% 95%)", "g": "hsl(128 34% 38%)"}
 
 

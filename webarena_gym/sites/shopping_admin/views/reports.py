@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import money
+from webarena_gym.sites.country.texts import money, read_data
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping_admin.grids import LISTS, Form, read_toml, show
+from webarena_gym.sites.shopping_admin.grids import LISTS, Form, show
 from webarena_gym.sites.shopping_admin.site import members_only, site
 from webarena_gym.sites.shopping_admin.views.orders import STATUSES
 
@@ -59,7 +59,7 @@ class Report:
 
 REPORTS = {
     address: Report(**{**entry, "cells": tuple(Cell(*each) for each in entry["cells"])})
-    for address, entry in read_toml(Path(__file__).parents[1] / "reports.toml").items()
+    for address, entry in read_data(Path(__file__).parents[1] / "reports.toml").items()
 }
 
 
