@@ -6,7 +6,9 @@ import tomllib
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -115,6 +117,11 @@ FILTERS: dict[str, Callable[..., str]] = {
 def read_data(path: Path) -> dict[str, Any]:
     """Return the entries of a data file, with tuples for lists."""
     return {key: _frozen(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+
+
+def read_sizes(kind: Callable[..., T], path: Path) -> dict[Any, T]:
+    """Return the numbers of a generator by scale."""
+    return {scale: kind(**numbers) for scale, numbers in read_data(path).items()}
 
 
 def _frozen(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.names import invented, population
+from webarena_gym.sites.country.texts import read_sizes
 
 Range = tuple[int, int]
 """At least, and at most."""
@@ -38,18 +39,7 @@ class Sizes(NamedTuple):
     is_composed: bool  # whether texts are composed of facts, and titles told apart in a project only
 
 
-SIZES: Mapping[Scale, Sizes] = {
-    "standard": Sizes(
-        users=60, strangers=8, groups=9, first_project_word=16, first_token_word=120, others=40, forks=6, popular=24, giants=0,
-        busy_issues=(8, 13), busy_requests=(1, 4), giant_issues=(0, 0), giant_requests=(0, 0), giant_commits=(0, 0),
-        giant_branches=(0, 0), most_notes=4, is_composed=False,
-    ),
-    "large": Sizes(
-        users=400, strangers=40, groups=36, first_project_word=64, first_token_word=1_000, others=215, forks=40, popular=84,
-        giants=14, busy_issues=(18, 60), busy_requests=(4, 16), giant_issues=(180, 420), giant_requests=(40, 110),
-        giant_commits=(180, 420), giant_branches=(6, 16), most_notes=7, is_composed=True,
-    ),
-}  # fmt: skip
+SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 
 ROLES = ("Guest", "Reporter", "Developer", "Maintainer", "Owner")

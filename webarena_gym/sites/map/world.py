@@ -17,6 +17,7 @@ from webarena_gym.sites.country.dice import Dice, Scale, moment, settings, share
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, Landmark, Town, country
 from webarena_gym.sites.country.names import Person, invented, population
 from webarena_gym.sites.country.seeding import fill_words, insert, sign_in
+from webarena_gym.sites.country.texts import read_sizes
 from webarena_gym.sites.map.geometry import NUMBERS, Point, along, metres_between, metres_of, moved, nearest_fraction, offset
 
 
@@ -34,16 +35,7 @@ class Sizes(NamedTuple):
     settings: tuple[tuple[str, str], ...] = ()  # further rows of the table `world`
 
 
-SIZES: Mapping[Scale, Sizes] = {
-    "standard": Sizes(
-        mappers=24, notes=60, phones=2_000, first_chain=64, percents=(100, 100, 100), bare_percent=0, is_unique=True,
-        alias_percent=0,
-    ),
-    "large": Sizes(
-        mappers=150, notes=500, phones=6_500, first_chain=200, percents=(320, 300, 225), bare_percent=60, is_unique=False,
-        alias_percent=70, settings=(("names", "shared"),),
-    ),
-}  # fmt: skip
+SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 SINGLE = ("tax office", "town hall", "police station", "bus station")
 """The kinds of places of which a town has no more in a large world than in others."""

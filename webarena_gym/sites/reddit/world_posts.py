@@ -14,7 +14,7 @@ from webarena_gym.sites.country import texts
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.geography import Country, country
 from webarena_gym.sites.country.names import WORDS, Person, invented, population
-from webarena_gym.sites.country.texts import span
+from webarena_gym.sites.country.texts import read_sizes, span
 
 _LONGEST_SLUG = 60
 
@@ -53,20 +53,7 @@ class Sizes:
     comment_voters: int  # and for a comment
 
 
-SIZES: Mapping[Scale, Sizes] = {
-    "standard": Sizes(
-        people=242, writers=90, towns=4, works=3, submissions=700, dealt=400,
-        comments=(((0, 0), 4), ((1, 2), 7), ((2, 5), 7), ((4, 8), 4), ((8, 14), 2), ((18, 32), 1)),
-        voters=242, comment_voters=242,
-    ),
-    "large": Sizes(
-        people=1_200, writers=600, towns=20, works=15, submissions=10_000, dealt=2_500,
-        comments=(
-            ((0, 0), 90), ((1, 2), 140), ((2, 5), 140), ((4, 8), 80), ((8, 14), 40), ((18, 32), 20), ((60, 140), 4), ((180, 420), 2),
-        ),
-        voters=160, comment_voters=45,
-    ),
-}  # fmt: skip
+SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 ME = 1  # the id of the user whom tasks speak of as "me"
 

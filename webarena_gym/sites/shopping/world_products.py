@@ -10,7 +10,7 @@ from typing import Any
 
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.names import invented
-from webarena_gym.sites.country.texts import read_data, slug
+from webarena_gym.sites.country.texts import read_data, read_sizes, slug
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,7 @@ class Sizes:
     phones: int
 
 
-SIZES: Mapping[Scale, Sizes] = {
-    "standard": Sizes(
-        customers=72, guests=169, idle=6, guest_orders=14, guest_reviews=310, departments=(6, 7, 7), leaves=22, is_deep=False,
-        shelf=(12, 16), brands=32, series_percent=0, hidden=4, popularity=1, option_percent=48, has_variants=False, phones=1_200,
-    ),
-    "large": Sizes(
-        customers=1_000, guests=800, idle=215, guest_orders=100, guest_reviews=6_200, departments=(7,), leaves=28, is_deep=True,
-        shelf=(22, 29), brands=140, series_percent=55, hidden=40, popularity=20, option_percent=75, has_variants=True, phones=6_000,
-    ),
-}  # fmt: skip
+SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 
 TEXTS = read_data(Path(__file__).parent / "texts.toml")

@@ -14,6 +14,7 @@ from webarena_gym.sites.country.dice import Dice, Scale
 from webarena_gym.sites.country.geography import Landmark, Team, Town, country
 from webarena_gym.sites.country.names import invented, population
 from webarena_gym.sites.country.names import people as everybody
+from webarena_gym.sites.country.texts import read_sizes
 
 
 class Sizes(NamedTuple):
@@ -30,34 +31,7 @@ class Sizes(NamedTuple):
     namesakes: int  # people of one last name, from which on it has a page of its own
 
 
-SIZES: Mapping[Scale, Sizes] = {
-    "standard": Sizes(
-        editors=30,
-        callings={
-            "scientist": 36, "writer": 20, "film director": 12, "actor": 20, "politician": 20, "athlete": 20, "musician": 12,
-        },
-        companies=24,
-        events=22,
-        prize_rounds=1,
-        prize_words=118,
-        makers={"novel": ("writer", 1, 2), "album": ("musician", 1, 3), "film": ("film director", 3, 6)},
-        counts_winners=True,
-        namesakes=4,
-    ),
-    "large": Sizes(
-        editors=220,
-        callings={
-            "scientist": 200, "writer": 110, "film director": 55, "actor": 120, "politician": 75, "athlete": 120, "musician": 75,
-        },
-        companies=130,
-        events=56,
-        prize_rounds=3,
-        prize_words=1_000,
-        makers={"novel": ("writer", 1, 4), "album": ("musician", 1, 5), "film": ("film director", 3, 8)},
-        counts_winners=False,
-        namesakes=5,
-    ),
-}  # fmt: skip
+SIZES: Mapping[Scale, Sizes] = read_sizes(Sizes, Path(__file__).parent / "sizes.toml")
 
 
 @cache
