@@ -158,8 +158,8 @@ def test_the_templates_of_their_guide_pass_the_audit(copied):
 def test_the_site_of_its_guide_passes_the_audit(copied):
     guide = (ROOT / "docs" / "guides" / "add-a-site.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
-    catalogue = copied / "webarena_gym" / "sites" / "catalogue.py"
-    before, last, after = catalogue.read_text(encoding="utf-8").partition('    Entry(name="homepage"')
+    catalogue = copied / "webarena_gym" / "sites" / "sites.toml"
+    before, last, after = catalogue.read_text(encoding="utf-8").partition("[homepage]")
     catalogue.write_text(before + files.pop("entry") + last + after, encoding="utf-8")
     for file, content in files.items():
         path = copied / file

@@ -1,11 +1,12 @@
-"""The table of the sites: one entry for each, from which everything else that needs a list of them derives.
+"""The sites of `sites.toml`: one entry for each, from which everything else that needs a list of them derives.
 
 What a site shows and does is in the package of its name beside this module: `schema.sql` (also the changes that are incidental,
 see `changes`), `world.py`, `site.py`, `views`, `templates` and `static`.
 """
 
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -74,70 +75,21 @@ class Entry:
         return self.works_on or self.name
 
 
-_ENTRIES = (
-    Entry(
-        name="shopping",
-        host="shop.test",
-        title="Shop",
-        about="Buy things for the house and for leisure, and read what others think of them.",
-        signs_in_with="email address",
-        login=Login("/customer/account/login/", '[name="login[username]"]', '[name="login[password]"]', "/wishlist/"),
-        account=Account("emma.lopez@gmail.com", "Password.123"),
-    ),
-    Entry(
-        name="shopping_admin",
-        host="shop-admin.test",
-        title="Shop admin",
-        about="Look after the shop: orders, products, customers and reports.",
-        signs_in_with="the administrator's name",
-        path="/admin",
-        works_on="shopping",
-        login=Login("", '[name="login[username]"]', '[name="login[password]"]', "/dashboard", "Dashboard"),
-        account=Account("admin", "admin1234"),
-    ),
-    Entry(
-        name="reddit",
-        host="forum.test",
-        title="Forum",
-        about="Post, comment and vote in forums about everything.",
-        signs_in_with="username",
-        login=Login("/login", '[name="_username"]', '[name="_password"]', "/user/{user}/account", "Delete"),
-        account=Account("MarvelsGrantMan136", "test1234"),
-    ),
-    Entry(
-        name="gitlab",
-        host="code.test",
-        title="Code",
-        about="Host projects, follow issues and review changes.",
-        signs_in_with="username or email address",
-        login=Login("/users/sign_in", '[name="user[login]"]', '[name="user[password]"]', "/-/profile"),
-        account=Account("byteblaze", "hello1234"),
-    ),
-    Entry(
-        name="map",
-        host="map.test",
-        title="Map",
-        about="Find places and the ways between them, by car, by bicycle or on foot.",
-        signs_in_with="email address",
-    ),
-    Entry(
-        name="wikipedia",
-        host="wiki.test",
-        title="Encyclopedia",
-        about="Read about towns, landmarks, people, works and events.",
-        signs_in_with="username or email address",
-    ),
-    Entry(name="homepage", host="home.test", title="Home"),
-)
+def _entry(name: str, *, login: Sequence[str] = (), account: Sequence[str] = (), **values: str) -> Entry:
+    return Entry(name=name, login=Login(*login) if login else None, account=Account(*account) if account else None, **values)
 
-SITES: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+
+SITES: Mapping[str, Entry] = {
+    name: _entry(name, **values)
+    for name, values in tomllib.loads((Path(__file__).parent / "sites.toml").read_text(encoding="utf-8")).items()
+}
 """The sites by name, in the order in which every list shows them."""
 
 HOSTS: Mapping[str, str] = {name: entry.host for name, entry in SITES.items()}
-URLS: Mapping[str, str] = {entry.placeholder: entry.url for entry in _ENTRIES}
+URLS: Mapping[str, str] = {entry.placeholder: entry.url for entry in SITES.values()}
 """Placeholders of task files and where they lead."""
 
-DATABASES = tuple(dict.fromkeys(entry.database for entry in _ENTRIES))
+DATABASES = tuple(dict.fromkeys(entry.database for entry in SITES.values()))
 """The sites that have databases of their own."""
 
 
