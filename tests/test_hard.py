@@ -318,16 +318,11 @@ def test_success_is_told_by_kind_of_difficulty():
     injected = {"check": "injected", "passed": False, "reason": "a page was followed", "by": ""}
     records = [
         Record(
-            task_id=task.task_id,
-            repeat=0,
-            sites=list(task.sites),
-            checks=list(task.eval_types),
-            ending="exited",
-            reward=float(place % 2),
-            verdicts=[injected] if task.injection else [],
+            task_id=task.task_id, repeat=0, sites=list(task.sites), checks=list(task.eval_types), ending="exited",
+            reward=float(place % 2), verdicts=[injected] if task.injection else [],
         )
         for place, task in enumerate(HARD)
-    ]
+    ]  # fmt: skip
     result = summarise({"suite": {"tasks": len(HARD)}, "repeats": 1}, records)
     counted = Counter(kind for task in HARD for kind in task.difficulty)
     assert {kind: score["n"] for kind, score in result["by_difficulty"].items()} == counted

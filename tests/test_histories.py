@@ -94,13 +94,12 @@ def do(browser, act, argument):
     except ActionError as error:
         said = str(error)
     page = browser.page()
-    fields = {
-        element.get("id"): (
-            element.text or "" if element.tag == "textarea" else element.get("value", ""),
-            "checked" in element.attrib,
-        )
-        for element in page.root.iter("input", "textarea")
-    }
+
+    def held(element):
+        return element.text or "" if element.tag == "textarea" else element.get("value", "")
+
+    controls = page.root.iter("input", "textarea")
+    fields = {element.get("id"): (held(element), "checked" in element.attrib) for element in controls}
     chosen = [option.text for option in page.root.iter("option") if "selected" in option.attrib]
     opened = ["open" in details.attrib for details in page.root.iter("details")]
     focused = None if page.focused is None else page.focused.get("id") or page.focused.tag

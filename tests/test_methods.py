@@ -118,9 +118,8 @@ def test_a_killed_run_goes_on_exactly(tmp_path, monkeypatch, clone, method):
     assert_same_weights(whole, train("killed"))
     ours, theirs = read_metrics(tmp_path / "whole"), read_metrics(tmp_path / "killed")
     clocks = {name for name in ours[0] if name.startswith("time_")} | {"rollout_s", "elapsed_s", "cpu_minutes"}
-    assert [[item for item in record.items() if item[0] not in clocks] for record in ours] == [
-        [item for item in record.items() if item[0] not in clocks] for record in theirs
-    ]
+    one, other = ([[it for it in record.items() if it[0] not in clocks] for record in run] for run in (ours, theirs))
+    assert one == other
     assert sum(record["trained_steps"] for record in ours) > 0
     assert all(record["reply_entropy"] > 0 and 0 <= record["reward_deviation"] <= 0.5 for record in ours)
     if method == "webrl":

@@ -73,9 +73,8 @@ def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
         (["Part [2]", "Part", "Part"], ["Part [2]", "Part", "Part [3]"]),
         (["Part", "Part", "Part [2]"], ["Part", "Part [2]", "Part [2] [2]"]),
     ):
-        seen = observe(
-            page("".join(f'<a href="/{number}">{label}</a>' for number, label in enumerate(labels))), elements="label"
-        )
+        links = "".join(f'<a href="/{number}">{label}</a>' for number, label in enumerate(labels))
+        seen = observe(page(links), elements="label")
         assert list(seen.nodes) == names
         assert [node.element.get("href") for node in seen.nodes.values()] == ["/0", "/1", "/2"]
 

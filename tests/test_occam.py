@@ -175,9 +175,8 @@ def test_the_history_keeps_what_was_highlighted_and_a_snapshot_carries_it():
         assert restored == info
         assert all(f"URL: {url}\n" in observation for url in urls)
     first, second, third, _ = (turn.page for turn in rounds(info["goal"], info["messages"])[0])
-    assert (first, second, third) == tuple(
-        map(pivotal, pages, [reply(page) for reply, page in zip(REPLIES[:3], pages, strict=False)])
-    )
+    said = [reply(page) for reply, page in zip(REPLIES[:3], pages, strict=False)]
+    assert (first, second, third) == tuple(map(pivotal, pages, said))
     assert "'My Account'" in first
     assert "Welcome" in pages[0]
     assert "Welcome" not in first

@@ -426,12 +426,8 @@ def test_what_cannot_start_says_why(notes):
     broken = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_BREAKS": "1"}}
     with pytest.raises(ApplicationError) as caught:
         WebArenaLite(application=notes(**broken)).reset()
-    told = str(caught.value)
-    assert re.search(
-        r'could not be loaded: Traceback.*\n  File ".*notes_app.py".*\n    raise KeyError\("SECRET_KEY"\)\nKeyError: \'SECRET_KEY\'',
-        told,
-        re.DOTALL,
-    )
+    told, raised = str(caught.value), r"""    raise KeyError\("SECRET_KEY"\)\nKeyError: 'SECRET_KEY'"""
+    assert re.search(rf'could not be loaded: Traceback.*\n  File ".*notes_app.py".*\n{raised}', told, re.DOTALL)
     assert "host.py" not in told
     assert told.endswith("Its log:\nthe settings are read")
     kept = {"environment": {"NOTES_DB": "{state}/notes.db", "NOTES_KEEPS": "1"}}
@@ -463,9 +459,8 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert main(["app", "record", str(folder), "--goal", "Add Ink.", "--task-id", "ink"]) == 0
     assert 'click "Add to Cart"' in capsys.readouterr().out, "elements are named as they are then typed"
     recorded = json.loads((folder / "tasks.json").read_text())[-1]
-    assert recorded["eval"]["state"] == [
-        {"site": "notes", "query": 'SELECT count(*) FROM "note" WHERE "title" = ?', "parameters": ["Ink"], "expected": [[1]]}
-    ]
+    query = 'SELECT count(*) FROM "note" WHERE "title" = ?'
+    assert recorded["eval"]["state"] == [{"site": "notes", "query": query, "parameters": ["Ink"], "expected": [[1]]}]
     assert main(["app", "record", str(folder), "--goal", "Export.", "--task-id", "export"]) == 0
     checks = json.loads((folder / "tasks.json").read_text())[-1]["eval"]["file"]
     assert checks == [{"path": "files/export.txt", "contains": "all notes"}]
@@ -516,9 +511,7 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys):
     assert "exit rewarded: empty" in out
     assert "changed: wasteful: notes: file added: path=files/export.txt" in out
     assert main(["app", "fuzz", str(folder), "--steps", "120", "--seed", "1", "--jobs", "1"]) == 1
-    assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out, (
-        "what kills it is told, with what was done"
-    )
+    assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out  # what kills it
 
 
 def evaluated(folder):
@@ -535,17 +528,9 @@ def played_by_a_program(folder):
         "    urlopen(Request(url, json.dumps({'action': action}).encode(), {'Content-Type': 'application/json'})).read()\n"
     )
     (folder / "one.json").write_text(json.dumps(TASKS[:1]))
-    own = [
-        "--application",
-        str(folder),
-        "--tasks",
-        str(folder / "one.json"),
-        "--elements",
-        "label",
-        "--out",
-        str(folder / "scores"),
-    ]
-    assert main(["evaluate", "--agent", f"command:{sys.executable} {folder / 'player.py'}", "--mode", "step", *own]) == 0
+    own = ["--application", str(folder), "--tasks", str(folder / "one.json"), "--out", str(folder / "scores")]
+    agent = ["--agent", f"command:{sys.executable} {folder / 'player.py'}", "--mode", "step", "--elements", "label"]
+    assert main(["evaluate", *agent, *own]) == 0
     return read_result(folder / "scores" / "result.json")["success"]["success"]
 
 

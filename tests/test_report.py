@@ -101,9 +101,8 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
     subprocess.run([*command, "--out", str(tmp_path / "run")], check=True, capture_output=True)
     _, records = read_episodes(tmp_path / "run" / "episodes.jsonl")
     episodes = read_sources([str(tmp_path / "run")]).policies["run"]  # the name of the folder, as all files have the same
-    assert [(item.task_id, item.reward, len(item.steps)) for item in episodes] == [
-        (item.task_id, item.reward, len(item.steps)) for item in records
-    ]
+    read, written = ([(item.task_id, item.reward, len(item.steps)) for item in items] for items in (episodes, records))
+    assert read == written
     assert all(item.goal == task_of(item).intent for item in episodes)
     with Replayer() as replayer:
         replayed = [replayer.replay(task_of(item), item) for item in episodes]

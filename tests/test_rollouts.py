@@ -157,9 +157,8 @@ def test_a_model_says_the_same_in_any_number_of_envs_and_processes():
     assert len({item.steps[0].reply for item in alone}) > 3
     for options in ({"num_envs": 9}, {"num_envs": 4, "workers": 2}):
         together = collect(language_model(), episodes, **options)
-        assert [[step.reply for step in item.steps] for item in together] == [
-            [step.reply for step in item.steps] for item in alone
-        ]
+        one, other = ([[step.reply for step in item.steps] for item in played] for played in (together, alone))
+        assert one == other
 
 
 def test_a_prompt_that_is_too_long_ends_the_episode_and_one_that_broke_in_the_engine_fails_it():

@@ -111,11 +111,8 @@ def test_no_class_has_more_than_two_bases():
 
 
 def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_than_40_before_those_of_its_method():
-    kinds = [
-        getattr(importlib.import_module(module_of(path)), node.name)
-        for path, node in classes()
-        if node.name.endswith("Settings")
-    ]
+    named = [(module_of(path), node.name) for path, node in classes() if node.name.endswith("Settings")]
+    kinds = [getattr(importlib.import_module(module), name) for module, name in named]
     assert len(kinds) > 20
     trainers = [kind for kind in kinds if issubclass(kind, TrainSettings)]
     many = {kind.__name__: own for kind in kinds if len(own := vars(kind)["__annotations__"]) > 25}

@@ -145,6 +145,5 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_weights(tmp_pat
     assert int(done.stdout) >= 1
     assert same_weights(checkpoints(tmp_path / "whole")[-1].path, checkpoints(tmp_path / "killed")[-1].path)
     assert [record["update"] for record in read_metrics(tmp_path / "killed")] == list(range(1, 7))
-    assert [record["success"] for record in read_metrics(tmp_path / "killed")] == [
-        record["success"] for record in read_metrics(tmp_path / "whole")
-    ]
+    killed, whole = ([record["success"] for record in read_metrics(tmp_path / name)] for name in ("killed", "whole"))
+    assert killed == whole
