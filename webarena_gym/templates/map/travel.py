@@ -12,6 +12,7 @@ from webarena_gym.templates.map import (
     IN_TOWN,
     LANDMARKS,
     MARGIN,
+    TEXTS,
     Near,
     Place,
     change_route,
@@ -134,26 +135,12 @@ def longest_street(world: t.Sampler) -> t.Draw:
     )
 
 
-KINDS = (
-    "cafe",
-    "restaurant",
-    "hotel",
-    "supermarket",
-    "pharmacy",
-    "bank",
-    "post office",
-    "petrol station",
-    "police station",
-    "school",
-    "park",
-)
-"""Kinds of places of which every larger town has several."""
 STROLLS = [5, 8, 10, 12, 15, 20]  # minutes on foot
 
 
 def nearest_of_a_kind(world: t.Sampler) -> dict[str, Any]:
     """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
-    centre, kind = some_place(world, IN_TOWN), world.rng.choice(KINDS)
+    centre, kind = some_place(world, IN_TOWN), world.rng.choice(TEXTS["kinds"])
     found = nearby(world, kind, centre, FOOT)
     return {"centre": centre, "kind": kind, "best": clearly_first(found), "found": found}
 

@@ -211,19 +211,6 @@ def submit(forum: str, title: str, body: str = "") -> list[Step]:
     return [*write_post(forum, title, body), t.leave("", f"It is posted to {forum}.")]
 
 
-PRODUCTS = (
-    ("headphones", "noise-cancelling headphones", "audio"),
-    ("running", "running shoes", "fitness"),
-    ("DIY", "a starter toolkit", "diy"),
-    ("consoles", "a used game console", "consoles"),
-    ("gadgets", "a pocket projector", "gadgets"),
-    ("gardening", "a quiet lawn mower", "nature"),
-    ("Music", "a first electric piano", "music"),
-    ("pets", "a travel box for cats", "animals"),
-    ("books", "an e-reader", "reading"),
-)
-"""Forums, a thing to buy about which each knows, and the tag of the forums that do."""
-
 MONTHS = ("March", "May", "July", "September", "November")
 
 

@@ -1,11 +1,12 @@
 """Signing in and out, the dashboard, the sections' own pages, the search over everything, stores and content."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import folded, slug
+from webarena_gym.sites.country.texts import folded, read_data, slug
 from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -17,30 +18,7 @@ DASHBOARD = "/admin/admin/dashboard/"
 SECTIONS = {name.lower(): name for name in ("Sales", "Catalog", "Marketing", "Content", "Reports", "Stores")} | {
     "customer": "Customers"
 }
-TABS = {
-    "bestsellers": (
-        "Bestsellers",
-        ("Product", "Price", "Quantity"),
-        """SELECT i.name, max(i.price_cents) AS price_cents, sum(i.qty_ordered) AS quantity
-           FROM order_item i JOIN sales_order o USING (order_id) WHERE o.status != 'canceled'
-           GROUP BY i.product_id ORDER BY quantity DESC, i.product_id LIMIT 5""",
-    ),
-    "new_customers": (
-        "New Customers",
-        ("Customer", "Total", "Orders"),
-        """SELECT c.firstname || ' ' || c.lastname, coalesce(sum(o.grand_total_cents), 0), count(o.order_id)
-           FROM (SELECT * FROM customer ORDER BY created_at DESC, customer_id DESC LIMIT 5) c
-           LEFT JOIN sales_order o ON o.customer_id = c.customer_id AND o.status != 'canceled'
-           GROUP BY c.customer_id ORDER BY c.created_at DESC, c.customer_id DESC""",
-    ),
-    "customers": (
-        "Customers",
-        ("Customer", "Total", "Orders"),
-        """SELECT c.firstname || ' ' || c.lastname, sum(o.grand_total_cents) AS total, count(*) AS orders
-           FROM sales_order o JOIN customer c USING (customer_id) WHERE o.status != 'canceled'
-           GROUP BY c.customer_id ORDER BY orders DESC, total DESC, c.customer_id LIMIT 5""",
-    ),
-}
+TABS = {name: tuple(entry.values()) for name, entry in read_data(Path(__file__).parents[1] / "tabs.toml").items()}
 _FOUND = 10  # results of each kind that the search shows
 
 
