@@ -128,7 +128,7 @@ def compare(reference: str, answer: str, intent: str = "", form: Form | None = N
     is_pairs = bool(readings[0]) and bool(readings[0][0].label)
     is_value = bool(readings[-1]) and all(part.kind not in ("text", "hours") for part in readings[-1])
     goal, kinds = _read_goal(intent), {part.kind for part in readings[-1]}  # "duration: 16 min" names a kind
-    known = goal.stems | _STATED | frozenset(map(stem, _FUNCTION | kinds))
+    known = goal.stems | _OF_LABELS | frozenset(map(stem, kinds))
     body = Unfolding(reference, intent, known, goal.neighbours, is_pairs or bool(form.labels), is_value).text(body)
     if len(body) > 500 + 4 * len(reference):
         return Finding(False, body[:200], f"the answer has {len(body)} characters: {_FORM}, or end with a line 'Answer: ...'")
@@ -234,6 +234,7 @@ def _counts(norm: str) -> bool:
 
 
 _STATED = frozenset(map(stem, _STATING))
+_OF_LABELS = _STATED | frozenset(map(stem, _FUNCTION))
 _TURNING = _words("may might will can could must should would drive walk ride")
 """Words that a goal's name may hold, such as May or Station Drive, and that then explain no "it may be" and no "the drive takes"."""
 
