@@ -98,7 +98,10 @@ def answer(path, form, db, is_known):
             "<!doctype html><body><div></div><script>document.body.append('written by a script')</script></body>",
         )
     if path == "/export":
-        Path(DATABASE).with_name("files").joinpath("export.txt").write_text("all notes")
+        files = Path(DATABASE).with_name("files")
+        (files / "export.txt").write_text("all notes")
+        (files / "export.zip").write_bytes(b"PK\x03\x04\xff")
+        (files / ".last-export").write_text("export.txt")
     if form.get("title"):
         db.execute("INSERT INTO note (title, body) VALUES (?, ?)", (form["title"], form.get("body", "")))
     if form.get("delete"):

@@ -186,10 +186,10 @@ def test_changes_beyond_the_task_fail_it(make):
     for action in (do("Click", "Export"), do("Click", "Delete Tea"), *ADD[:3]):
         env.step(action)
     env.database("notes")
-    assert [str(change) for change in env.changes()] == [
-        "notes: note removed: title=Tea, body=green", "notes: note added: title=Soap, body=two bars",
-        f"notes: file added: path=files/export.txt, digest={env.changes()[-1].after['digest']}",
-    ]  # fmt: skip
+    changes = [str(change) for change in env.changes()]
+    assert changes[:2] == ["notes: note removed: title=Tea, body=green", "notes: note added: title=Soap, body=two bars"]
+    paths = ["files/.last-export", "files/export.txt", "files/export.zip"]
+    assert [change.partition(", digest=")[0] for change in changes[2:]] == [f"notes: file added: path={path}" for path in paths]
     env.reset(options={"task": "file"})
     env.step(do("Click", "Delete Rope"))
     env.step(do("Click", "Export"))
@@ -452,21 +452,32 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert re.search("Visit 2.* and .*Visit 1", found["in_memory"]), "visits are lost when an episode is restored"
     assert "/crash: ApplicationError: notes gives no answer" in found["failed"][0]
     assert found["need_scripts"] == ["http://notes.test/script"]
+    assert {"files/export.txt"} <= set(found["changed"]), "by looking at it"
     assert set(found["tasks"].values()) == {"solved, and nothing cheaper earns it"}
     assert found["controls"]["text field"] >= 2
-    lines = iter(["type Title Ink", "click Add", "exit", "click Export", "exit"])
+    lines = iter(["type Title Ink", "click Add", "click Export", "exit", "click Export", "exit"])
     monkeypatch.setattr("builtins.input", lambda _: next(lines))
     assert main(["app", "record", str(folder), "--goal", "Add Ink.", "--task-id", "ink"]) == 0
     assert 'click "Add to Cart"' in capsys.readouterr().out, "elements are named as they are then typed"
     recorded = json.loads((folder / "tasks.json").read_text())[-1]
+    assert recorded["eval"]["eval_types"] == ["state"], "what was typed, and no file that came with it"
     query = 'SELECT count(*) FROM "note" WHERE "title" = ?'
     assert recorded["eval"]["state"] == [{"site": "notes", "query": query, "parameters": ["Ink"], "expected": [[1]]}]
     assert main(["app", "record", str(folder), "--goal", "Export.", "--task-id", "export"]) == 0
     checks = json.loads((folder / "tasks.json").read_text())[-1]["eval"]["file"]
-    assert checks == [{"path": "files/export.txt", "contains": "all notes"}]
+    assert checks == [{"path": "files/export.txt", "contains": "all notes"}], (
+        "neither an archive nor what a program notes for itself"
+    )
     env = WebArenaLite(application=folder, elements="label")
     assert [solve(env, name)[1] for name in ("ink", "export")] == [1.0, 1.0]
     env.close()
+    for told in ("[]", None, "[{"):
+        (folder / "tasks.json").unlink() if told is None else (folder / "tasks.json").write_text(told)
+        (folder / "templates.toml").unlink(missing_ok=True)
+        described = (folder / "webarena-app.toml").read_text().replace('templates = "templates.toml"\n', "")
+        (folder / "webarena-app.toml").write_text(described)
+        assert main(["app", "check", str(folder), "--resets", "2"]) == (2 if told == "[{" else 0), "before there are any tasks"
+    assert "is no JSON" in capsys.readouterr().err
     assert main(["app", "new", str(folder / "fresh"), "--name", "shop"]) == 0
     assert main(["app", "new", str(folder / "fresh")]) == 2
     with pytest.raises(ApplicationError, match="expected a folder"):
@@ -509,7 +520,7 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys):
     out = capsys.readouterr().out
     assert "unsolved: wrong: not rewarded" in out
     assert "exit rewarded: empty" in out
-    assert "changed: wasteful: notes: file added: path=files/export.txt" in out
+    assert "changed: wasteful: notes: file added: path=files/.last-export" in out
     assert main(["app", "fuzz", str(folder), "--steps", "120", "--seed", "1", "--jobs", "1"]) == 1
     assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out  # what kills it
 

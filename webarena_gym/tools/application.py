@@ -7,7 +7,7 @@ import shlex
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
@@ -144,6 +144,14 @@ def _new(options: argparse.Namespace) -> int:
     return 0
 
 
+def _records(path: Path) -> Any:
+    """Return what a task file holds, none where there is no file yet. Raises ApplicationError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    except ValueError as error:
+        raise ApplicationError(f"the task file {path} is no JSON: {error}") from error
+
+
 def _blank(
     application: Application, goal: str = "Look around.", start: str = "/", task_id: str = "look", *, signed_in: bool = True
 ) -> Task:
@@ -206,13 +214,16 @@ def _fuzz(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     application = read_application(options.application)
     found: dict[str, Any] = {"application": application.name, "browser": options.browser}
+    has_tasks = bool(application.templates or (application.tasks and _records(Path(application.tasks))))
+    tasks = load(application=application) if has_tasks else ()
     env = WebArenaLite(application=application, tasks=[_blank(application)], browser=options.browser, elements="label")
     seconds, problems = _reset(env, options.resets)
     found["first_start_s"], found["reset_ms"] = round(seconds[0], 2), round(1000 * statistics.median(seconds[1:]), 1)
     found["equal_resets"] = not problems
-    found["in_memory"] = "" if application.in_memory else _kept_in_memory(env)
+    found["in_memory"] = "" if application.in_memory or problems else _kept_in_memory(env)
     pages = list(_walk(env._backend.browser, application))  # noqa: SLF001 - no part of the env's interface
     found["failed"] = list(env._backend.site_errors)  # noqa: SLF001
+    found["changed"] = sorted({change.key[0] if change.table == "file" else change.table for change in env.changes()})
     found["pages"], found["controls"] = (
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
@@ -220,8 +231,8 @@ def _check(options: argparse.Namespace) -> int:
     found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)]
     env.close()
     found["tasks"] = {}
-    if (application.tasks or application.templates) and not problems:
-        problems += _check_tasks(application, options.browser, found["tasks"])
+    if tasks and not problems:
+        problems += _check_tasks(application, tasks, options.browser, found["tasks"])
     found["problems"] = problems
     if options.json:
         print(json.dumps(found))
@@ -236,18 +247,22 @@ def _check(options: argparse.Namespace) -> int:
             print(f"it fails: {error}")
         if found["in_memory"]:
             print(f"a page differs after a snapshot, {found['in_memory']}: where that matters, set in_memory = true")
-        for url in found["need_scripts"]:
-            print(f"{url} needs scripts: use --browser chromium")
+        if found["changed"]:
+            print(f"looking at pages changes {', '.join(found['changed'])}: name in incidental what is no side effect")
+        if found["need_scripts"]:
+            first, *others = found["need_scripts"]
+            more = f" and {len(others)} more need" if others else " needs"
+            print(f"{first}{more} scripts: use --browser chromium")
         for task_id, told in found["tasks"].items():
             print(f"{task_id}: {told}")
         print("\n".join(problems) if problems else "no problems")
     return 1 if problems else 0
 
 
-def _check_tasks(application: Application, browser: str, told: dict[str, str]) -> list[str]:
+def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, told: dict[str, str]) -> list[str]:
     """Prove each task of an application: its solution earns the reward, and nothing cheaper does."""
     problems = []
-    env = WebArenaLite(application=application, browser=browser, max_steps=60)
+    env = WebArenaLite(application=application, browser=browser, max_steps=60, tasks=tasks)
     for task in env.tasks:
         try:
             failure = replay(env, task) if task.solution else "it has no solution"
@@ -283,7 +298,7 @@ def _walk(browser: Browser, application: Application) -> Iterator[Page]:
         browser.goto(url)
         page = browser.page()
         yield page
-        links = (resolve_url(page.url, link) for link in page.root.xpath("//a/@href"))
+        links = (resolve_url(page.url, link).partition("#")[0] for link in page.root.xpath("//a/@href"))
         due += [link for link in links if link.startswith(application.url)]
 
 
@@ -310,7 +325,7 @@ def _record(options: argparse.Namespace) -> int:
     if not application.tasks:
         raise ApplicationError(f"{application.name} names no task file: set tasks in its {FILE}")
     path = Path(application.tasks)
-    records = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    records = _records(path)
     if any(record["task_id"] == options.task_id for record in records):
         raise ApplicationError(f"{path} has a task {options.task_id!r} already")
     task = _blank(application, options.goal, options.start, options.task_id, signed_in=not options.without_login)
@@ -351,8 +366,15 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change], folders: lis
         evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
     schemas = [_schema_check(change) for change in changes if change.table == "schema"]
     rows = [_row_check(change, typed) for change in changes if change.table not in ("file", "schema")]
-    rows = [check for check in rows if typed.intersection(map(str, check["parameters"]))] or rows
-    files = [_file_check(str(change.key[0]), folders, typed) for change in changes if change.table == "file"]
+    paths = [str(change.key[0]) for change in changes if change.table == "file"]
+    files = [
+        check for path in paths if not path.startswith(".") and "/." not in path for check in _file_check(path, folders, typed)
+    ]
+    of_typed = (
+        [check for check in rows if typed.intersection(map(str, check["parameters"]))],
+        [check for check in files if check["contains"] in typed],
+    )
+    rows, files = of_typed if any(of_typed) else (rows, files)  # else logs and caches would be asked for
     for kind, checks in (("state", [*schemas, *rows]), ("file", files)):
         if checks:
             evaluation["eval_types"].append(kind)
@@ -365,14 +387,17 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change], folders: lis
     return {**record, "eval": evaluation, "solution": [step.to_json() for step in steps]}
 
 
-def _file_check(path: str, folders: list[Path], typed: set[str]) -> dict[str, Any]:
-    """Return a check of a changed file: of what was typed into it, else of its longest new line, else of all of it."""
-    before, after = ((folder / path).read_text("utf-8", "replace") if (folder / path).is_file() else None for folder in folders)
+def _file_check(path: str, folders: list[Path], typed: set[str]) -> list[dict[str, Any]]:
+    """Return a check of a changed file: of what was typed into it, else of its longest new line, else of all of it; none of what is no text."""
+    try:
+        before, after = ((folder / path).read_text("utf-8") if (folder / path).is_file() else None for folder in folders)
+    except UnicodeDecodeError:
+        return []
     if after is None:
-        return {"path": path, "contains": None}
+        return [{"path": path, "contains": None}]
     known = set((before or "").splitlines())
     fresh = [line for line in after.splitlines() if line not in known]
-    return {"path": path, "contains": max([text for text in typed if text in "\n".join(fresh)] or fresh or [after], key=len)}
+    return [{"path": path, "contains": max([text for text in typed if text in "\n".join(fresh)] or fresh or [after], key=len)}]
 
 
 def _schema_check(change: Change) -> dict[str, Any]:
