@@ -29,6 +29,7 @@ from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import close_all, launcher_of
+from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows
@@ -347,6 +348,12 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     env.reset(options={"task": "add"})
     text, *_ = env.step(do("Click", "Script"))
     assert "this page needs scripts" in text
+    empty = '<iframe id="preview"{}></iframe><script>fill()</script>'
+    noted = {
+        src: Document(SavedDocument(empty.format(src).encode())).source.notes[0]
+        for src in ("", ' src="about:blank"', ' src="/note"')
+    }
+    assert ["parts that scripts fill" in "".join(note) for note in noted.values()] == [True, True, False]
 
 
 REACHES = """

@@ -99,7 +99,9 @@ def refuse_shared() -> None:
         with contextlib.suppress(OSError):
             path = os.readlink(f"/proc/self/fd/{descriptor}")
             if path.startswith(own):
-                raise RuntimeError(f'it keeps {path[len(own) :]} open, which all episodes would share: set loads = "each time"')
+                raise RuntimeError(
+                    f'it keeps {path[len(own) :]} open, which all episodes would share: close it once it is loaded, or set loads = "each time"'
+                )
 
 
 def leave_network() -> bool:

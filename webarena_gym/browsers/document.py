@@ -117,6 +117,7 @@ _ALIVE = etree.XPath(
 )
 _FILLED = etree.XPath(
     "//*[self::div or self::ul or self::p or self::main or self::section or self::tbody][@id][not(node())] | //canvas"
+    " | //iframe[@id and not(@srcdoc) and (not(@src) or @src = '' or @src = 'about:blank')]"
 )
 _FRAMES = etree.XPath("//*[self::iframe or self::frame][@srcdoc or (@src != '' and @src != 'about:blank')]")
 _NEWS = etree.XPath("boolean(//script[contains(., 'WebSocket(') or contains(., 'EventSource(')])")

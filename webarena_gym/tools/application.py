@@ -289,7 +289,7 @@ def _check_tasks(application: Application, tasks: Sequence[Task], browser: str, 
 def _walk(browser: Browser, application: Application) -> Iterator[Page]:
     """Yield the first pages of an application that links lead to, breadth first."""
     known: set[str] = set()
-    due = [browser.page().url]
+    due = [browser.page().url, f"{application.url}{application.ready}"]  # that of a service may have no page at "/"
     while due and len(known) < _MOST_PAGES:
         url = due.pop(0)
         if url in known or re.search(r"log.?out|sign.?out", url):
