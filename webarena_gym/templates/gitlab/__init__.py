@@ -149,11 +149,6 @@ def open_settings(*labels: str) -> list[Step]:
     return [t.click("Preferences"), *map(t.click, labels)]
 
 
-def item_url(kind: Kind, row: t.Row, iid: int | None = None) -> str:
-    """Return where an item of a row's project is; by default the row's own."""
-    return f"__GITLAB__/{row['full_path']}/-/{kind.segment}/{row['iid'] if iid is None else iid}"
-
-
 def next_iid(world: t.Sampler, table: str, project_id: int) -> int:
     """Return the number that the next row of a project will get."""
     return int(world.value(f"SELECT coalesce(max(iid), 0) + 1 FROM {table} WHERE project_id = ?", project_id))
@@ -205,3 +200,10 @@ def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any
     last = world.value(f"SELECT coalesce(max({key}), 0) FROM {table}")
     query = f"SELECT {columns} FROM {table} t WHERE {key} > ? AND {condition} ORDER BY {key}"
     return t.state(query, last, expected=expected)
+
+
+def value_holds(world: t.Sampler, query: str, row: t.Row, value: Any, numbers: Sequence[int] = ()) -> dict[str, Any]:
+    """A query over a project's items must give a value for a row, or for those of the numbers, and for the others what it gives now."""
+    wanted = numbers or [row["iid"]]
+    expected = [[iid, value if iid in wanted else old] for iid, old in world.rows(query, row["project_id"])]
+    return t.state(query, row["project_id"], expected=expected)

@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab.world_projects import licenses
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import instruction, turn_pages
+from webarena_gym.templates.ways import turn_pages
 
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
@@ -161,21 +161,3 @@ def open_file(row: t.Row, path: str) -> list[Step]:
 def writable(world: t.Sampler, condition: str = "1") -> t.Row:
     """Return a project that I may write to."""
     return world.pick(PROJECTS + f"SELECT s.* FROM seen s WHERE {MAY_WRITE} AND ({condition}) ORDER BY project_id")
-
-
-def folder_new(world: t.Sampler) -> t.Draw:
-    """Make two files in one folder, with what is to be read on the project's page."""
-    row = writable(world)
-    folder = world.rng.choice(FOLDERS)
-    first, second = world.rng.sample(FILE_NAMES, 2)
-    changes = {f"{folder}/{first}": row["namespace_name"], f"{folder}/{second}": str(row["stars"])}
-    steps: list[Step] = []
-    for path, text in changes.items():
-        steps += [t.click("Project overview"), t.click("New file"), t.type_text("File name", path)]
-        steps += [t.type_text("File content", text), t.click("Commit changes")]
-    return instruction(
-        {"folder": folder, "project": row["name"], "first": first, "second": second},
-        files_become(world, row, changes),
-        way=[*open_project(row), *steps],
-        seen="Both files are there.",
-    )

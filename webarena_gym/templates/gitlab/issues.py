@@ -1,9 +1,10 @@
 """Issues: facts, lists to open, new issues, and work on those that are there."""
 
-from datetime import date, timedelta
+from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
-from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
+from webarena_gym.sites.gitlab.planning import SORTS
 from webarena_gym.sites.gitlab.site import day_label as day_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
@@ -11,19 +12,13 @@ from webarena_gym.templates.gitlab import (
     ME,
     PLANNING,
     REPORTER,
-    TEXTS,
     entry,
     find_project,
-    find_topic,
-    item_url,
     new_rows,
-    next_iid,
-    open_item,
-    open_list,
     option,
     people_of,
+    value_holds,
 )
-from webarena_gym.templates.ways import instruction
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 
@@ -45,22 +40,13 @@ def issue_rows(world: t.Sampler, expected: list[list[object]]) -> dict[str, obje
     return new_rows(world, "issue", columns, expected)
 
 
-def issue_create(world: t.Sampler) -> t.Draw:
-    """Open an issue with an assignee and a due date."""
-    row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
-    due = today(world) + timedelta(days=world.rng.randint(10, 400))
-    title = world.rng.choice(TEXTS["titles"])
+def anybody(world: t.Sampler, row: t.Row, share: float) -> dict[str, Any]:
+    """Draw another member of a row's project, in that share of draws, or me, with the step that assigns an issue in its form."""
     others = people_of(world, row["project_id"])
-    person = world.rng.choice(others) if others and world.rng.random() < 0.5 else None
-    iid = next_iid(world, "issue", row["project_id"])
-    assignee = person["username"] if person else my_name(world)
-    return instruction({
-            "project": row["full_path"], "title": title, "person": person["name"] if person else "me",
-            "date": f"{due:%B} {due.day}, {due.year}",
-        }, t.all_of(
-            t.at_url(item_url(ISSUE, row, iid)),
-            issue_rows(world, [[row["project_id"], iid, title, str(due), "opened", assignee]]),
-        ), way=[*open_list(ISSUE, row), t.click("New issue"), t.type_text("Title", title), t.choose("Assignee", option(person)) if person else t.click("Assign to me"), t.type_text("Due date (optional)", str(due)), t.click("Create issue")])  # fmt: skip
+    if others and world.rng.random() < share:
+        person = world.rng.choice(others)
+        return {**dict(person), "is_other": True, "steps": [t.choose("Assignee", option(person))]}
+    return {"name": "me", "username": my_name(world), "is_other": False, "steps": [t.click("Assign to me")]}
 
 
 ORDERS = {
@@ -97,19 +83,9 @@ LABELLED = """SELECT iid, (SELECT group_concat(name) FROM (
 )) FROM issue WHERE project_id = ? ORDER BY iid"""
 
 
-def column_holds(world: t.Sampler, row: t.Row, column: str, value: Any) -> dict[str, Any]:
-    """A column must hold a value in an issue's row, and in the others of its project what it held at the start."""
-    query = f"SELECT iid, {column} FROM issue WHERE project_id = ? ORDER BY iid"
-    rows = world.rows(query, row["project_id"])
-    expected = [[iid, value if iid == row["iid"] else old] for iid, old in rows]
-    return t.state(query, row["project_id"], expected=expected)
-
-
 def names_hold(world: t.Sampler, query: str, row: t.Row, names: list[str]) -> dict[str, Any]:
     """ASSIGNED or LABELLED must give these names for an issue, and for the others of its project those of the start."""
-    rows = world.rows(query, row["project_id"])
-    expected = [[iid, ",".join(sorted(names)) or None if iid == row["iid"] else old] for iid, old in rows]
-    return t.state(query, row["project_id"], expected=expected)
+    return value_holds(world, query, row, ",".join(sorted(names)) or None)
 
 
 def names_of(world: t.Sampler, query: str, row: t.Row) -> list[str]:
@@ -118,66 +94,9 @@ def names_of(world: t.Sampler, query: str, row: t.Row) -> list[str]:
     return names.split(",") if names else []
 
 
-def issue_assign(world: t.Sampler) -> t.Draw:
-    """Give an issue that nobody has to somebody, by what it is about."""
-    free = [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)]
-    row, topic = find_topic(world, ISSUE, free)
-    others = people_of(world, row["project_id"])
-    person = world.rng.choice(others) if others and world.rng.random() < 0.6 else None
-    steps = (
-        [t.click("Edit issue"), t.choose("Assignee", option(person)), t.click("Save changes")]
-        if person
-        else [t.click("Assign to me")]
-    )
-    return instruction(
-        {"topic": topic, "project": row["full_path"], "person": person["name"] if person else "me"},
-        names_hold(world, ASSIGNED, row, [person["username"] if person else my_name(world)]),
-        way=[*open_item(world, ISSUE, row, f"Only this one is about {topic}."), *steps],
-    )
-
-
-def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:
-    """Return the two to four rows that belong to one project, the newest first. Raises NothingToDraw."""
-    found: dict[int, list[t.Row]] = {}
-    for row in sorted(rows, key=lambda row: (row["created_at"], row["issue_id"]), reverse=True):
-        found.setdefault(row["project_id"], []).append(row)
-    several = [found[project_id] for project_id in sorted(found) if 2 <= len(found[project_id]) <= 4]
-    t.skip_if(not several, "a project with a few such issues")
-    return world.rng.choice(several)
-
-
-def in_turn(rows: list[t.Row], narrow: Step, change: Step) -> list[Step]:
+def in_turn(rows: Sequence[t.Row], label: str, choice: str, change: str) -> list[Step]:
     """Return the steps that open one issue of a project after the other, in a list narrowed down, and change each."""
     steps = find_project(rows[0])
     for row in rows:
-        steps += [t.click("Issues"), narrow, t.click("Apply"), t.click(entry(row["title"])), change]
+        steps += [t.click("Issues"), t.choose(label, choice), t.click("Apply"), t.click(entry(row["title"])), t.click(change)]
     return steps
-
-
-def issues_assign_all(world: t.Sampler) -> t.Draw:
-    """Take over every issue of a project that nobody has."""
-    rows = draw_several(world, [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)])
-    numbers = [row["iid"] for row in rows]
-    old = world.rows(ASSIGNED, rows[0]["project_id"])
-    return instruction(
-        {"project": rows[0]["full_path"]},
-        t.state(
-            ASSIGNED, rows[0]["project_id"], expected=[[iid, my_name(world) if iid in numbers else names] for iid, names in old]
-        ),
-        way=in_turn(rows, t.choose("Assignee", "Nobody"), t.click("Assign to me")),
-    )
-
-
-def issues_close_all(world: t.Sampler) -> t.Draw:
-    """Close all issues of a project that have a label."""
-    label = world.rng.choice(("bug", "enhancement", "documentation", "question"))
-    labelled = [row for row in world.rows(OPEN_ONES) if label in names_of(world, LABELLED, row)]
-    rows = draw_several(world, labelled)
-    numbers = [row["iid"] for row in rows]
-    query = "SELECT iid, state FROM issue WHERE project_id = ? ORDER BY iid"
-    old = world.rows(query, rows[0]["project_id"])
-    return instruction(
-        {"project": rows[0]["full_path"], "label": label},
-        t.state(query, rows[0]["project_id"], expected=[[iid, "closed" if iid in numbers else before] for iid, before in old]),
-        way=in_turn(rows, t.choose("Label", label), t.click("Close issue")),
-    )

@@ -8,7 +8,6 @@ from webarena_gym.sites.country.names import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import ME, PROJECTS, open_by_stars, open_project, project_label
-from webarena_gym.templates.ways import instruction
 
 PROJECTS_MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
@@ -70,15 +69,6 @@ FORKED = """SELECT namespace, path, forked_from_id, (SELECT count(*) FROM file f
     WHERE b.project_id = p.project_id) > 0 FROM project p WHERE project_id > ? ORDER BY path, namespace"""
 
 
-def by_stars(world: t.Sampler, condition: str, *values: Any) -> list[t.Row]:
-    """Return the projects that are not private and fulfil a condition, the most starred first."""
-    return world.rows(
-        PROJECTS
-        + f"SELECT * FROM project_seen WHERE visibility != 'private' AND ({condition}) ORDER BY stars DESC, project_id",
-        *values,
-    )
-
-
 def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[str, Any]:
     """My stars must be those that I have now, with some more, without another."""
     before = {row["project_id"] for row in world.rows(STARRED)}
@@ -101,27 +91,9 @@ def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
     )
 
 
-def fork_all(world: t.Sampler) -> t.Draw:
-    """Fork the two to four projects of a person."""
-    me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    free = {row["project_id"] for row in free_to_fork(world, me)}
-    owners: dict[str, list[t.Row]] = {}
-    for row in by_stars(world, "owner_id != ? AND visibility = 'public' AND forked_from_id IS NULL AND NOT is_archived", ME):
-        owners.setdefault(row["namespace"], []).append(row)
-    fitting = sorted(
-        name for name, rows in owners.items() if 2 <= len(rows) <= 4 and all(row["project_id"] in free for row in rows)
-    )
-    t.skip_if(not fitting, "somebody with two to four projects of their own")
-    username = world.rng.choice(fitting)
-    rows = sorted(owners[username], key=lambda row: str(row["path"]))
-    last = world.value("SELECT max(project_id) FROM project")
-    steps = [step for row in rows for step in (*open_project(row, "Fork"), t.click("Fork project"))]
-    return instruction(
-        {"person": rows[0]["namespace_name"], "username": username},
-        t.state(FORKED, last, expected=[[me, row["path"], row["project_id"], 1] for row in rows]),
-        way=[t.click("Explore"), t.search("Filter by name", username), *steps],
-        seen=f"All {len(rows)} are forked.",
-    )
+def fork_each(rows: Sequence[t.Row]) -> list[Step]:
+    """Return the steps that fork projects into my namespace."""
+    return [step for row in rows for step in (*open_project(row, "Fork"), t.click("Fork project"))]
 
 
 HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
+from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import (
     DEVELOPER,
     MAINTAINER,
@@ -13,13 +12,9 @@ from webarena_gym.templates.gitlab import (
     PER_PAGE,
     PLANNING,
     SPOKEN,
-    TEXTS,
     new_rows,
-    open_item,
     open_person,
-    open_settings,
 )
-from webarena_gym.templates.ways import impossible, instruction, question
 
 MERGEABLE_BY_ME = f"rank >= {DEVELOPER} AND NOT is_archived"
 
@@ -61,12 +56,6 @@ REVIEWS = (
 """The requests that I have to review, with their place in the list and whoever wrote the last comment."""
 
 
-def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[str, Any]:
-    """A query over a project's merge requests must give a value for this one, and for the others what it gave at the start."""
-    expected = [[iid, value if iid == row["iid"] else old] for iid, old in world.rows(query, row["project_id"])]
-    return t.state(query, row["project_id"], expected=expected)
-
-
 def both_ends(rows: Sequence[t.Row], end: str) -> list[t.Row]:
     """Return the newest and the oldest of a page's merge requests, which must be by different people, the wanted one first."""
     t.skip_if(
@@ -76,62 +65,17 @@ def both_ends(rows: Sequence[t.Row], end: str) -> list[t.Row]:
     return [rows[0], rows[-1]] if end == "newest" else [rows[-1], rows[0]]
 
 
-def changed_files(world: t.Sampler) -> t.Draw:
-    """Ask for the files that an open request changes."""
-    row = world.pick(
-        PLANNING
-        + """SELECT request.*, group_concat(DISTINCT f.path) AS paths FROM request
-        JOIN branch s ON s.project_id = request.project_id AND s.name = request.source_branch
-        JOIN branch t ON t.project_id = request.project_id AND t.name = request.target_branch
-        JOIN commit_branch c ON c.branch_id = s.branch_id JOIN file_change f USING (commit_id)
-        WHERE request.state = 'opened'
-            AND f.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = t.branch_id)
-        GROUP BY merge_request_id HAVING count(DISTINCT f.path) BETWEEN 1 AND 4 ORDER BY merge_request_id"""
-    )
-    paths = sorted(row["paths"].split(","))
-    return question(
-        {"title": row["title"], "project": row["full_path"]},
-        ", ".join(paths),
-        way=[*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
-        wrong=[", ".join(paths[1:] or ["README.txt"])],
-    )
-
-
 FOLLOWED = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
 
 
-def others(world: t.Sampler) -> list[t.Row]:
-    """Return everybody but me."""
-    return world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
+def follow_each(names: Sequence[str]) -> list[Step]:
+    """Return the steps that follow people, one after the other."""
+    return [step for name in names for step in (*open_person(name), t.click("Follow"))]
 
 
-def people_follow(world: t.Sampler) -> t.Draw:
-    """Follow two or three people whom I do not follow yet."""
-    present = [row[0] for row in world.rows(FOLLOWED)]
-    chosen = world.rng.sample([row for row in others(world) if row["user_id"] not in present], world.rng.randint(2, 3))
-    names = [row["name"] for row in chosen]
-    return t.Draw(
-        slots={"people": f"{', '.join(names[:-1])} and {names[-1]}"},
-        eval=t.state(FOLLOWED, expected=[[user_id] for user_id in sorted([*present, *(row["user_id"] for row in chosen)])]),
-        solution=[step for name in names for step in (*open_person(name), t.click("Follow"))] + [t.leave()],
-    )
-
-
-def person_missing(world: t.Sampler) -> t.Draw:
-    """Ask for somebody who has no account; the answer is N/A."""
-    rows = others(world)
-    names = [row["name"] for row in rows]
-    first, last = world.rng.choice(names).split()[0], world.rng.choice(names).split()[-1]
-    t.skip_if(
-        f"{first} {last}" in names or any(name.startswith(first) and name.endswith(last) for name in names),
-        "a name that nobody has",
-    )
-    return impossible(
-        {"person": f"{first} {last}"},
-        says("Nothing was found here"),
-        way=open_person(f"{first} {last}")[:2],
-        seen="Nobody has that name.",
-    )
+def mixed(one: str, two: str) -> str:
+    """Return the first word of one name with the last of another."""
+    return f"{one.split(maxsplit=1)[0]} {two.rsplit(maxsplit=1)[-1]}"
 
 
 TODO = f"""SELECT d.*, coalesce(i.title, r.title) AS title FROM todo d LEFT JOIN issue i USING (issue_id)
@@ -167,16 +111,3 @@ def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
     query = f"SELECT {columns} FROM user WHERE user_id = {ME}"
     before = dict(zip(PROFILE, world.rows(query)[0], strict=True))
     return t.state(query, expected=[list((before | changed).values())])
-
-
-def status_set(world: t.Sampler) -> t.Draw:
-    """Set my status message, or that I am busy."""
-    status = world.rng.choice((*(f'"{text}"' for text in TEXTS["statuses"]), "busy, without a message"))
-    busy = status.startswith("busy")
-    message = "" if busy else status.strip('"')
-    step = t.click("Busy") if busy else t.type_text("Status message (optional)", message)
-    return instruction(
-        {"status": status},
-        profile_holds(world, status_message=message, is_busy=int(busy)),
-        way=[*open_settings(), step, t.click("Update profile settings")],
-    )
