@@ -9,8 +9,7 @@ from webarena_gym.sites.map.queries import CATEGORIES, PLACES, by_distance, of_p
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Spot
 from webarena_gym.sites.map.site import capital as capital
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.map import SEARCH_BOX, places, roads, some_place
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.map import places, roads, some_place
 
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
 TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
@@ -28,44 +27,22 @@ def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list
     return [first, second]
 
 
-def place_at_point(world: t.Sampler) -> t.Draw:
-    """Look up a point; it is a place's own, and no other place is as near."""
+def place_alone(world: t.Sampler) -> dict[str, Any]:
+    """Return a place that no other place is as near to as it is, its point, and the next one. Raises NothingToDraw."""
     row = some_place(world, "1")
-    everything = [of_place(each) for each in places(world, "1")]
     here = Point(row["latitude"], row["longitude"])
     centre = of_place(row)._replace(table="point", point=here)
-    first, second = by_distance(roads(world), everything, centre)[:2]
+    first, second = by_distance(roads(world), [of_place(each) for each in places(world, "1")], centre)[:2]
     t.skip_if(first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10, "a place that stands alone")
-    return question(
-        {"point": coordinates(*here)},
-        row["name"],
-        way=[t.search(SEARCH_BOX, coordinates(*here))],
-        seen="It is the nearest place.",
-        wrong=[second.label],
-    )
+    return {"name": row["name"], "point": coordinates(*here), "next": second.label}
 
 
-def street_at_point(world: t.Sampler) -> t.Draw:
-    """Look up a point in the middle of a block, which has one street alone near it."""
-    row = world.pick(
-        PLACES
-        + """SELECT e.*, s.name, s.town FROM edge e JOIN streets s USING (street_id)
-        WHERE s.kind IN ('main', 'street') AND e.length > 120 ORDER BY edge_id"""
-    )
+def middle_of(world: t.Sampler, row: t.Row) -> str:
+    """Return the point in the middle of a block, which has one street alone near it. Raises NothingToDraw."""
     net = roads(world)
     here = Point(*(round(degrees, 5) for degrees in net.point(Spot(row["edge_id"], row["length"] // 2))))
-    found = net.edges[net.nearest(here).edge_id]
-    t.skip_if(found.street_id != row["street_id"], "a point on a street of its own")
-    other = world.pick(
-        PLACES + "SELECT * FROM streets WHERE town = ? AND name != ? ORDER BY street_id", row["town"], row["name"]
-    )
-    return question(
-        {"point": coordinates(*here)},
-        f"{row['name']}, {row['town']}",
-        way=[t.search(SEARCH_BOX, coordinates(*here))],
-        seen="It is in the nearest address.",
-        wrong=[f"{other['name']}, {other['town']}"],
-    )
+    t.skip_if(net.edges[net.nearest(here).edge_id].street_id != row["street_id"], "a point on a street of its own")
+    return coordinates(*here)
 
 
 BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}

@@ -5,8 +5,8 @@ from itertools import permutations
 from typing import Any, Literal
 
 from webarena_gym.sites.map.geometry import distance, duration
-from webarena_gym.sites.map.queries import PLURALS
 from webarena_gym.sites.map.routing import CAR, FOOT, Mode, directions
+from webarena_gym.sites.map.routing import Step as Instruction
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.map import (
     IN_TOWN,
@@ -15,11 +15,9 @@ from webarena_gym.templates.map import (
     TEXTS,
     Near,
     Place,
-    change_route,
     clearly_first,
     nearby,
     open_route,
-    open_routes,
     other_times,
     places,
     roads,
@@ -80,59 +78,30 @@ def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.D
     )
 
 
-def hotel_drive(world: t.Sampler) -> t.Draw:
-    """Ask for the driving time from a hotel to a landmark of its state."""
-    hotel = some_place(world, "category = 'hotel'")
-    return ask_time(world, CAR, (hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"])))
+def ranked_orders(world: t.Sampler, row: Place, stops: Sequence[t.Row]) -> list[str]:
+    """Return the best order of stops from the place that was drawn, the next, the worst, and the time that the best takes.
 
+    Raises NothingToDraw where the next takes less than a tenth more.
+    """
 
-def best_order(world: t.Sampler) -> t.Draw:
-    """Ask for the best order of three places; the next best takes a tenth more."""
-    first = some_place(world, LANDMARKS)
-    stops = world.rng.sample(places(world, f"{LANDMARKS} AND town_id != ?", first["town_id"]), 3)
-    ways = {
-        (a["name"], b["name"]): route(world, CAR, a, b).minutes
-        for a in (first, *stops)
-        for b in stops
-        if a["name"] != b["name"]
-    }
-
-    def total(order: tuple[t.Row, ...]) -> int:
-        return sum(ways[a["name"], b["name"]] for a, b in zip((first, *order), order, strict=False))
+    def total(order: tuple[Place, ...]) -> int:
+        return sum(route(world, CAR, a, b).minutes for a, b in zip((row, *order), order, strict=False))
 
     orders = sorted(permutations(stops), key=total)
     t.skip_if(total(orders[1]) < MARGIN * total(orders[0]), "an order that is clearly the best")
-    written = [" > ".join(row["name"] for row in (first, *order)) for order in orders]
-    return question(
-        {"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
-        written[0],
-        way=[
-            *open_routes(first["name"], [row["name"] for row in stops], CAR),
-            *change_route("From", stops[0]["name"]),
-            *change_route("From", stops[1]["name"]),
-            *change_route("To", stops[0]["name"]),
-        ],
-        seen=f"That takes {duration(total(orders[0]))} of driving.",
-        wrong=[written[1], written[-1]],
-    )
+    written = [" > ".join(place["name"] for place in (row, *order)) for order in orders]
+    return [written[0], written[1], written[-1], duration(total(orders[0]))]
 
 
-def longest_street(world: t.Sampler) -> t.Draw:
-    """Read the steps of a route."""
-    first, second = two_in_a_town(world)
-    steps = sorted(directions(roads(world), route(world, FOOT, first, second)), key=lambda step: -step.metres)
+def walk_by_streets(world: t.Sampler, row: Place, goal: Place) -> list[tuple[Instruction, str]]:
+    """Return the steps of a walk with their streets, the longest first. Raises NothingToDraw without one that is clearly the longest."""
+    steps = sorted(directions(roads(world), route(world, FOOT, row, goal)), key=lambda step: -step.metres)
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
     t.skip_if(
         not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names),
         "a way with one long street",
     )
-    return question(
-        {"first": first["name"], "second": second["name"]},
-        names[0],
-        way=open_route(first["name"], second["name"], FOOT),
-        seen=f"{steps[0].text}: {steps[0].metres} m.",
-        wrong=[names[1]],
-    )
+    return list(zip(steps, names, strict=True))
 
 
 STROLLS = [5, 8, 10, 12, 15, 20]  # minutes on foot
@@ -205,20 +174,6 @@ def of_chain(found: Sequence[Near], chain: str) -> list[Near]:
     return [one for one in found if one.row["brand"] == chain]
 
 
-def all_within_drive(world: t.Sampler) -> t.Draw:
-    """Ask for the addresses of the few of a kind that are not too far by road."""
-    kind = world.rng.choice(("airport", "airport", "national park", "zoo", "stadium", "theater", "concert hall"))
-    centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
-    ways = drives_to(world, centre, kind, "metres")
-    count = world.rng.randint(1, min(2, len(ways) - 1))
-    inner, outer = ways[count - 1].way.metres, ways[count].way.metres
-    limit = next((km for km in (5, 10, 20, 30, 50, 80, 100, 120, 150, 200) if inner * 1.05 < km * 1000 < outer / 1.05), 0)
-    t.skip_if(not limit, "a distance between the near and the far")
-    addresses = [one.row["address"] for one in ways]
-    return question(
-        {"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
-        "; ".join(addresses[:count]),
-        way=[*open_routes(centre["name"], names_of(ways[: count + 1]), CAR), t.search("Search the map", PLURALS[kind])],
-        seen=f"The next one is {distance(outer)} away.",
-        wrong=["; ".join(addresses[: count + 1])],
-    )
+def addresses_of(found: Sequence[Near]) -> list[str]:
+    """Return the addresses of places."""
+    return [one.row["address"] for one in found]
