@@ -9,10 +9,9 @@ from webarena_gym.sites.reddit.queries import SORTS as SORTS
 from webarena_gym.sites.reddit.queries import WITH_PERIOD as WITH_PERIOD
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import along, impossible, question, turn_pages
+from webarena_gym.templates.ways import along, turn_pages
 
 TEXTS = read_texts("reddit")
 
@@ -245,25 +244,14 @@ def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
     return rows[:TEN]
 
 
-def mention(world: t.Sampler) -> t.Draw:
-    """Find the one good post that speaks of something."""
-    forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
-    rows = best_of(world, forum["forum_id"])
-    found = [
-        (row, " ".join(pair))
+def mentions(rows: list[t.Row]) -> list[tuple[t.Row, str, str]]:
+    """Return each post with each name that no other post has, and somebody who wrote another."""
+    return [
+        (row, " ".join(pair), next(other["author"] for other in rows if other["author"] != row["author"]))
         for row in rows
         for pair in _names(row["body"])
         if sum(" ".join(pair) in f"{other['title']} {other['body']}" for other in rows) == 1
     ]
-    t.skip_if(not found, forum["name"])
-    row, name = world.rng.choice(found)
-    return question(
-        {"forum": forum["name"], "name": name},
-        row["author"],
-        way=[*open_best(forum["name"]), *_reading(rows, rows.index(row))],
-        seen=f"{row['author']} mentions {name}.",
-        wrong=[next(other["author"] for other in rows if other["author"] != row["author"])],
-    )
 
 
 def _names(text: str) -> list[tuple[str, ...]]:
@@ -281,26 +269,10 @@ def _names(text: str) -> list[tuple[str, ...]]:
     return names
 
 
-def _reading(rows: list[t.Row], place: int) -> list[Step]:
+def read_to(rows: list[t.Row], wanted: t.Row) -> list[Step]:
     """Return the steps that open posts of a list that have a text, one after the other, up to one of them."""
-    steps: list[Step] = []
-    for row in rows[: place + 1]:
-        steps += [t.click(row["title"])] if row is rows[place] else [t.click(row["title"]), t.back("Nothing about it here.")]
-    return steps
-
-
-def mention_of_nothing(world: t.Sampler) -> t.Draw:
-    """Look for something that nobody has written about."""
-    forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
-    rows, name = best_of(world, forum["forum_id"]), word(world)
-    t.skip_if(any(name in f"{row['title']} {row['body']}" for row in rows), name)
-    return impossible(
-        {"forum": forum["name"], "name": f"The {name} Chronicles"},
-        says("No submission and no comment has all of these words"),
-        way=[t.search("Search query", f"The {name} Chronicles")],
-        seen="Nobody has written about it at all.",
-        wrong=[rows[0]["author"]],
-    )
+    before = [step for row in rows[: rows.index(wanted)] for step in (t.click(row["title"]), t.back("Nothing about it here."))]
+    return [*before, t.click(wanted["title"])]
 
 
 SPANS = {"week": "the past week", "month": "the past month", "year": "the past year", "all": "all time"}

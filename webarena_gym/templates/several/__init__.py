@@ -15,8 +15,9 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates import gitlab
 from webarena_gym.templates.gitlab import ME as CODER
-from webarena_gym.templates.gitlab import PROJECTS, open_project
+from webarena_gym.templates.gitlab import PROJECTS
 from webarena_gym.templates.gitlab import entry as entry
+from webarena_gym.templates.gitlab import open_project as open_project
 from webarena_gym.templates.map import LANDMARKS as LANDMARKS
 from webarena_gym.templates.map import MARGIN, open_route, other_times, places, roads, spot
 from webarena_gym.templates.map import SEARCH_BOX as SEARCH_BOX
@@ -294,37 +295,18 @@ def posts_of(world: t.Sampler, order: str) -> list[t.Row]:
     return world.rows(POSTS + f"SELECT * FROM posts WHERE forum = ? ORDER BY {order}", forum, site="reddit")
 
 
-def newest_urls(world: t.Sampler) -> t.Draw:
-    """Write the addresses of the newest posts of a forum into a new folder."""
-    posts = posts_of(world, "newest")
-    count = world.rng.randint(2, 4)
-    project, folder = project_and_folder(world)
-    path = f"{folder}/urls.txt"
-    found, parameters = holds("f.content", *marks(world, posts[:count]))
-    (before,) = world.rows("SELECT count(*) FROM file WHERE branch_id = ?", project["trunk_id"])[0]
-    return t.Draw(
-        start_url=tabs("gitlab", "reddit"),
-        slots={"project": project["name"], "folder": folder, "count": count, "forum": posts[0]["forum"]},
-        eval=t.state(
-            f"""SELECT {found}, {LINES}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
+def file_lists(world: t.Sampler, row: t.Row, path: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
+    """There must be one new file in a project, which holds what is wanted on lines of their own, and nothing unwanted."""
+    found, parameters = holds("f.content", wanted, unwanted)
+    before = world.value("SELECT count(*) FROM file WHERE branch_id = ?", row["trunk_id"])
+    return t.state(
+        f"""SELECT {found}, {LINES}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
             WHERE f.branch_id = ? AND f.path = ?""",
-            *parameters,
-            project["trunk_id"],
-            path,
-            expected=[[count, 0, count, before + 1]],
-            site="gitlab",
-        ),
-        solution=[
-            turn_to(1),
-            *open_forum(posts[0]["forum"], "New"),
-            *look_up(posts[:count]),
-            turn_to(0),
-            *open_project(project, "New file"),
-            t.type_text("File name", path),
-            t.type_text("File content", "\n".join(address(row) for row in posts[:count])),
-            t.click("Commit changes"),
-            t.leave("", f"The file {path} is there."),
-        ],
+        *parameters,
+        row["trunk_id"],
+        path,
+        expected=[[len(wanted), 0, len(wanted), before + 1]],
+        site="gitlab",
     )
 
 

@@ -5,19 +5,20 @@ from datetime import date
 from typing import Any
 
 from webarena_gym.answers import matches
-from webarena_gym.sites.country.texts import long_date, money
+from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.shopping.carts import FLAT as FLAT
 from webarena_gym.sites.shopping.carts import PAYMENT_METHODS as PAYMENT_METHODS
 from webarena_gym.sites.shopping.carts import TABLE as TABLE
-from webarena_gym.sites.shopping.queries import FINAL_PRICE, STATUS_LABELS
+from webarena_gym.sites.shopping.queries import FINAL_PRICE
+from webarena_gym.sites.shopping.queries import STATUS_LABELS as STATUS_LABELS
 from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT
 from webarena_gym.sites.shopping.views.catalogue import price_ranges as price_ranges
 from webarena_gym.sites.shopping.views.catalogue import range_label as range_label
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import Ground, number_of, says
+from webarena_gym.tasks.grounds import Ground, says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import instruction, nth, on_page, question, turn_pages
+from webarena_gym.templates.ways import instruction, nth, on_page, turn_pages
 
 TEXTS = read_texts("shopping")
 
@@ -250,38 +251,15 @@ def month_name(row: t.Row) -> str:
     return f"{date.fromisoformat(row['created_at'][:10]):%B %Y}"
 
 
-def status_count(world: t.Sampler) -> t.Draw:
-    """Ask how many orders are in a status; there are as many draws as statuses."""
-    status = world.pick(MINE + "SELECT DISTINCT status FROM mine ORDER BY status")["status"]
-    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
-    size = world.layout.page_size(PER_PAGE)
-    found = [sum(row["status"] == status for row in rows[at : at + size]) for at in range(0, len(rows), size)]
-    pages = [t.click("Next", f"{count} {STATUS_LABELS[status]} on this page.") for count in found[:-1]]
-    return question(
-        {"status": STATUS_LABELS[status]},
-        str(sum(found)),
-        way=[*open_account("My Orders"), *pages],
-        seen=f"{' + '.join(map(str, found))} = {sum(found)}.",
-        wrong=[str(sum(found) + 1)],
-        ground=number_of(*(row["increment_id"] for row in rows if row["status"] == status)),
-    )
+def counts_by_page(world: t.Sampler, status: str) -> list[str]:
+    """Return how many orders of a status stand on each page of mine."""
+    rows, size = world.rows(MINE + "SELECT * FROM mine ORDER BY place"), world.layout.page_size(PER_PAGE)
+    return [str(sum(row["status"] == status for row in rows[at : at + size])) for at in range(0, len(rows), size)]
 
 
-def date_by_rank(world: t.Sampler) -> t.Draw:
-    """Ask for the date of the first order ever, or of one of the latest; there are six draws in a world."""
-    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
-    place = world.rng.choice([*range(len(RANKS)), len(rows) - 1])
-    day = long_date(rows[place]["created_at"])
-    others = [long_date(row["created_at"]) for row in rows if long_date(row["created_at"]) != day]
-    is_first = place == len(rows) - 1
-    steps = [*open_account("My Orders"), *turn_pages(world, place, PER_PAGE, "The oldest order is on the last page.")]
-    return question(
-        {"rank": "very first" if is_first else RANKS[place]},
-        day,
-        way=steps if is_first else open_account(),
-        seen=f"That is {rows[place]['increment_id']}, of {day}.",
-        wrong=[world.rng.choice(others)],
-    )
+def turn_each(found: list[str], words: str) -> list[Step]:
+    """Return the steps over the pages of a list, which say how many were found on each."""
+    return [t.click("Next", f"{count} {words}") for count in found[:-1]]
 
 
 CART = f"""

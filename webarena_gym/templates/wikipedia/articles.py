@@ -6,8 +6,7 @@ from webarena_gym.sites.wikipedia.markup import path, sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground, lacks
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.ways import instruction
-from webarena_gym.templates.wikipedia import FACTS, ME, TEXTS, open_article, url
+from webarena_gym.templates.wikipedia import FACTS, ME, open_article
 
 TOWNS = (
     FACTS.rstrip()
@@ -25,7 +24,7 @@ def lacks_unless(here: Sequence[str], elsewhere: Sequence[str]) -> Ground | None
 
 
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
-_NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
+NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
 WHERE revision_id > ? ORDER BY revision_id"""
 
 
@@ -50,31 +49,14 @@ def watch(titles: list[str]) -> list[Step]:
     return [step for title in titles for step in (*open_article(title), t.click("Add to watchlist"))]
 
 
-def edit_section(world: t.Sampler) -> t.Draw:
-    """Write a section of an article anew."""
-    page = world.pick("SELECT title, text FROM page WHERE kind IN ('museum', 'university', 'town', 'film') ORDER BY article_id")
-    parts = sections(page["text"])
-    place = world.rng.choice([place for place, part in enumerate(parts) if part.heading in ("History", "Reception", "Culture")])
-    name = world.value(f"SELECT real_name FROM user WHERE user_id = {ME}")
-    text, summary = world.rng.choice(TEXTS["sentences"]).format(name=name), world.rng.choice(TEXTS["summaries"])
-    heading = parts[place].heading
-    parts[place] = parts[place]._replace(body=text)
-    return instruction(
-        {"heading": heading, "title": page["title"], "text": text, "summary": summary},
-        t.all_of(
-            t.at_url(url(page["title"])),
-            t.state(
-                _NEW_TEXTS,
-                world.value("SELECT max(revision_id) FROM revision"),
-                expected=[[page["title"], ME, whole(parts), summary]],
-            ),
-        ),
-        way=[
-            *open_article(page["title"]),
-            t.click(f"Edit section {heading}"),
-            t.type_text("Text", text),
-            t.type_text("Summary of the change", summary),
-            t.click("Save changes"),
-        ],
-        seen="The edit was saved.",
-    )
+def rewritable(text: str) -> list[tuple[int, str]]:
+    """Return the places and headings of the sections that a text can have anew."""
+    headings = [part.heading for part in sections(text)]
+    return [(place, heading) for place, heading in enumerate(headings) if heading in ("History", "Reception", "Culture")]
+
+
+def rewritten(text: str, place: int, body: str) -> str:
+    """Return a text with one of its sections written anew."""
+    parts = sections(text)
+    parts[place] = parts[place]._replace(body=body)
+    return whole(parts)
