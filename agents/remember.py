@@ -26,7 +26,7 @@ def remember(args: RememberSettings) -> dict[str, float]:
     if (args.out / _SPENT).is_file():
         known: dict[str, float] = json.loads((args.out / _SPENT).read_text(encoding="utf-8"))
         return known
-    from agents.training.remembering import fill  # noqa: PLC0415 - options are refused without torch
+    from agents.training.pointing_networks import fill  # noqa: PLC0415 - options are refused without torch
 
     started_s = time.process_time()
     played = [item for file in args.episodes for item in read_trajectories(file)] if args.episodes else _play(args)

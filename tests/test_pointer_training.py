@@ -103,7 +103,7 @@ def test_a_killed_run_of_cloning_goes_on_exactly_and_detours_and_layouts_do(tmp_
     ours, theirs = ([row["loss"] for row in read_metrics(tmp_path / name)] for name in ("whole", "killed"))
     assert ours == theirs
     settings = clone_settings(tmp_path, **own)
-    assert {item.world for item in collect_decisions(draw(settings), settings, Reader())[0]} == {"11", "12", "13"}
+    assert {item.world for item in collect_decisions(draw(settings), settings, Reader(), {})[0]} == {"11", "12", "13"}
     with pytest.raises(ValueError, match="detours=1"):
         clone_settings(tmp_path, detours=1.0)
 

@@ -78,7 +78,6 @@ KNOWS_POINTING_NETWORKS = {
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.average",
     "agents.training.pointer_cloning", "agents.training.pointing_networks",
-    "agents.training.remembering",
     "benchmarks.coverage", "benchmarks.pointing",
 }  # fmt: skip
 

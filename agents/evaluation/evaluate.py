@@ -15,6 +15,7 @@ from agents.data.workflows import WorkflowMemory, load_workflows, site_of
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
 from agents.models.checkpoints import agent_record, is_pointer, is_small, load_model
 from agents.models.ensembles import Weights, is_ensemble, load_ensemble
+from agents.models.pointer.labels import LABELS, label_reader
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, load_pointer
 from agents.rollouts.chat import ChatPolicy, OccamPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
@@ -100,6 +101,8 @@ def create_policy(settings: EvaluationSettings) -> Policy:
                 f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements "
                 f"{settings.elements!r}; expected a history, its thoughts, and elements 'id'"
             )
+    if settings.reads == "meaning" and not is_pointing:
+        raise ValueError(f"reads is 'meaning' and policy {policy!r}; expected a pointing network")
     memory = load_workflows(settings.memory) if settings.memory else None
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     if settings.system == "occam":
@@ -132,6 +135,7 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
     which remember actions of their own.
     """
     network: PointerNetwork | PointerEnsemble
+    labels = None
     if is_ensemble(settings.policy):
         ensemble = load_ensemble(Path(settings.policy))
         pointing = [member for member in ensemble.members if is_pointer(member)]
@@ -143,9 +147,21 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
         network, vocabulary = PointerEnsemble(members, ensemble.weights), members[0][1]
     else:
         network, vocabulary = load_pointer(settings.policy)
+        if settings.reads == "meaning":
+            if network.labels is None:
+                raise ValueError(
+                    f"reads is 'meaning', and {settings.policy} has no {LABELS}; expected a network of this version's train_bc"
+                )
+            labels = label_reader(network.labels)
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
     return PointerPolicy(
-        network, vocabulary, dialect, temperature=settings.temperature or 0.0, memory=memory, traced=settings.trace
+        network,
+        vocabulary,
+        dialect,
+        temperature=settings.temperature or 0.0,
+        memory=memory,
+        labels=labels,
+        traced=settings.trace,
     )
 
 

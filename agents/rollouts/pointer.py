@@ -1,7 +1,7 @@
 """The pointing policy at play: sessions ask, the network scores, and a choice is drawn for each question."""
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy
@@ -53,6 +53,7 @@ class PointerPolicy:
     generated_tokens: int = 0
     cpu_s: float = 0.0  # CPU time in other processes: none
     memory: WorkflowMemory | None = None  # of workflows, whose next deeds are preferred
+    labels: Callable[[str, str], str] | None = None  # reads unknown labels of pages as known ones
     traced: bool = False  # whether replies tell the most probable candidates, and what each choice says
     _workflows: dict[int, Workflow] = field(default_factory=dict)  # by slot
     _sessions: dict[int, Session] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class PointerPolicy:
     def resume(self, slot: int, goal: str, steps: Sequence[Step]) -> None:
         """Let a slot hold an episode that has come so far. Raises ValueError for steps of another policy."""
         session, state = Session(self.readers.current, goal), goal.encode()
-        retrace(session, steps)
+        retrace(session, [replace(step, page=self._read(goal, step.page)) for step in steps] if self.labels else steps)
         for step in steps:
             state = _after(_after(state, step.page), step.reply)
         self._sessions[slot], self._states[slot] = session, state
@@ -96,6 +97,9 @@ class PointerPolicy:
         if isinstance(self.network, PointerNetwork):
             self.readers.use(self.network.memory)
 
+    def _read(self, goal: str, page: str) -> str:
+        return self.labels(goal, page) if self.labels else page
+
     def _begin(self, request: Request) -> _Pending:
         info, slot = request.info, request.slot
         if request.history is not None or info["step"] == 0:
@@ -105,7 +109,8 @@ class PointerPolicy:
             ):
                 self._workflows[slot] = found[0]
         self._states[slot] = _after(self._states[slot], info["page"])
-        session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))
+        page = self._read(info["goal"], info["page"])
+        session = self._sessions[slot].reply(page, has_error=bool(info["action_error"]))
         rng = numpy.random.default_rng(request.seed) if self.temperature else None
         return _Pending(request, self._sessions[slot].reader, session, next(session), rng)
 

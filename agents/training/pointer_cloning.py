@@ -17,6 +17,7 @@ from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
 from agents.data.expert import MOST_STEPS, Shown, in_env, play_expert, play_with_mistakes
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
+from agents.models.pointer.labels import Seen, count_labels, known_labels
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, load_pointer, tokens_of
 from agents.models.pointer.pages import read_page
 from agents.models.pointer.reader import Reader, Rows
@@ -100,18 +101,22 @@ def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Voca
 
 
 def collect(
-    tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None, **options: Any
-) -> tuple[list[Imitation], int, int]:
+    tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None,
+    seen: Seen | None = None, **options: Any,
+) -> tuple[list[Imitation], int, int]:  # fmt: skip
     """Return the expert's decisions on tasks, the number of its episodes, and of those that the decisions express whole.
 
     A decision has at most `wrong_kept` wrong candidates. The options are those of `episodes`. With `split`, a decision remembers what is
-    in its piece of the episode.
+    in its piece of the episode. `seen` counts the labels of the pages.
     """
     rng = numpy.random.default_rng(seed)
     items: list[Imitation] = []
     played = expressed = 0
     for task, goal, steps in episodes(tasks, seed=seed, **options):
         world, is_whole = task.task_id.partition("/")[2].partition("/")[0], True
+        if seen is not None:
+            for step in steps:
+                count_labels(seen, step.page, options.get("variation", "content"), world)
         for piece in pieces(len(steps), split or SplitSettings()):
             session = Session(reader, goal)
             for number in piece.steps:  # a piece ends with a step that cannot be made
@@ -205,9 +210,10 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
     if last and args.progress(update, elapsed_s) >= 1:
         return last.path
-    reader = Reader()
-    items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader)
+    reader, seen = Reader(), Seen()
+    items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader, seen)
     network, vocabulary = _start(args, reader, items, last)
+    network.labels = known_labels(seen)
     optimizer = torch.optim.AdamW(network.parameters(), args.learning_rate, betas=(0.9, 0.99), weight_decay=args.weight_decay)
     if last:
         last.restore(optimizer)
@@ -242,7 +248,9 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     return save()
 
 
-def collect_decisions(tasks: Sequence[Task], args: PointerBCSettings, reader: Reader) -> tuple[list[Imitation], float]:
+def collect_decisions(
+    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, seen: Seen
+) -> tuple[list[Imitation], float]:
     """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of episodes that they express whole."""
     env = args.env_arguments()
     items: list[Imitation] = []
@@ -253,6 +261,7 @@ def collect_decisions(tasks: Sequence[Task], args: PointerBCSettings, reader: Re
             "mistakes": args.mistakes,
             "split": args,
             "wrong_kept": args.wrong_kept,
+            "seen": seen,
         }
         found, played, whole = collect(part, reader, seed=args.seed, **options, **arguments) if part else ([], 0, 0)
         items, count, expressed = items + found, count + played, expressed + whole

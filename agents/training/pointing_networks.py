@@ -1,22 +1,30 @@
-"""A pointing network in training: the policy that plays with it, and the log-probabilities of its choices."""
+"""A pointing network in training: the policy that plays with it, the log-probabilities of its choices, and a memory of steps."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy
+import torch
 from torch import Tensor
 
 from agents.data.trajectories import Trajectory
+from agents.data.workflows import deed_of, names_of
+from agents.models.checkpoints import agent_record, is_pointer, save_agent
 from agents.models.critics import Critic, PointerCritics
-from agents.models.pointer.decoding import Choice, recall
+from agents.models.pointer.decoding import ACT, Choice, Question, Session, demonstrate, recall
+from agents.models.pointer.memory import StepMemory, StoredStep, stored
 from agents.models.pointer.network import PointerNetwork, Vocabulary, choice_logprobs, load_pointer, pack_choices
-from agents.models.pointer.reader import SharedReader
+from agents.models.pointer.reader import Reader, SharedReader
 from agents.rollouts.pointer import PointerPolicy
-from agents.training.settings import TrainSettings
-from webarena_gym.actions import DIALECTS
+from agents.training.settings import RememberSettings, TrainSettings
+from webarena_gym.actions import DIALECTS, Action
+from webarena_gym.errors import ActionError
 
 THREADS = 1  # its matrices are small: more threads wait for each other, on a busy machine for minutes
 CANDIDATES_PER_PASS = 65_536
+_CLIP = 1.0  # largest norm of a memory's gradient
+Decided = tuple[Question, int, Tensor]  # a question, its right candidate, and the scores of the network without memory
 
 
 class PointingNetwork:
@@ -76,3 +84,96 @@ class PointingNetwork:
     def critic(self) -> Critic:
         """Return a new critic, which reads words and begins with parameters of its own."""
         return self.critics.create(rate=2e-3)
+
+
+# A memory of steps.
+
+
+def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Write a network that remembers the successes among these episodes; return its number of steps, and the last loss of its read.
+
+    The read learns to do what was done there, from the steps towards other goals. Nothing else of the network changes. A step whose
+    act is not found among the candidates ends an episode. Raises ValueError if there is no success, or the model is no pointing network.
+    """
+    if not is_pointer(args.model):
+        raise ValueError(f"{args.model} is no pointing network; expected a run of agents.train_bc --model pointer")
+    torch.set_num_threads(THREADS)
+    torch.manual_seed(args.seed)
+    network, vocabulary = load_pointer(args.model)
+    successes = [item for item in trajectories if item.reward == 1 and item.ending != "failed"]
+    steps = list[StoredStep]()
+    for item in successes:
+        steps += _steps(item)
+    if not steps:
+        raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
+    memory = StepMemory(steps[-args.size :], args.nearest)
+    network.remember(memory)
+    loss = _clone(network, _decisions(network, vocabulary, memory, successes), args)
+    save_agent(args.out, network, vocabulary, agent_record(args.model))
+    return {"steps_remembered": len(memory), "successes": len(successes), "read_loss": round(loss, 4)}
+
+
+def _acted(trajectory: Trajectory) -> Iterator[tuple[str, Action, bool, bool]]:
+    """Yield the page and action of each step, whether the page tells of an error, and whether the action had one; to the first that is none."""
+    has_error = False
+    for step in trajectory.steps:
+        try:
+            action = DIALECTS["webrl"].parse(step.reply)
+        except ActionError:
+            return
+        yield step.page, action, has_error, bool(step.action_error)
+        has_error = bool(step.action_error)
+
+
+def _steps(trajectory: Trajectory) -> Iterator[StoredStep]:
+    session, names = Session(Reader(), trajectory.goal), names_of(trajectory.goal)
+    for page, action, has_error, failed in _acted(trajectory):
+        situation = session.situation(page)
+        if not demonstrate(session, page, action, has_error=has_error)[1]:
+            return
+        if not failed:
+            yield stored(situation, deed_of(*session.deeds()[-1], names))
+
+
+def _decisions(
+    network: PointerNetwork, vocabulary: Vocabulary, memory: StepMemory, successes: Sequence[Trajectory]
+) -> list[Decided]:
+    """Return the acts that were right in the episodes, each with what is remembered of other goals."""
+    found: list[Decided] = []
+    read, network.read = network.read, None  # the scores of the network alone
+    reader = Reader()
+    for item in successes:
+        reader.memory = memory.without(item.goal)
+        session = Session(reader, item.goal)
+        for page, action, has_error, failed in _acted(item):
+            decisions, is_whole = demonstrate(session, page, action, has_error=has_error)
+            if decisions and decisions[0].question.stage == ACT and not failed:
+                question = decisions[0].question
+                with torch.no_grad():
+                    scores = network([question], reader.texts, vocabulary).values
+                found.append((question, decisions[0].right[0], scores))
+            if not is_whole:
+                break
+    network.read = read
+    return found
+
+
+def _clone(network: PointerNetwork, decided: Sequence[Decided], args: RememberSettings) -> float:
+    read, last = network.read, 0.0
+    assert read is not None
+    rng = numpy.random.default_rng(args.seed)
+    optimizer = torch.optim.Adam(read.parameters(), args.read_learning_rate)
+    for _ in range(args.read_updates if decided else 0):
+        chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
+        lengths = [len(scores) for _, _, scores in chosen]
+        owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))
+        recalled = [question.recalled for question, _, _ in chosen if question.recalled is not None]
+        scores = torch.cat([scores for _, _, scores in chosen]) + read(recalled, owners)
+        logprobs = [own.log_softmax(0)[right] for own, (_, right, _) in zip(scores.split(lengths), chosen, strict=True)]
+        loss = -torch.stack(logprobs).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(read.parameters(), _CLIP)
+        optimizer.step()
+        last = loss.item()
+    return last

@@ -245,12 +245,19 @@ class Unfolding:
             rows = [f"{value} {label.rpartition(' ')[2]}"]
         words = label.split()
         is_known = all(stem(word) in self.known or word in _UNIT_KEYS for word in words)
-        is_named = not is_alone and len(rows) == 1 and rows[0] in self.intent and rows[0] not in self.reference
+        is_named = (
+            not is_alone
+            and len(rows) == 1
+            and bool(rows[0].strip())
+            and rows[0] in self.intent
+            and rows[0] not in self.reference
+        )
         if is_named and _KEY.fullmatch(key) and " or " not in self.intent:
-            sides = {rows[0].casefold().split()[0], rows[0].casefold().split()[-1]}
+            parts = rows[0].casefold().split()
+            sides, is_code = {parts[0], parts[-1]}, len(parts) == 1 and any(map(str.isdigit, rows[0]))
             is_beside = any(one in sides and stem(other) in map(stem, words) for one, other in self.neighbours)
             is_other = self.is_value and _kinds(rows[0]).isdisjoint(_kinds(self.reference))
-            if is_beside or ((is_other or is_known) and not re.fullmatch(r"\S*\d\S*", rows[0])):
+            if is_beside or ((is_other or is_known) and not is_code):
                 return []
         is_polar = self.reference.strip(". ").lower() in ("yes", "no")
         if self.keeps_labels or is_polar or not _KEY.fullmatch(key) or not is_known:

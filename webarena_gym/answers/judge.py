@@ -235,7 +235,8 @@ def _counts(norm: str) -> bool:
 
 _STATED = frozenset(map(stem, _STATING))
 _OF_LABELS = _STATED | frozenset(map(stem, _FUNCTION))
-_TURNING = _words("may might will can could must should would drive walk ride")
+_DOUBTING = _words("may might could must should would")
+_TURNING = _DOUBTING | _words("will can drive walk ride")
 """Words that a goal's name may hold, such as May or Station Drive, and that then explain no "it may be" and no "the drive takes"."""
 
 
@@ -270,7 +271,7 @@ def _read_goal(intent: str) -> _Goal:
     kept = {norm for clause in clauses if _EXCLUDED.isdisjoint(clause) for norm in clause}
     quoted = {norm for quotation in _QUOTED.findall(told) for norm in map(_fold, _TOKEN.findall(quotation))}
     kept |= quoted
-    turning = _TURNING & names - {_fold(token) for token in tokens if token[0].islower()}
+    turning = _DOUBTING | _TURNING & names - {_fold(token) for token in tokens if token[0].islower()}
     counted = _COUNTED.search(told)
     return _Goal(
         frozenset(stem(norm) for norm in words if norm in kept and norm not in REFUSED and norm not in turning),

