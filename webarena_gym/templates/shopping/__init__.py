@@ -18,7 +18,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground, says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import instruction, nth, on_page, turn_pages
+from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 TEXTS = read_texts("shopping")
 
@@ -283,23 +283,12 @@ def buy(name: str) -> list[Step]:
     return [*open_product(name), t.click("Add to Cart")]
 
 
-def cart_add_option(world: t.Sampler) -> t.Draw:
-    """Add a product with a choice to the cart."""
-    row = world.pick(
-        GOODS
-        + """SELECT name, sku, product_id FROM goods g JOIN product_option USING (product_id)
-        WHERE is_salable GROUP BY product_id ORDER BY product_id"""
-    )
-    chosen = {}
-    steps = []
+def choose_options(world: t.Sampler, row: t.Row) -> tuple[dict[str, str], list[str], list[Step]]:
+    """Draw a value of each option of a product: by the option's title, in words, and the steps that choose them."""
+    chosen, steps = {}, []
     for option in world.rows("SELECT * FROM product_option WHERE product_id = ? ORDER BY position", row["product_id"]):
         value = world.pick("SELECT * FROM product_option_value WHERE option_id = ? ORDER BY position", option["option_id"])
         chosen[option["title"]] = value["label"]
         extra = f" +{money(value['price_delta_cents'])}" if value["price_delta_cents"] else ""
         steps.append(t.choose(option["title"], value["label"] + extra))
-    return instruction(
-        {"product": row["name"], "choice": " and ".join(f"{title} {label}" for title, label in chosen.items())},
-        cart_holds((row["sku"], chosen, 1)),
-        way=[*open_product(row["name"]), *steps, t.click("Add to Cart")],
-        seen="It is in the cart.",
-    )
+    return chosen, [f"{title} {label}" for title, label in chosen.items()], steps

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.kit.database import shows_aggregates
-from webarena_gym.sites.shopping_admin.grids import written_cents
+from webarena_gym.sites.shopping_admin.grids import written_cents as written_cents
 from webarena_gym.sites.shopping_admin.views.customers import APPLY as APPLY
 from webarena_gym.sites.shopping_admin.views.orders import CARRIERS
 from webarena_gym.sites.shopping_admin.views.orders import STATUSES as STATUSES
@@ -16,7 +16,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import instruction, nth, question
+from webarena_gym.templates.ways import nth
 
 TEXTS = read_texts("shopping_admin")
 
@@ -343,24 +343,13 @@ def a_product(world: t.Sampler, condition: str = "1") -> t.Row:
     return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
 
 
-def move_price(world: t.Sampler) -> t.Draw:
-    """Raise or lower a product's regular price by an amount of money or by some percent."""
-    row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
-    old, percent = row["price_cents"], world.rng.choice((10, 20, 25, 50))
-    is_percent = old * percent % 100 == 0 and world.rng.randrange(2) == 1
-    amount = old * percent // 100 if is_percent else world.rng.randint(1, 8) * 100
-    change, sign = world.rng.choice((("Raise", 1), ("Lower", -1)))
-    cents = old + sign * amount
-    return instruction(
-        {"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
-        becomes(world, PRODUCTS, row["sku"], price_cents=cents),
-        way=[
-            *open_product(row["name"]),
-            t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
-            t.click("Save"),
-        ],
-        seen=f"The price is {money(cents)} now.",
-    )
+def amount_of_change(world: t.Sampler, cents: int) -> tuple[int, str]:
+    """Draw some percent of a price or an amount of money: in cents, and in words."""
+    percent = world.rng.choice((10, 20, 25, 50))
+    if cents * percent % 100 == 0 and world.rng.randrange(2) == 1:
+        return cents * percent // 100, f"{percent}%"
+    amount = world.rng.randint(1, 8) * 100
+    return amount, money(amount)
 
 
 REVIEWED = """
@@ -393,19 +382,13 @@ def latest_review(world: t.Sampler) -> t.Row:
     )[0]
 
 
-def reviews_with_word(world: t.Sampler) -> t.Draw:
-    """Ask for a count by a word that is no part of longer ones."""
+def whole_word(world: t.Sampler) -> dict[str, Any]:
+    """Draw a word that is no part of longer ones in the reviews, with how many have it, and the steps that look for it."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
     found = {word: sum(word in text for text in texts) for word in TEXTS["words"]}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in TEXTS["words"]}
     word = world.rng.choice([word for word in TEXTS["words"] if found[word] == whole[word] > 0])
-    count = found[word]
-    return question(
-        {"word": word},
-        count,
-        way=[*open_menu("Marketing", "All Reviews"), *filtered(t.type_text("Review", word))],
-        seen=f"{count} records were found.",
-    )
+    return {"word": word, "count": found[word], "narrowed": filtered(t.type_text("Review", word))}
 
 
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
