@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from itertools import chain
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy
@@ -167,14 +166,3 @@ def load_encoder() -> Callable[[Sequence[str]], Floats]:
         return vectors
 
     return encode
-
-
-def load_labels(folder: Path) -> Labels:
-    """Return the labels that a network was trained on. Raises ValueError for a folder without."""
-    file = folder / LABELS
-    if not file.is_file():
-        raise ValueError(
-            f"{folder} has no {LABELS}, which agents.train_bc --model pointer writes; expected a network with known labels"
-        )
-    found: Labels = json.loads(file.read_text(encoding="utf-8"))
-    return found
