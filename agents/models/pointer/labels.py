@@ -33,7 +33,7 @@ _PLAIN = re.compile(r"(?=.*[A-Za-z]{2})[^\d]+")  # no number, date or code
 _ON_PATH, _ON_SITE = 0.35, 0.5  # least cosines with a label of the same path, and with another of the site
 _NEAREST = 5  # known labels that are tried
 _PASS, _LONGEST = 64, 32  # texts encoded at once, and tokens of each
-_MOST_READ = 2_000  # pages that are kept
+_MOST_READ, _MOST_TEXTS = 2_000, 50_000  # pages, and vectors of texts, that are kept
 LABELS = "labels.json"
 _ELSEWHERE = "*"  # stands for paths that few worlds have
 
@@ -85,6 +85,8 @@ def label_reader(labels: Labels, encode: Callable[[Sequence[str]], Floats] | Non
     vectors: dict[str, Floats] = {}
 
     def encoded(texts: Sequence[str]) -> Floats:
+        if len(vectors) > _MOST_TEXTS:
+            vectors.clear()
         new = sorted({text for text in texts if text not in vectors}, key=len)
         for start in range(0, len(new), _PASS):
             part = new[start : start + _PASS]
