@@ -5,10 +5,11 @@ After WebAgent-R1 (arXiv 2505.16421, equation 2). For each update:
 1. draw tasks, more often of templates that succeed now and then;
 2. play a group of episodes of each task, all from one seed, in worlds of their own;
 3. give each step an advantage: its return against the other steps of the group taken in the same state;
-4. take clipped policy-gradient updates on the steps, each in the exact context that it was sampled in.
+4. take clipped policy-gradient steps on them, each in the exact context that it was sampled in, and every token of the update with the same
+   weight unless `weighting` says otherwise.
 
 The model, `agents.training.pointing_networks` or `agents.training.language_models`, has `policy()`, which plays, `choices(episode)`, what was
-chosen at each step, and `logprobs(choices)`. The methods of `agents.methods` have what `GRPO` has, and are trained by the same `train`.
+chosen at each step, and `logprobs(choices)`, which yields the log-probabilities of some choices and their places, pass after pass. The methods of `agents.methods` have what `GRPO` has, and are trained by the same `train`.
 
 | part | its options, which `agents.training.settings.GRPOSettings` explains |
 |---|---|
@@ -199,22 +200,26 @@ def learn(
         part["lr"] = args.learning_rate * (1 - progress if args.schedule == "linear" else 1.0)
     model.network.train()
     orders = [rng.sample(range(len(steps)), len(steps)) for _ in range(args.epochs)]
-    old, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
-    if getattr(args, "old_logprobs", "sampled") == "recomputed":
-        sampled, old = torch.cat(old), logprobs_of(model, steps, ranks)
-        metrics = mismatch(torch.cat(old), sampled)
-    first = logprobs_of(reference, steps, ranks) if reference else None
-    parts = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
-    updates = [update(model, optimizer, steps, own, loss, args, old, first, ranks) for own in parts if own]
+    old_logprobs, metrics = [torch.tensor(item.step.logprobs) for item in steps], dict[str, float]()
+    if getattr(args, "old_logprobs", "sampled") == "recomputed":  # without it, a `correction` is refused: it would be 1
+        sampled, old_logprobs = torch.cat(old_logprobs), logprobs_of(model, steps, ranks)
+        metrics = mismatch(torch.cat(old_logprobs), sampled)
+    reference_logprobs = logprobs_of(reference, steps, ranks) if reference else None
+    minibatches = [order[part :: args.minibatches] for order in orders for part in range(args.minibatches)]
+    taken = [
+        optimizer_step(model, optimizer, steps, minibatch, loss, args, old_logprobs, reference_logprobs, ranks)
+        for minibatch in minibatches
+        if minibatch
+    ]
     model.forget()
-    return metrics | {name: fmean(values[name] for values in updates) for name in updates[0]}
+    return metrics | {name: fmean(values[name] for values in taken) for name in taken[0]}
 
 
-def update(
+def optimizer_step(
     model: Model, optimizer: Any, steps: Sequence[TrainedStep], minibatch: Sequence[int], loss: Callable[[Tokens], Loss], args: Any,
-    old: Sequence[torch.Tensor], reference: Sequence[torch.Tensor] | None, ranks: Ranks,
+    old_logprobs: Sequence[torch.Tensor], reference_logprobs: Sequence[torch.Tensor] | None, ranks: Ranks,
 ) -> dict[str, float]:  # fmt: skip
-    """Take one update on these of the steps, pass after pass, and return its metrics; each rank computes a part of them."""
+    """Take one step of the optimizer on a minibatch, pass after pass, and return its metrics; each rank computes a part of it."""
     own = ranks.part(steps, minibatch)
     sums, gap = dict.fromkeys(("loss", "clipped", "kl"), 0.0), 0.0
     for places, new in model.logprobs([model.choices(steps[index].episode)[steps[index].number] for index in own]):
@@ -222,8 +227,8 @@ def update(
         if not chosen:  # a rank that has no more steps keeps up with the others
             (0.0 * torch.cat(new).sum()).backward()
             continue
-        before = [reference[index] for index in chosen] if reference else None
-        tokens = Tokens.of(new, [steps[index] for index in chosen], [old[index] for index in chosen], before)
+        reference = [reference_logprobs[index] for index in chosen] if reference_logprobs else None
+        tokens = Tokens.of(new, [steps[index] for index in chosen], [old_logprobs[index] for index in chosen], reference)
         value, told = loss(tokens)
         # The weights are those of the whole batch, of which this is one of several minibatches.
         (value * args.minibatches * ranks.gradient_scale).backward()
