@@ -206,7 +206,7 @@ class Tab:
     async def scroll(self, part: float, *, to_end: bool) -> None:
         """Scroll the page, or the box in it that scrolls, by a part of its height, or to its end."""
         if self.is_scripted or not to_end:
-            await self._evaluate(_SCROLL, part, to_end)
+            await self._evaluate(_SCROLL, part, to_end, self.is_scripted)
 
     async def _wait(self, event: asyncio.Event) -> bool:
         """Wait for a part of a navigation; after LOAD_S, stop it and return False."""
