@@ -196,7 +196,11 @@ def summary(settings: AllocationSettings, clones: Sequence[Clone], runs: Sequenc
         }
         draws = min((len(points) for points in of_switch.values() if points), default=0)
         estimates = {updates: expected_best(points, draws, settings.resamples) for updates, points in of_switch.items()}
-        cloned = expected_best(_cloned(clones, budget), draws, settings.resamples)
+        # Of each seed the clone that is best on validation tasks among those that cost no more: one run of cloning passes them all.
+        affordable = [clone for clone in clones if clone.updates and clone.cpu_minutes <= budget]
+        of_seed = {clone.seed: [item for item in affordable if item.seed == clone.seed] for clone in affordable}
+        points = [_best([Point(budget, item.validation, item.test) for item in own]) for own in of_seed.values()]
+        cloned = expected_best(points, draws, settings.resamples)
         mixed = {updates: estimate for updates, estimate in estimates.items() if updates and estimate}
         best = max(mixed, key=lambda updates: mixed[updates].validation, default=None)
         found["best_switch"].append(best)
@@ -230,13 +234,6 @@ def expected_best(points: Sequence[Point], draws: int, resamples: int) -> Estima
     tests = sorted(point.test for point in bests)
     low, high = tests[int(0.025 * len(tests))], tests[min(int(0.975 * len(tests)), len(tests) - 1)]
     return Estimate(fmean(tests), low, high, fmean(point.validation for point in bests), len(points))
-
-
-def _cloned(clones: Sequence[Clone], budget: float) -> list[Point]:
-    """Return for each seed the clone that is best on validation tasks among those that cost no more: one run of cloning passes them all."""
-    affordable = [clone for clone in clones if clone.updates and clone.cpu_minutes <= budget]
-    of_seed = {clone.seed: [item for item in affordable if item.seed == clone.seed] for clone in affordable}
-    return [_best([Point(budget, item.validation, item.test) for item in own]) for own in of_seed.values()]
 
 
 def _best(points: Sequence[Point]) -> Point:

@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.machine import cores, held_by, origin, use_cores
-from benchmarks.recording import record
+from benchmarks.recording import path_of, record
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.backends.embedded import follow
@@ -73,14 +73,10 @@ class Client:
 def request(method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
     """Send one request and return the answer; redirects are the caller's business."""
     parts = urlsplit(url)
-    connection = HTTPConnection(parts.hostname, parts.port, timeout=60)
-    try:
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        connection.request(method, target, body or None, dict(headers or {}))
+    with contextlib.closing(HTTPConnection(parts.hostname or "", parts.port, timeout=60)) as connection:
+        connection.request(method, path_of(url), body or None, dict(headers or {}))
         found = connection.getresponse()
         return Response(found.status, found.getheaders(), found.read())
-    finally:
-        connection.close()
 
 
 class Sockets:

@@ -20,7 +20,7 @@ from unittest.mock import patch
 
 from benchmarks import plots, scaling
 from benchmarks.machine import cores, middle, say, tell, use_cores
-from benchmarks.peers.contender import PEERS_PYTHON, Contender, Measured, contenders, megabytes_per_env, play_round
+from benchmarks.peers.contender import PEERS_PYTHON, Measured, contenders, megabytes_per_env, play_round
 from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
 from webarena_gym import console
@@ -39,12 +39,8 @@ class Served(WorldSites):
     """One world behind a port; `renew` makes it as good as new."""
 
     def __init__(self, port: int, world_seed: int) -> None:
-        self.port = port
-        self._world_seed = world_seed
+        self.port, self.renew = port, partial(super().__init__, port, world_seed)
         self.renew()
-
-    def renew(self) -> None:
-        super().__init__(self.port, self._world_seed)
 
 
 @contextmanager
@@ -117,7 +113,10 @@ def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
     say("the test split")
     result |= suite(effort, make_env, recordings)
     result |= {"step_parts_ms": step_parts(make_env, recordings)}
-    result |= {"import_s": import_s(effort.starts)}
+    script = "import time; start = time.perf_counter(); import webarena_gym; print(time.perf_counter() - start)"
+    command = [sys.executable, "-c", script]
+    taken = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(effort.starts)]  # noqa: S603
+    result |= {"import_s": middle(map(float, taken))}
     use_cores(every_core)
     return result | together(effort, every_core)
 
@@ -133,7 +132,12 @@ def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording
         for contender in present:
             say(f"round {number + 1} of {effort.rounds}: {contender.name}")
             rounds[contender.name].append(play_round(contender, chosen, others, served))
-    sizes = {contender.name: _megabytes(contender, walks, served) for contender in present}
+    sizes: dict[str, float | None] = {}
+    for contender in present:
+        if contender.name != "browsergym_nowait":  # the same as with its waits
+            say(f"memory: {contender.name}")
+            size = megabytes_per_env(contender, walks, served)
+            sizes[contender.name] = None if size is None else round(size, 2)
     result: dict[str, Any] = {"episodes": [walk.task_id for walk in chosen]}
     for name in NAMES:
         result |= {f"{name}_{key}": value for key, value in figures(rounds.get(name, [])).items()}
@@ -233,14 +237,6 @@ def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def import_s(starts: int) -> float | None:
-    """Return the seconds that `import webarena_gym` takes in a new process."""
-    script = "import time; start = time.perf_counter(); import webarena_gym; print(time.perf_counter() - start)"
-    command = [sys.executable, "-c", script]
-    taken = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(starts)]  # noqa: S603
-    return middle(map(float, taken))
-
-
 def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
     """Print which contenders are not measured, and what is missing."""
     absent = [name for name in names if name not in present]
@@ -248,14 +244,6 @@ def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
         say(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
     elif absent and not PEERS_PYTHON.exists():
         say(f"left out: {', '.join(absent)}; `make peers` installs them")
-
-
-def _megabytes(contender: Contender, walks: Sequence[Recording], served: Served) -> float | None:
-    if contender.name == "browsergym_nowait":
-        return None  # the same as with its waits
-    say(f"memory: {contender.name}")
-    size = megabytes_per_env(contender, walks, served)
-    return None if size is None else round(size, 2)
 
 
 PARTS: dict[str, tuple[tuple[Any, str], ...]] = {

@@ -96,7 +96,11 @@ def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
         env = WebArenaLite(tasks=[task], world_seed=world_seed, scale="large", dialect="webarena", max_steps=200)
         env.reset()
         load_world(world_seed, "large").responses.clear()  # a further env is to read for itself
-        _visit(env)
+        for host in HOSTS.values():
+            for path in ("", *SEARCHES):
+                goto(env, f"http://{host}/{path}")
+                if urlsplit(env.page.url).netloc != host:
+                    raise RuntimeError(f"the page of http://{host}/{path} was not shown, but {env.page.url}")
         made.append(env)
         gc.collect()
         holding = held_by(os.getpid())
@@ -116,15 +120,6 @@ def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
         "large_resets": len(times),
         "large_mb_per_env": round(median(growth), 1) if growth else None,
     }
-
-
-def _visit(env: WebArenaLite) -> None:
-    """Open pages of every site, and follow the searches that the site answers."""
-    for host in HOSTS.values():
-        for path in ("", *SEARCHES):
-            goto(env, f"http://{host}/{path}")
-            if urlsplit(env.page.url).netloc != host:
-                raise RuntimeError(f"the page of http://{host}/{path} was not shown, but {env.page.url}")
 
 
 def goto(env: WebArenaLite, url: str) -> None:

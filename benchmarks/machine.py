@@ -40,11 +40,6 @@ def tell(name: str, result: dict[str, Any], *, as_json: bool, out: Path | None =
         print(json.dumps(result))
 
 
-def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)  # noqa: S607
-    return done.stdout.strip() or "unknown"
-
-
 def processor() -> str:
     """Return the processor's model name."""
     file = Path("/proc/cpuinfo")
@@ -70,7 +65,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-COMMIT = _commit()
+_described = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)  # noqa: S607
+COMMIT = _described.stdout.strip() or "unknown"
 """the commit that is measured: asked when the code is loaded, as a long run may see others made"""
 
 

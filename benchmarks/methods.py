@@ -166,7 +166,11 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     if recipe.trainer == "sb3":
         _train_sb3(settings, folder / "run", seed, recipe.options)
     else:
-        begin_with, spent = _remember(settings, recipe, cloned, folder / "memory", seed)
+        begin_with = cloned
+        if recipe.memory is not None:
+            begin_with = folder / "memory"
+            own: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
+            spent = remember(RememberSettings(model=cloned, out=begin_with, seed=seed, **own))
         _train(settings, recipe, begin_with, folder / "run", seed, spent)
     tasks, metrics = held_out(settings), read_metrics(folder / "run")
     return {
@@ -246,16 +250,6 @@ def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
     shared = {name: getattr(settings, name) for name in (*_TASKS, "threads")}
     return BCSettings(**{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
-
-
-def _remember(
-    settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int
-) -> tuple[Path, Mapping[str, float]]:
-    """Return the network that training begins with, and what was spent on its memory; the clone and nothing without a memory."""
-    if recipe.memory is None:
-        return cloned, {}
-    own: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
-    return out, remember(RememberSettings(model=cloned, out=out, seed=seed, **own))
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:

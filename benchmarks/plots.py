@@ -14,9 +14,6 @@ from typing import Any
 from webarena_gym import console
 
 PICTURE = Path("docs/images/speed.png")
-LEARNING_PICTURE = Path("docs/images/learning.png")
-ALLOCATION_PICTURE = Path("docs/images/allocation.png")
-CURVES_PICTURE = Path("docs/images/curves.png")
 DYNAMICS = {"success": "success of rollouts", "steps": "steps of an episode", "reply_tokens": "tokens of its replies"}
 BARS = {
     "inprocess_steps_per_s": "webarena-gym",
@@ -39,12 +36,12 @@ def main() -> None:
     options = parser.parse_args()
     result = json.loads(options.result.read_text())
     kinds = {
-        "dynamics": (draw_dynamics, LEARNING_PICTURE),
-        "best_switch": (draw_allocation, ALLOCATION_PICTURE),
-        "curves": (draw_curves, CURVES_PICTURE),
+        "dynamics": (draw_dynamics, "learning"),
+        "best_switch": (draw_allocation, "allocation"),
+        "curves": (draw_curves, "curves"),
     }
-    write, usual = next((kinds[key] for key in kinds if key in result), (draw, PICTURE))
-    picture = options.picture or usual
+    write, usual = next((kinds[key] for key in kinds if key in result), (draw, PICTURE.stem))
+    picture = options.picture or PICTURE.with_stem(usual)
     write(result, picture)
     print(picture)
 
@@ -57,8 +54,29 @@ def is_possible() -> bool:
 def draw(result: dict[str, Any], picture: Path) -> None:
     """Write the plot of speeds: steps per second of all contenders on one core, and of many envs."""
     with _figure(picture, 2, (3, 2)) as (bars, curve):
-        _draw_bars(bars, result)
-        _draw_scaling(curve, result["scaling"])
+        shown = {label: result[key] for key, label in reversed(BARS.items()) if result.get(key)}
+        places = range(len(shown))
+        colors = [OURS if "gym," in label or label == "webarena-gym" else OTHERS for label in shown]
+        bars.barh(places, list(shown.values()), color=colors)
+        for place, value in zip(places, shown.values(), strict=True):
+            written = f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+            bars.annotate(written, (value, place), (5, 0), textcoords="offset points", va="center")
+        bars.set_yticks(places, list(shown))
+        bars.tick_params(axis="y", length=0)
+        bars.set_xscale("log")
+        bars.xaxis.set_major_formatter("{x:g}")
+        bars.set_xlim(0.2, max(shown.values()) * 4)
+        bars.set_xlabel("steps a second on one core (log scale)")
+        bars.set_title("The same pages and actions", loc="left", fontweight="bold")
+        counts = [point["envs"] for point in result["scaling"]]
+        for key, label, color in (("steps_per_s", "asynchronous", OURS), ("lockstep_steps_per_s", "lock-step", OTHERS)):
+            curve.plot(counts, [point[key] for point in result["scaling"]], "o-", color=color, label=label)
+        curve.set_xscale("log", base=2)
+        curve.set_xticks(counts, [str(count) for count in counts])
+        curve.set_ylim(bottom=0)
+        curve.set_xlabel("envs in the vector env, all cores")
+        curve.set_title("Steps a second together", loc="left", fontweight="bold")
+        curve.legend(frameon=False)
 
 
 def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
@@ -124,38 +142,6 @@ def _figure(picture: Path, columns: int, widths: Sequence[float]) -> Iterator[An
         picture.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(picture, dpi=130)
         pyplot.close(figure)
-
-
-def _draw_bars(axes: Any, result: dict[str, Any]) -> None:
-    shown = {label: result[key] for key, label in reversed(BARS.items()) if result.get(key)}
-    places = range(len(shown))
-    axes.barh(
-        places, list(shown.values()), color=[OURS if "gym," in label or label == "webarena-gym" else OTHERS for label in shown]
-    )
-    for place, value in zip(places, shown.values(), strict=True):
-        axes.annotate(
-            f"{value:,.3g}" if value < 1000 else f"{value:,.0f}", (value, place), (5, 0), textcoords="offset points",
-            va="center",
-        )  # fmt: skip
-    axes.set_yticks(places, list(shown))
-    axes.tick_params(axis="y", length=0)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlim(0.2, max(shown.values()) * 4)
-    axes.set_xlabel("steps a second on one core (log scale)")
-    axes.set_title("The same pages and actions", loc="left", fontweight="bold")
-
-
-def _draw_scaling(axes: Any, scaling: list[dict[str, Any]]) -> None:
-    counts = [point["envs"] for point in scaling]
-    for key, label, color in (("steps_per_s", "asynchronous", OURS), ("lockstep_steps_per_s", "lock-step", OTHERS)):
-        axes.plot(counts, [point[key] for point in scaling], "o-", color=color, label=label)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(counts, [str(count) for count in counts])
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("envs in the vector env, all cores")
-    axes.set_title("Steps a second together", loc="left", fontweight="bold")
-    axes.legend(frameon=False)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
 from benchmarks.machine import tell
-from benchmarks.scaling import heavy_tailed
+from benchmarks.scaling import HeavyTailed
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.vector import Result, WebArenaLiteVector
@@ -83,7 +83,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
         num_envs,
         workers=num_envs,  # a step that waits holds up its whole worker
         autoreset_mode="Disabled",
-        make_env=heavy_tailed,
+        make_env=HeavyTailed,
         wait_s=wait_s,
         tasks=tasks,
         max_steps=STEPS,

@@ -30,8 +30,8 @@ WARM_UP = 150  # steps for each worker, in which it imports the sites, compiles 
 class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
     """An env whose steps wait for something, as for a slow site: most of them for `wait_s`, one in twenty 20 times as long."""
 
-    def __init__(self, env: gymnasium.Env[str, str], wait_s: float) -> None:
-        super().__init__(env)
+    def __init__(self, wait_s: float, **settings: Any) -> None:
+        super().__init__(WebArenaLite(**settings))
         self._wait_s = wait_s
         self._begun = 0
 
@@ -45,11 +45,6 @@ class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
         drawn = crc32(f"{result[4]['task_id']} {result[4]['step']} {self._begun}".encode())
         time.sleep(self._wait_s * (TIMES_AS_LONG if drawn % SLOW_ONE_IN == 0 else 1))
         return result
-
-
-def heavy_tailed(wait_s: float, **settings: Any) -> HeavyTailed:
-    """Make a heavy-tailed env."""
-    return HeavyTailed(WebArenaLite(**settings), wait_s)
 
 
 class Rate(NamedTuple):
@@ -94,7 +89,7 @@ def main() -> None:
     recordings = record(model, tasks[::3])
     model.close()
     if options.wait_ms:
-        settings |= {"make_env": heavy_tailed, "wait_s": options.wait_ms / 1000}
+        settings |= {"make_env": HeavyTailed, "wait_s": options.wait_ms / 1000}
     envs = WebArenaLiteVector(
         options.envs, batch_size=options.batch or max(1, options.envs // 4),
         workers=min(options.workers or len(options.cores), options.envs), autoreset_mode="Disabled", **settings,

@@ -8,7 +8,6 @@ import sys
 import tomllib
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from PIL import Image
@@ -19,7 +18,7 @@ from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable
 from webarena_gym.server.app import running
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.world import LARGEST_SEED, Databases, load_world
+from webarena_gym.sites.world import LARGEST_SEED, load_world
 from webarena_gym.tools.serve import WorldSites, addresses
 
 with (Path(__file__).parent / "screenshots.toml").open("rb") as _file:
@@ -51,28 +50,18 @@ def main() -> None:
         chromium = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         for site in options.site or PAGES:
             for place, (name, query) in enumerate(PAGES[site].items()):
-                url = bases[site].rstrip("/") + path_of(databases, site, query)
+                (path,) = databases[site].connection.execute(query).fetchone()
+                url = f"{bases[site].rstrip('/')}{path}"
                 for suffix, size in (("", SCREEN), ("-phone", PHONE)) if place == 0 else (("", SCREEN),):
                     file = options.folder / f"{name}{suffix}.png"
-                    take(chromium, url, size, file)
+                    tab = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+                    tab.goto(url, wait_until="networkidle")
+                    tab.screenshot(path=file)
+                    tab.close()
                     print(f"{file}  {url}")
         chromium.close()
     if not options.site:
         put_together(options.folder)
-
-
-def path_of(databases: Databases, site: str, query: str) -> str:
-    """Return the path of the page that a query finds in a site's database."""
-    (path,) = databases[site].connection.execute(query).fetchone()
-    return str(path)
-
-
-def take(chromium: Any, url: str, size: tuple[int, int], file: Path) -> None:
-    """Write the screenshot of a page in a window of a size."""
-    tab = chromium.new_page(viewport={"width": size[0], "height": size[1]})
-    tab.goto(url, wait_until="networkidle")
-    tab.screenshot(path=file)
-    tab.close()
 
 
 def put_together(folder: Path) -> None:

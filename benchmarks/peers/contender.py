@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,8 +113,7 @@ class Running:
 def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequence[Recording], served: Any) -> Measured:
     """Start a contender, warm it up with other episodes, and measure these."""
     measured, watch = Measured(), Watch()
-    running = Running(contender, f"http://shop.localhost:{served.port}")
-    try:
+    with closing(Running(contender, f"http://shop.localhost:{served.port}")) as running:
         served.renew()
         running.reset(others[0])
         measured.first_s = watch.ms() / 1000
@@ -122,15 +121,12 @@ def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequ
             _play(running, recording, Measured(), served)
         for recording in episodes:
             _play(running, recording, measured, served)
-    finally:
-        running.close()
     return measured
 
 
 def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], served: Any) -> float | None:
     """Return the memory that each further env adds, on the second page of its episode."""
-    running = Running(contender, f"http://shop.localhost:{served.port}")
-    try:
+    with closing(Running(contender, f"http://shop.localhost:{served.port}")) as running:
         served.renew()
         sizes = []
         for env in range(1 + contender.further_envs):
@@ -138,8 +134,6 @@ def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], serve
             running.reset(recording, env)
             running.step(recording.steps[0], env)
             sizes.append(running.megabytes())
-    finally:
-        running.close()
     return None if None in sizes else (sizes[-1] - sizes[0]) / contender.further_envs
 
 

@@ -39,10 +39,8 @@ def serve(adapter: Any) -> None:
     try:
         for line in sys.stdin:
             command = json.loads(line)
-            if command["do"] == "reset":
-                seen = adapter.reset(command["env"], command["what"])
-            else:
-                seen = adapter.step(command["env"], command["what"])
+            do = adapter.reset if command["do"] == "reset" else adapter.step
+            seen = do(command["env"], command["what"])
             print(json.dumps(seen._asdict()), file=answers, flush=True)
     finally:
         adapter.close()
