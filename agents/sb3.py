@@ -149,7 +149,13 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
                 model.learn(per_update, callback=note, reset_num_timesteps=False)
                 update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
                 progress = settings.progress(update, elapsed_s)
-                values = _describe(episodes, model)
+                noted = model.logger.name_to_value.items()
+                values = {name.removeprefix("train/"): float(value) for name, value in noted}
+                valid = [info["episode"] for info in episodes if "failure" not in info]  # others do not count for success
+                if valid:
+                    values["success"] = float(sum(episode["r"] for episode in valid)) / len(valid)
+                    values["steps"] = sum(episode["l"] for episode in valid) / len(valid)
+                values = {"rollouts": len(episodes), "failed": len(episodes) - len(valid)} | values
                 values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
                 metrics.log(update, values | {"elapsed_s": elapsed_s})
                 metrics.show(progress, f"success {values.get('success', 0.0):.2f}")
@@ -229,16 +235,6 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
             model.num_timesteps = int(json.loads(file.read("data"))["num_timesteps"])
     model.set_logger(Logger(None, []))  # what it notes goes to the run's own metrics
     return model
-
-
-def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:
-    """Return the metrics of an update; failed episodes do not count for success."""
-    values = {name.removeprefix("train/"): float(value) for name, value in model.logger.name_to_value.items()}
-    valid = [info["episode"] for info in episodes if "failure" not in info]
-    if valid:
-        values["success"] = float(sum(episode["r"] for episode in valid)) / len(valid)
-        values["steps"] = sum(episode["l"] for episode in valid) / len(valid)
-    return {"rollouts": len(episodes), "failed": len(episodes) - len(valid)} | values
 
 
 def _save(model: Any, settings: SB3Settings) -> None:

@@ -170,7 +170,12 @@ def episodes(
         for planned in plans:
             start = {"task": task, "max_steps": max_steps * (MOST_STEPS if planned else 1)}
             played = _play(env, start, planned, expert_thoughts, seed)
-            steps = _steps(task.task_id, *played, own_mode) if played else []
+            steps: list[Demonstration] = []
+            goal, turns = played or ("", [])
+            for number, turn in enumerate(turns):
+                chat = compress(goal, turns[:number], turn.page, **own_mode)
+                messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
+                steps.append(_following(steps[-1] if steps else None, task.task_id, messages, turn.reply))
             found += [
                 _within(piece, number, steps[number])
                 for piece in pieces(len(steps), split or SplitSettings())
@@ -182,8 +187,8 @@ def episodes(
 
 def _play(
     env: Any, start: dict[str, Any], planned: Sequence[Shown], expert_thoughts: Thoughts, seed: int
-) -> tuple[str, list[str], list[str]] | None:
-    """Return the goal, the pages and the replies of an episode of the expert, or None if it did not earn the reward.
+) -> tuple[str, list[Turn]] | None:
+    """Return the goal and the turns of an episode of the expert, or None if it did not earn the reward.
 
     `start` are the options of the env's reset. The steps of `planned` that are not the solution's are taken between those that are.
     """
@@ -215,20 +220,7 @@ def _play(
             write = write_reflection if planned and planned[number].is_undoing else write_thought
             thought = write(expert_thoughts, moment, Random(f"{seed}/{task.task_id}/{number}"))
             replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
-    return goal, pages, replies
-
-
-def _steps(
-    task_id: str, goal: str, pages: Sequence[str], replies: Sequence[str], keywords: dict[str, Any]
-) -> list[Demonstration]:
-    """Return the steps of one episode; equal messages of their conversations are one object."""
-    turns = list(map(Turn, pages, replies))
-    steps: list[Demonstration] = []
-    for number, turn in enumerate(turns):
-        chat = compress(goal, turns[:number], turn.page, **keywords)
-        messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
-        steps.append(_following(steps[-1] if steps else None, task_id, messages, turn.reply))
-    return steps
+    return goal, list(map(Turn, pages, replies))
 
 
 def _following(before: Demonstration | None, task_id: str, messages: Sequence[Message], reply: str) -> Demonstration:

@@ -134,9 +134,16 @@ def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) 
     Where no act leads back to the page, the branch ends on the wrong one: whether the right steps go on from there is the caller's to
     find out.
     """
-    wrong = _another(env, info, right, rng)
-    if wrong is None:
+    others = []
+    for _ in range(_DRAWS):
+        action = random_action(env.observation.nodes, info["page"], info["goal"], rng, 0.0)
+        if action.kind in (Kind.TYPE, Kind.SEARCH):
+            action = replace(action, argument=rng.choice(_WORD.findall(info["goal"]) or [""]))
+        if action != right and action.argument != "" and action.kind is not Kind.EXIT:
+            others.append(action)
+    if not others:
         return None
+    wrong = next((action for action in others if action.kind is right.kind), others[0])
     undoing = _undoing(env.observation.nodes, wrong)
     steps = [Shown(info["page"], wrong, bool(info["action_error"]), is_example=False)]
     seen, _, is_over = _take(env, wrong)
@@ -157,18 +164,6 @@ def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) 
             return [*steps, shown], back
         seen = env.restore(after)[1]
     return steps, seen
-
-
-def _another(env: Any, info: dict[str, Any], right: Action, rng: Random) -> Action | None:
-    """Return another action than the right one, of its kind where one is soon drawn, with a word of the goal as its text; or None."""
-    others = []
-    for _ in range(_DRAWS):
-        action = random_action(env.observation.nodes, info["page"], info["goal"], rng, 0.0)
-        if action.kind in (Kind.TYPE, Kind.SEARCH):
-            action = replace(action, argument=rng.choice(_WORD.findall(info["goal"]) or [""]))
-        if action != right and action.argument != "" and action.kind is not Kind.EXIT:
-            others.append(action)
-    return next((action for action in others if action.kind is right.kind), others[0] if others else None)
 
 
 def _undoing(nodes: Mapping[str, Any], wrong: Action) -> list[Action]:

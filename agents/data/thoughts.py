@@ -51,7 +51,10 @@ class Moment(NamedTuple):
 
 def explain(moment: Moment, rng: Random) -> tuple[str, str]:
     """Return the most specific true reason for the moment's action, and the solution's own remark, if any. `rng` varies the wording."""
-    why = next(sentence for sentence in _reasons(moment, rng) if is_true(sentence, moment))
+    kind = moment.action.kind
+    reasons = _reasons_to_leave(moment, rng) if kind is Kind.EXIT else _RULES[kind](moment) if kind in _RULES else []
+    chosen = [each if isinstance(each, str) else rng.choice(each) for each in reasons]  # the most specific first
+    why = next((each for each in chosen if is_true(each, moment)), f"The next thing to do is: {kind.lower()}.")
     remark = _remark(moment)
     is_said = why in remark or (moment.action.kind is Kind.EXIT and not moment.action.argument)
     return why, "" if is_said else remark
@@ -74,14 +77,6 @@ def _remark(moment: Moment) -> str:
     shown = [work_out(value, moment.goal, moment.readings) for value in dict.fromkeys(computed)]
     sentences = " ".join([moment.remark, *shown])
     return sentences if moment.remark and all(shown) and is_true(sentences, moment) else ""
-
-
-def _reasons(moment: Moment, rng: Random) -> list[str]:
-    """Return sentences for the action and its reason, the most specific first; the last is always true."""
-    kind = moment.action.kind
-    found = _reasons_to_leave(moment, rng) if kind is Kind.EXIT else _RULES[kind](moment) if kind in _RULES else []
-    chosen = [each if isinstance(each, str) else rng.choice(each) for each in found]
-    return [*chosen, f"The next thing to do is: {kind.lower()}."]
 
 
 def _reasons_to_click(moment: Moment) -> list[Wordings]:

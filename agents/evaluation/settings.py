@@ -109,15 +109,6 @@ class SearchSettings(EvaluationSettings):
     """must be 0: snapshots are taken in this process"""
 
 
-def expect_policy(policy: str) -> None:
-    """Raise ValueError for a name that is no policy here, and was probably meant to be one, so that nobody asks the Hub for it."""
-    if policy in SCRIPTED or policy.startswith(CHAT) or "/" in policy or Path(policy).exists():
-        return
-    hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], tell_all=False)
-    if hint:
-        raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
-
-
 def expect_server(policy: str) -> None:
     """Raise ServerError for a chat model whose server does not answer within seconds, before any episode waits for it."""
     if policy.startswith(CHAT):
@@ -127,9 +118,9 @@ def expect_server(policy: str) -> None:
 def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     """Return the default settings of a policy: those of its training, or for a chat model longer replies.
 
-    With a system prompt that needs them, a chat model's earlier thoughts stay in the conversation.
+    With a system prompt that needs them, a chat model's earlier thoughts stay in the conversation. Raises ValueError for a name that is
+    no policy here, and was probably meant to be one, so that nobody asks the Hub for it.
     """
-    expect_policy(policy)
     if policy in SCRIPTED:
         return {}
     if policy.startswith(CHAT):
@@ -137,6 +128,10 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
         if system == "occam":
             kept |= {"elements": "id", "window": MAX_PAGE}
         return {"system": "env", "max_new_tokens": 1024, "temperature": None, **kept}
+    if "/" not in policy and not Path(policy).exists():
+        hint = suggestion(policy, [*SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], tell_all=False)
+        if hint:
+            raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     return {name: value for name, value in agent_record(policy).items() if name in known}
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
@@ -54,7 +55,8 @@ class WebAgentLoop:
         """
         extra = row["extra_info"]
         with ThreadPoolExecutor(1) as thread:  # a browser stays in the thread that made it
-            env = await _on(thread, self._make_env, str(extra["task"]))
+            make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, **self._settings.env_arguments())
+            env = await _on(thread, partial(make_env, tasks=[str(extra["task"])]))
             try:
                 steps, reward = await self._play(thread, env, int(extra["seed"]), sampling_params)
             finally:
@@ -87,9 +89,6 @@ class WebAgentLoop:
             steps.append((prompt_ids, said, sampled - start, time.perf_counter() - sampled))
             if terminated or truncated:
                 return steps, float(reward)
-
-    def _make_env(self, task_id: str) -> gymnasium.Env[str, str]:
-        return gymnasium.make(ENV_ID, tasks=[task_id], disable_env_checker=True, **self._settings.env_arguments())
 
 
 async def _on(thread: ThreadPoolExecutor, call: Any, *arguments: Any) -> Any:

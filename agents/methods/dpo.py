@@ -55,7 +55,7 @@ def preference_steps(pairs: Sequence[Preference], model: Model, beta: float) -> 
     margins = [beta * (chosen - rejected) for chosen, rejected in zip(gains[::2], gains[1::2], strict=True)]
     weights = [beta * _sigmoid(-margin) / len(pairs) for margin in margins for _ in range(2)]
     metrics = {
-        "dpo_loss": fmean(_softplus(-margin) for margin in margins),
+        "dpo_loss": fmean(max(-margin, 0.0) + log1p(exp(-abs(margin))) for margin in margins),
         "margin": fmean(margins),
         "accuracy": fmean(margin > 0 for margin in margins),
     }
@@ -64,7 +64,3 @@ def preference_steps(pairs: Sequence[Preference], model: Model, beta: float) -> 
 
 def _sigmoid(value: float) -> float:
     return 1 / (1 + exp(-value)) if value >= 0 else exp(value) / (1 + exp(value))
-
-
-def _softplus(value: float) -> float:
-    return max(value, 0.0) + log1p(exp(-abs(value)))

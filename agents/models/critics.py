@@ -63,8 +63,17 @@ class Critic:
             order = rng.sample(range(len(states)), len(states))
             for start in range(0, len(order), self._minibatch):
                 indices = order[start : start + self._minibatch]
-                loss = self._update([states[index] for index in indices], [outcomes[index] for index in indices])
-                total += loss * len(indices) * (epoch == 0)
+                before = 0.0
+                for batch in self._network.pack([states[index] for index in indices]):
+                    logits_S = self._network.logits(batch)
+                    targets_S = torch.tensor([outcomes[indices[place]] for place in batch.samples], device=logits_S.device)
+                    loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(indices)
+                    loss.backward()
+                    before += loss.item()
+                nn.utils.clip_grad_norm_(self._parameters, 1.0)
+                self._optimizer.step()
+                self._optimizer.zero_grad()
+                total += before * len(indices) * (epoch == 0)
         return total / max(len(states), 1)
 
     def state_dict(self) -> dict[str, Any]:
@@ -75,20 +84,6 @@ class Critic:
         for name, part in self._network.parts.items():
             part.load_state_dict(state_dict[name])
         self._optimizer.load_state_dict(state_dict["optimizer"])
-
-    def _update(self, states: Sequence[Any], outcomes: Sequence[float]) -> float:
-        """Take one update and return the loss before it."""
-        total = 0.0
-        for batch in self._network.pack(states):
-            logits_S = self._network.logits(batch)
-            targets_S = torch.tensor([outcomes[index] for index in batch.samples], device=logits_S.device)
-            loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(states)
-            loss.backward()
-            total += loss.item()
-        nn.utils.clip_grad_norm_(self._parameters, 1.0)
-        self._optimizer.step()
-        self._optimizer.zero_grad()
-        return total
 
 
 class LanguageValueNetwork:

@@ -79,7 +79,10 @@ class ChatPolicy:
             said = request.info["messages"]
             messages = list(said) if self._system is None else told(said, self._system)
             if self._memory is not None:
-                messages = reminded(messages, self._workflows(request))
+                if request.info["step"] == 0 or request.slot not in self._remembered:  # found on its first page
+                    found = self._memory.find(request.info["goal"], request.info["page"], _WORKFLOWS)
+                    self._remembered[request.slot] = "\n\n".join(map(str, found))
+                messages = reminded(messages, self._remembered[request.slot])
             self._pool.submit(partial(self._reply, request.slot, messages, request.seed))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
@@ -89,14 +92,6 @@ class ChatPolicy:
         """Cancel the requests that have not been sent and wait for the others, without further attempts."""
         self._model.stop()
         self._pool.close()
-
-    def _workflows(self, request: Request) -> str:
-        """Return the workflows for an episode, which are found on its first page."""
-        assert self._memory is not None, "asked for with a memory only"
-        if request.info["step"] == 0 or request.slot not in self._remembered:
-            found = self._memory.find(request.info["goal"], request.info["page"], _WORKFLOWS)
-            self._remembered[request.slot] = "\n\n".join(map(str, found))
-        return self._remembered[request.slot]
 
     def _reply(self, slot: int, messages: list[Mapping[str, Any]], seed: int) -> tuple[int, Reply]:
         try:

@@ -104,7 +104,18 @@ class Collector:
             if self._are_in("generation"):
                 replies = self._policy.replies(_SHORT_S if self._are_in("env") else _LONG_S)
                 self._note_time()
-                self._send(replies)
+                for env_id, reply in replies:
+                    playing = self._playing[env_id]
+                    if reply.failure:
+                        self._finish(env_id, "failed", failure=reply.failure)
+                        continue
+                    oldest = playing.policy_version
+                    playing.policy_version = reply.policy_version if oldest is None else min(oldest, reply.policy_version)
+                    if reply.too_long:
+                        self._finish(env_id, "too_long")
+                        continue
+                    playing.reply, playing.stage = reply, "env"
+                    self._envs.send([reply.text], [env_id])
 
     def collect(self, episodes: Sequence[EpisodeSpec]) -> list[Trajectory]:
         """Play these episodes and return their trajectories, in order. Raises ValueError for episodes with equal numbers."""
@@ -178,21 +189,6 @@ class Collector:
         for request in requests:
             self._playing[request.slot].stage = "generation"
         self._note_time()
-
-    def _send(self, replies: Sequence[tuple[int, Reply]]) -> None:
-        """Send replies to the envs; an episode without a reply ends."""
-        for env_id, reply in replies:
-            playing = self._playing[env_id]
-            if reply.failure:
-                self._finish(env_id, "failed", failure=reply.failure)
-                continue
-            oldest = playing.policy_version
-            playing.policy_version = reply.policy_version if oldest is None else min(oldest, reply.policy_version)
-            if reply.too_long:
-                self._finish(env_id, "too_long")
-                continue
-            playing.reply, playing.stage = reply, "env"
-            self._envs.send([reply.text], [env_id])
 
     def _finish(self, env_id: int, ending: Ending, reward: float = 0.0, failure: str = "") -> None:
         playing = self._playing.pop(env_id)

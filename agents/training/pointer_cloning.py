@@ -15,7 +15,7 @@ from torch import Tensor
 
 from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
 from agents.data.expert import MOST_STEPS, Shown, in_env, play_expert, play_with_mistakes
-from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
+from agents.models.checkpoints import begin, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
 from agents.models.pointer.labels import Seen, count_labels, known_labels
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, load_pointer, tokens_of
@@ -212,7 +212,15 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
         return last.path
     reader, seen = Reader(), Seen()
     items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader, seen)
-    network, vocabulary = _start(args, reader, items, last)
+    source = last.path if last else args.begin_with
+    saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
+    if saved is not None and saved.memory is not None:
+        raise ValueError(f"{source} reads a memory of steps; expected a network without, as demonstrations recall nothing")
+    torch.manual_seed(args.seed)
+    width, hidden = (saved.width, saved.hidden) if saved else (args.width, args.hidden)
+    network = PointerNetwork(len(vocabulary), width, hidden, args.dropout)
+    if saved is not None:
+        network.load_state_dict(saved.state_dict())
     network.labels = known_labels(seen)
     optimizer = torch.optim.AdamW(network.parameters(), args.learning_rate, betas=(0.9, 0.99), weight_decay=args.weight_decay)
     if last:
@@ -279,22 +287,6 @@ def draw(args: PointerBCSettings, worlds: Sequence[int] | None = None, variation
         shares = [([world], names[place :: len(worlds)]) for place, world in enumerate(worlds) if place < len(names)]
     options: dict[str, Any] = {"variation": variation, "application": args.application}
     return [task for some, own in shares for task in draw_tasks(some, args.per_template, templates=own, **options)]
-
-
-def _start(
-    args: PointerBCSettings, reader: Reader, items: Sequence[Imitation], last: Checkpoint | None
-) -> tuple[PointerNetwork, Vocabulary]:
-    """Return the network to train, with dropout, and its words: those of a checkpoint or of another run, or new ones."""
-    source = last.path if last else args.begin_with
-    saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
-    if saved is not None and saved.memory is not None:
-        raise ValueError(f"{source} reads a memory of steps; expected a network without, as demonstrations recall nothing")
-    torch.manual_seed(args.seed)
-    width, hidden = (saved.width, saved.hidden) if saved else (args.width, args.hidden)
-    network = PointerNetwork(len(vocabulary), width, hidden, args.dropout)
-    if saved is not None:
-        network.load_state_dict(saved.state_dict())
-    return network, vocabulary
 
 
 def _indices(args: PointerBCSettings, count: int, update: int) -> list[int]:

@@ -110,7 +110,13 @@ class Watched:
             return {"curves": curves, "heat": successes(self._sources.folders), "held": held(self._sources)}
 
     def _refresh(self) -> None:
-        files = _files(self._inputs)
+        files: list[tuple[str, int, int]] = []  # of which the report is made, with sizes and times
+        for item in self._inputs:
+            path = Path(item) if Path(item).exists() else Path(item.partition("=")[2])
+            patterns = ("metrics.jsonl", "*.jsonl", "*/metrics.jsonl", "rollouts/*.jsonl.gz", "*/rollouts/*.jsonl.gz")
+            for file in [path] if path.is_file() else sorted({file for pattern in patterns for file in path.glob(pattern)}):
+                status = file.stat()
+                files.append((str(file), status.st_size, status.st_mtime_ns))
         if files != self._seen:
             present = []
             for item in self._inputs:
@@ -124,18 +130,6 @@ def held(sources: Sources) -> list[str]:
     """Return names of the groups and policies of a report, by which a page tells whether there are newer ones."""
     groups = [f"{group.run}/{group.update}/{group.number}" for group in sources.groups]
     return [*groups, *(f"{name}: {len(episodes)}" for name, episodes in sources.policies.items())]
-
-
-def _files(inputs: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Return the files that a report of these inputs is made of, with sizes and times."""
-    found: list[tuple[str, int, int]] = []
-    for item in inputs:
-        path = Path(item) if Path(item).exists() else Path(item.partition("=")[2])
-        patterns = ("metrics.jsonl", "*.jsonl", "*/metrics.jsonl", "rollouts/*.jsonl.gz", "*/rollouts/*.jsonl.gz")
-        for file in [path] if path.is_file() else sorted({file for pattern in patterns for file in path.glob(pattern)}):
-            status = file.stat()
-            found.append((str(file), status.st_size, status.st_mtime_ns))
-    return found
 
 
 def create_app(watched: Watched) -> ASGIApp:

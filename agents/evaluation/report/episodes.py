@@ -20,7 +20,7 @@ import gymnasium
 from lxml import html
 from lxml.html import HtmlElement
 
-from agents.data.trajectories import Candidate, Step, Trajectory
+from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.actions import DIALECTS
@@ -137,7 +137,11 @@ class Replayer(ExitStack):
         if task.world_seed is None or settings.application:
             network: Network = env.network
         else:
-            network = self._network(task.world_seed, settings.variation)
+            world = task.world_seed, settings.variation
+            if world not in self._networks:  # in its first state, for what no episode changes: style sheets and pictures
+                databases = self.enter_context(closing(load_world(task.world_seed).open()))
+                self._networks[world] = connect(databases, layout_of(*world))
+            network = self._networks[world]
         pages: list[ShownPage] = []
         assets: dict[str, None] = {}
         for number, step in enumerate(episode.steps):
@@ -153,30 +157,15 @@ class Replayer(ExitStack):
     def _show(self, env: Any, text: str, step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]) -> None:
         """Add the env's page, with the element marked that the reply names, and those of the step's candidates."""
         address, element = _named(env, step.reply)
-        written, keys = write_page(env.page, element, network, self.assets, _chances(env, step.candidates))
+        chances: dict[HtmlElement, float] = {}  # that the action is done on an element, of those that candidates name
+        for candidate in step.candidates:
+            if candidate.element is not None:
+                with suppress(ActionError):
+                    place = env.observation.element(candidate.element)
+                    chances[place] = chances.get(place, 0.0) + candidate.probability
+        written, keys = write_page(env.page, element, network, self.assets, chances)
         pages.append(ShownPage(written, address, text))
         assets.update(dict.fromkeys(keys))
-
-    def _network(self, world_seed: int, variation: Variation) -> Network:
-        """Return the sites of a world in their first state, for what no episode changes: style sheets and pictures."""
-        if (world_seed, variation) not in self._networks:
-            databases = self.enter_context(closing(load_world(world_seed).open()))
-            self._networks[world_seed, variation] = connect(databases, layout_of(world_seed, variation))
-        return self._networks[world_seed, variation]
-
-
-def _chances(env: Any, candidates: Sequence[Candidate]) -> dict[HtmlElement, float]:
-    """Return the probability that the action is done on an element of the env's page, of those that candidates name."""
-    chances: dict[HtmlElement, float] = {}
-    for candidate in candidates:
-        if candidate.element is None:
-            continue
-        try:
-            element = env.observation.element(candidate.element)
-        except ActionError:
-            continue
-        chances[element] = chances.get(element, 0.0) + candidate.probability
-    return chances
 
 
 def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None]:

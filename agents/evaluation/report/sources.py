@@ -100,7 +100,15 @@ def read_sources(inputs: Sequence[str], *, groups: int = MOST_GROUPS) -> Sources
 def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
     """Read one path; `prefix` is put before the names of what a folder holds."""
     if path.is_file():
-        _add(sources.policies, name or _name_of(path), _episodes(path), path)
+        try:
+            episodes = _read_log(path)
+        except ResultError as error:
+            raise ValueError(str(error)) from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            if path.suffix == ".eval":
+                raise
+            raise ValueError(f"{path} holds no episodes as `agents.evaluate --save` writes them: {error!r}") from error
+        _add(sources.policies, name or _name_of(path), episodes, path)
     elif metrics := read_metrics(path):
         name = name or path.resolve().name
         _add(sources.runs, name, metrics, path)
@@ -119,17 +127,6 @@ def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
 def _name_of(path: Path) -> str:
     """Return the name of what lies at a path: of the file that `webarena-gym evaluate` writes into each folder, that of the folder."""
     return path.resolve().parent.name if path.name == EPISODES else path.stem.removeprefix("episodes_")
-
-
-def _episodes(path: Path) -> list[Trajectory]:
-    try:
-        return _read_log(path)
-    except ResultError as error:
-        raise ValueError(str(error)) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if path.suffix == ".eval":
-            raise
-        raise ValueError(f"{path} holds no episodes as `agents.evaluate --save` writes them: {error!r}") from error
 
 
 def _add(known: dict[str, Any], name: str, value: Any, path: Path) -> None:

@@ -110,10 +110,23 @@ def read_goal(text: str) -> Goal:
     numbers += [float(_SMALL_NUMBERS[word]) for word in _PLAIN.findall(text.lower()) if word in _SMALL_NUMBERS]
     spans = [Span(match[1], "quoted", *_around(text, *match.span()), match.start(1)) for match in _QUOTED.finditer(text)]
     spans += _plain_spans(text, tokens)
-    months = {(int(match[2]), _MONTH[match[1][:3].lower()]) for match in _MONTH_YEAR.finditer(text) if match[1] in MONTHS}
-    days = {found for match in _DATE.finditer(text) if (found := date_of(match.group()))}
-    days |= {found for match in _SLASHED.finditer(text) if (found := date_of(match.group()))}
-    spans += _made_of_dates(text)
+    months: set[tuple[int, int]] = set()
+    days: set[tuple[int, int, int]] = set()
+    for match in _MONTH_YEAR.finditer(text):
+        if match[1] in MONTHS:
+            month, year = MONTHS.index(match[1]) + 1, int(match[2])
+            months.add((year, month))
+            around = _around(text, *match.span())
+            spans.append(Span(f"{month:02}/01/{year}", "first day", *around, match.start()))
+            spans.append(Span(f"{month:02}/{monthrange(year, month)[1]}/{year}", "last day", *around, match.start()))
+    for pattern in (_DATE, _SLASHED):
+        for match in pattern.finditer(text):
+            if found := date_of(match.group()):
+                year, month, day = found
+                days.add(found)
+                around = _around(text, *match.span())
+                spans.append(Span(f"{year}-{month:02}-{day:02}", "iso date", *around, match.start()))
+                spans.append(Span(f"{month:02}/{day:02}/{year}", "us date", *around, match.start()))
     unique: dict[tuple[str, int], Span] = {}
     for span in spans:
         unique.setdefault((span.text, span.place), span)
@@ -178,24 +191,6 @@ def _forms_of(text: str, start: int, end: int, words: int) -> list[Span]:
         spans.append(Span(piece.lower(), "lowered", *around, start))
     elif words == 1 and piece.isdecimal():
         spans.append(Span(str(int(piece)), "number", *around, start))
-    return spans
-
-
-def _made_of_dates(text: str) -> list[Span]:
-    spans: list[Span] = []
-    for match in _MONTH_YEAR.finditer(text):
-        if match[1] in MONTHS:
-            month, year = MONTHS.index(match[1]) + 1, int(match[2])
-            around = _around(text, *match.span())
-            spans.append(Span(f"{month:02}/01/{year}", "first day", *around, match.start()))
-            spans.append(Span(f"{month:02}/{monthrange(year, month)[1]}/{year}", "last day", *around, match.start()))
-    for pattern in (_DATE, _SLASHED):
-        for match in pattern.finditer(text):
-            if found := date_of(match.group()):
-                year, month, day = found
-                around = _around(text, *match.span())
-                spans.append(Span(f"{year}-{month:02}-{day:02}", "iso date", *around, match.start()))
-                spans.append(Span(f"{month:02}/{day:02}/{year}", "us date", *around, match.start()))
     return spans
 
 

@@ -255,20 +255,17 @@ class DecodeBatch:
         gone = set(map(id, finished))
         for row in range(len(self._slots) - 1, -1, -1):
             self._slots[row] = [None if id(sequence) in gone else sequence for sequence in self._slots[row]]
-            if not any(self._slots[row]):
-                self._drop(row)
+            if not any(self._slots[row]):  # the last row moves to its place
+                last = len(self._slots) - 1
+                if row < last:
+                    for part in self._buffer.states:
+                        part[:, row] = part[:, last]
+                    self._mask[row] = self._mask[last]
+                    self._positions[row] = self._positions[last]
+                    self._slots[row], self._starts[row] = self._slots[last], self._starts[last]
+                    self._lengths[row] = self._lengths[last]
+                del self._slots[last], self._starts[last], self._lengths[last]
         self._compact()
-
-    def _drop(self, row: int) -> None:
-        """Remove a row by moving the last row to its index."""
-        last = len(self._slots) - 1
-        if row < last:
-            for part in self._buffer.states:
-                part[:, row] = part[:, last]
-            self._mask[row] = self._mask[last]
-            self._positions[row] = self._positions[last]
-            self._slots[row], self._starts[row], self._lengths[row] = self._slots[last], self._starts[last], self._lengths[last]
-        del self._slots[last], self._starts[last], self._lengths[last]
 
     def _compact(self) -> None:
         """Give all rows as many slots as the fullest needs, and attend over no more columns than needed."""

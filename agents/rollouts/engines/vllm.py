@@ -105,7 +105,11 @@ class VLLMEngine:
             self._weights = ""
             self._post("/collective_rpc", {"method": "reload_weights", "kwargs": {"weights_path": str(path)}})
             self._post("/update_weight_version", {"new_version": str(version)})
-            self._reset_prefix_cache()
+            end, pause_s = time.monotonic() + self._deadline_s, 0.05
+            while not self._post("/reset_prefix_cache", {})["success"]:  # it refuses to for a moment after its last response
+                if time.monotonic() + pause_s >= end or self._closed.wait(pause_s):
+                    raise ServerError(f"{self._url} does not clear its prefix cache, which is of older parameters")
+                pause_s *= 2
             self._version, self._weights = version, str(version)
         finally:
             with self._gate:
@@ -140,14 +144,6 @@ class VLLMEngine:
             self._url + path, payload,
             token=self._api_key, timeout_s=self._timeout_s, deadline_s=self._deadline_s, stopped=self._closed,
         )  # fmt: skip
-
-    def _reset_prefix_cache(self) -> None:
-        """Clear the server's prefix cache; the server refuses to for a moment after its last response."""
-        end, pause_s = time.monotonic() + self._deadline_s, 0.05
-        while not self._post("/reset_prefix_cache", {})["success"]:
-            if time.monotonic() + pause_s >= end or self._closed.wait(pause_s):
-                raise ServerError(f"{self._url} does not clear its prefix cache, which is of older parameters")
-            pause_s *= 2
 
     def _read(self, said: Any) -> Generation:
         """Return the generation in the server's reply. Raises ServerError if it cannot be trained on."""
