@@ -14,12 +14,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import gymnasium
 from tqdm import tqdm
 
 from agents.data.demonstrations import tasks_of
 from agents.models.checkpoints import agent_record, begin, save_checkpoint
-from agents.settings import ENV_ID, given, parse_settings
+from agents.settings import given, parse_settings
 from agents.training.metrics import Metrics
 from agents.training.settings import AgentQSettings
 from webarena_gym import console
@@ -44,7 +43,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     from agents.grpo import kind_of  # noqa: PLC0415
     from agents.methods.dpo import learn_preferences  # noqa: PLC0415
     from agents.rollouts.branching import search  # noqa: PLC0415
-    from agents.rollouts.envs import InProcessEnvs  # noqa: PLC0415
+    from agents.rollouts.envs import create_envs  # noqa: PLC0415
 
     args: Any = settings
     kind = kind_of(args.model)
@@ -61,8 +60,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     if tasks is None:
         tasks = tasks_of(args)
     policy: Any = model.policy()
-    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **args.env_arguments())
-    envs = InProcessEnvs(make_env, min(args.num_envs, args.tasks_per_iteration))
+    envs: Any = create_envs(tasks, min(args.num_envs, args.tasks_per_iteration), **args.env_arguments())
     method = partial(
         monte_carlo, value=confidence, outcome=told_reward, branching=args.branching, budget=args.budget,
         exploration=EXPLORATION, prior_weight=args.prior_weight,

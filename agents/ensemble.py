@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from agents.data.trajectories import Trajectory
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
 from agents.models.ensembles import Ensemble, fitted, shared_record, uniform
 from agents.settings import parse_settings
@@ -47,20 +46,17 @@ def make_ensemble(settings: EnsembleSettings) -> Ensemble:
     shared_record(settings.members)  # before anything is played
     weights = uniform(len(settings.members))
     if settings.weights != "uniform":
-        weights = fitted([_play(settings, member) for member in settings.members], switch=settings.weights == "switched")
+        from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
+
+        own = {name: getattr(settings, name) for name in ("split", "world_seed", "limit", "seed", "threads")}
+        played = []
+        for member in settings.members:
+            evaluated = EvaluationSettings(**{**policy_defaults(member), **own, "policy": member})
+            played.append(evaluate_policy(evaluated, choose_tasks(evaluated)).trajectories)
+        weights = fitted(played, switch=settings.weights == "switched")
     ensemble = Ensemble(settings.members, weights)
     ensemble.save(settings.out)
     return ensemble
-
-
-def _play(settings: EnsembleSettings, member: str) -> list[Trajectory]:
-    """Return an episode of each task, by greedy decoding."""
-    names = ("split", "world_seed", "limit", "seed", "threads")
-    own = {name: getattr(settings, name) for name in names}
-    evaluated = EvaluationSettings(**{**policy_defaults(member), **own, "policy": member})
-    from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
-
-    return evaluate_policy(evaluated, choose_tasks(evaluated)).trajectories
 
 
 def main(arguments: Sequence[str]) -> None:

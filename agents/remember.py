@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.trajectories import Trajectory, read_trajectories
+from agents.data.trajectories import read_trajectories
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.settings import parse_settings
 from agents.training.settings import RememberSettings
@@ -29,7 +29,15 @@ def remember(args: RememberSettings) -> dict[str, float]:
     from agents.training.pointing_networks import fill  # noqa: PLC0415 - options are refused without torch
 
     started_s = time.process_time()
-    played = [item for file in args.episodes for item in read_trajectories(file)] if args.episodes else _play(args)
+    if args.episodes:
+        played = [item for file in args.episodes for item in read_trajectories(file)]
+    else:
+        from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415
+
+        changes = {name: getattr(args, name) for name in ("max_steps", "temperature", "seed")}
+        options = EvaluationSettings(**{**policy_defaults(str(args.model)), **changes, "policy": str(args.model), "threads": 1})
+        tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, application=options.application)
+        played = evaluate_policy(options, tasks, quiet=True).trajectories
     spent = {
         "episodes": len(played),
         "env_steps": 0 if args.episodes else sum(len(item.steps) for item in played),
@@ -38,15 +46,6 @@ def remember(args: RememberSettings) -> dict[str, float]:
     }
     (args.out / _SPENT).write_text(json.dumps(spent), encoding="utf-8")
     return spent
-
-
-def _play(args: RememberSettings) -> list[Trajectory]:
-    from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
-
-    changes = {name: getattr(args, name) for name in ("max_steps", "temperature", "seed")}
-    options = EvaluationSettings(**{**policy_defaults(str(args.model)), **changes, "policy": str(args.model), "threads": 1})
-    tasks = draw_tasks(args.worlds, args.per_template, templates=args.templates, application=options.application)
-    return evaluate_policy(options, tasks, quiet=True).trajectories
 
 
 def main(arguments: Sequence[str]) -> None:

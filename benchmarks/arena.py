@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -95,7 +95,13 @@ def follow_solution(episode: Any, task: Task, browser: Browser | None = None) ->
     """Do what a reference solution does on the episode's ports; returns the answer and where the browser has ended."""
     browser = browser or InProcessBrowser(Sockets())
     browser.start(episode["start_urls"], {})
-    follow(browser, _given(task.solution, episode["addresses"]))
+    given = []  # the steps, with the addresses that the player was given in them
+    for step in task.solution:
+        argument = step.action.argument
+        for site, address in episode["addresses"].items() if argument else ():
+            argument = argument.replace(f"http://{HOSTS[site]}", address)
+        given.append(Step(replace(step.action, argument=argument), step.thought))
+    follow(browser, given)
     last = task.solution[-1].action
     return (last.argument or "") if last.kind is Kind.EXIT else "", browser.page().url
 
@@ -120,15 +126,6 @@ def read_biographies(episode: Any) -> set[str]:
     """All words after "Writer" on the page that shows what was written."""
     page = request("GET", f"{episode['addresses']['reddit']}/user/nfischer27").body.decode()
     return set(re.findall(r"Writer (\w+)", page))
-
-
-def _given(solution: Iterable[Step], addresses: Mapping[str, str]) -> Iterator[Step]:
-    """The steps, with the addresses that the player was given in them."""
-    for step in solution:
-        argument = step.action.argument
-        for site, address in addresses.items() if argument else ():
-            argument = argument.replace(f"http://{HOSTS[site]}", address)
-        yield Step(replace(step.action, argument=argument), step.thought)
 
 
 _CLIENTS = 8

@@ -7,10 +7,10 @@ last line is one JSON object; `--save page_sizes` keeps it for the documents.
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from statistics import fmean, median, quantiles
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from benchmarks.playing import ResultSettings, hand_over
@@ -42,10 +42,14 @@ def main() -> None:
     add("--save", metavar="NAME", default="", help="keep the result under this name in benchmarks/results")
     add("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
-    count_tokens = token_counter()
-    if not count_tokens:
+    encoding: Any = None
+    if find_spec("bpe_openai") is None:
         print("no tokens are counted: install the package bpe-openai")
-    observations = measure(options, count_tokens)
+    else:
+        from bpe_openai import get_encoding  # noqa: PLC0415 - optional
+
+        encoding = get_encoding(VOCABULARY)
+    observations = measure(options, encoding)
     for style, result in observations.items():
         print(
             f"{style:<16}{'pages':>6}{'characters: median':>20}{'p95':>8}{'largest':>9}{'tokens: median':>16}{'mean':>7}{'p95':>7}"
@@ -54,11 +58,11 @@ def main() -> None:
             counts = (f"{row.get(key, '-'):>{width}}" for key, width in COLUMNS)
             print(f"{site:<16}{''.join(counts)}")
     told = {name: getattr(options, name) for name in ("split", "elements", "variation")}
-    result = {"observations": observations, **told, "vocabulary": VOCABULARY if count_tokens else None}
+    result = {"observations": observations, **told, "vocabulary": VOCABULARY if encoding else None}
     hand_over("page_sizes", result, ResultSettings(save=options.save, json=options.json))
 
 
-def measure(options: argparse.Namespace, count_tokens: Callable[[str], int] | None) -> dict[Style, dict[str, dict[str, float]]]:
+def measure(options: argparse.Namespace, encoding: Any) -> dict[Style, dict[str, dict[str, float]]]:
     """Return the figures of each site, and of all together, for each way to show the pages."""
     env = WebArenaLite(split=options.split, elements=options.elements, variation=options.variation, window=WHOLE, max_steps=60)
     sizes: dict[tuple[Style, str], list[tuple[int, int]]] = defaultdict(list)
@@ -67,7 +71,7 @@ def measure(options: argparse.Namespace, count_tokens: Callable[[str], int] | No
         host = urlsplit(page.url).netloc
         for style in options.observation:
             text = observe(page, style=style, elements=options.elements, window=WHOLE).text
-            size = len(text), count_tokens(text) if count_tokens else 0
+            size = len(text), len(encoding.encode(text)) if encoding else 0
             for site in (sites.get(host, host), "all"):
                 sizes[style, site].append(size)
     names = [site for site in (*HOSTS, "all") if (options.observation[0], site) in sizes]
@@ -86,16 +90,6 @@ def met_pages(env: WebArenaLite) -> Iterator[Page]:
             last = text
             _, _, terminated, truncated, _ = env.step(expert.reply(env.page, env.observation))
             done = terminated or truncated
-
-
-def token_counter() -> Callable[[str], int] | None:
-    """Return a function that counts the tokens of a text; None without the package."""
-    if find_spec("bpe_openai") is None:
-        return None
-    from bpe_openai import get_encoding  # noqa: PLC0415 - optional
-
-    encoding = get_encoding(VOCABULARY)
-    return lambda text: len(encoding.encode(text))
 
 
 def summary(sizes: list[tuple[int, int]]) -> dict[str, float]:

@@ -14,7 +14,7 @@ import torch
 
 from agents.data.prompts import PromptEncoder
 from agents.models.small import create_model, train_tokenizer
-from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes
+from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
@@ -102,11 +102,16 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
         ]
         for name, collector in collectors.items():
             engine.load(model, number)  # so that nobody finds what the other has read
-            elapsed_s, taken = play(collector, episodes)
+            collector.take_time_fractions()
+            started = time.perf_counter()
+            played = collector.collect(episodes)
+            elapsed_s = time.perf_counter() - started
+            if failed := [item.failure for item in played if item.failure]:
+                raise RuntimeError(f"an episode failed: {failed[0]}")
             shares[name] = {stage: round(share, 3) for stage, share in collector.take_time_fractions().items()}
             if number:  # the first brings worlds and workers up
                 rates[name].append(len(episodes) / elapsed_s)
-                steps[name].append(taken / elapsed_s)
+                steps[name].append(sum(len(item.steps) for item in played) / elapsed_s)
     envs.close()
     result: dict[str, Any] = {"rounds": rounds, "episodes_per_round": episodes_per_round, "envs": num_envs, "wait_s": wait_s}
     for name in collectors:
@@ -118,17 +123,6 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
         }
     ratios = [ours / theirs for ours, theirs in zip(rates["async"], rates["lockstep"], strict=True)]
     return result | {"async_over_lockstep": round(statistics.median(ratios), 2)}
-
-
-def play(collector: Collector, episodes: Sequence[EpisodeSpec]) -> tuple[float, int]:
-    """Play episodes and return their time and number of steps. Raises RuntimeError if one failed."""
-    collector.take_time_fractions()
-    started = time.perf_counter()
-    trajectories = collector.collect(episodes)
-    elapsed_s = time.perf_counter() - started
-    if failed := [item.failure for item in trajectories if item.failure]:
-        raise RuntimeError(f"an episode failed: {failed[0]}")
-    return elapsed_s, sum(len(item.steps) for item in trajectories)
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import torch
 from tqdm import tqdm
 
@@ -26,8 +25,7 @@ from agents.methods.dpo import Preference
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
 from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
-from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID
+from agents.rollouts.envs import create_envs
 from agents.training.rollouts import write_groups
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.actions.replies import answer_part
@@ -327,8 +325,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
         torch.set_num_threads(settings.threads)
     tasks, method = choose_tasks(settings), create_method(settings)
     sampled = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
-    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.env_arguments())
-    envs = InProcessEnvs(make_env, min(settings.num_envs, len(tasks)))
+    envs: Any = create_envs(tasks, min(settings.num_envs, len(tasks)), **settings.env_arguments())
     with (
         closing(envs),
         closing(create_policy(sampled)) as playing,

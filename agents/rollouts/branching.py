@@ -217,7 +217,19 @@ class SearchingCollector(Collector):
     def _take_step(self) -> None:
         """Let every episode take one step: ask for replies, try them, score what they led to, and keep one of each."""
         tried: dict[int, list[tuple[Reply, Result, Any]]] = {}  # the different replies, and what came of them
-        replies = self._ask_for_several()
+        width, requests = self._width, []
+        for env_id, playing in self._playing.items():
+            playing.stage = "generation"
+            for number in range(width):
+                slot = env_id * width + number
+                resume(self._policy, slot, playing.episode.task.intent, playing.steps)
+                seed = sampling_seed(self._seed, playing.episode.number, len(playing.steps) * width + number)
+                requests.append(Request(slot, self._local.local(env_id), playing.info, seed))
+        found = _replies(self._policy, requests)
+        self._note_time()
+        for playing in self._playing.values():
+            playing.stage = "env"
+        replies = {env_id: [found[env_id * width + number] for number in range(width)] for env_id in self._playing}
         for env_id, own in replies.items():
             playing = self._playing[env_id]
             if failure := next((reply.failure for reply in own if reply.failure), ""):
@@ -238,23 +250,6 @@ class SearchingCollector(Collector):
         scores = self._score(tried)
         for env_id, outcomes_of in tried.items():
             self._keep(env_id, replies[env_id], outcomes_of, scores)
-
-    def _ask_for_several(self) -> dict[int, list[Reply]]:
-        """Return as many replies of the policy in each episode as the search is wide."""
-        width = self._width
-        requests = []
-        for env_id, playing in self._playing.items():
-            playing.stage = "generation"
-            for number in range(width):
-                slot = env_id * width + number
-                resume(self._policy, slot, playing.episode.task.intent, playing.steps)
-                seed = sampling_seed(self._seed, playing.episode.number, len(playing.steps) * width + number)
-                requests.append(Request(slot, self._local.local(env_id), playing.info, seed))
-        found = _replies(self._policy, requests)
-        self._note_time()
-        for playing in self._playing.values():
-            playing.stage = "env"
-        return {env_id: [found[env_id * width + number] for number in range(width)] for env_id in self._playing}
 
     def _score(self, tried: Mapping[int, Sequence[tuple[Reply, Result, Any]]]) -> dict[tuple[int, str], float]:
         """Return the score of what each reply led to: the reward of an episode that is over, else the value of its state."""

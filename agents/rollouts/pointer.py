@@ -150,7 +150,16 @@ class PointerPolicy:
         item.places.append(place)
         item.logprobs.append(float(logprobs[place]))
         if self.traced:
-            _trace(item, place, logprobs)
+            meanings = item.question.meanings
+            chosen = meanings[place]
+            item.tokens.append(in_words(chosen) if isinstance(chosen, Act) else chosen if chosen is not None else "(end)")
+            if item.question.stage == ACT:
+                best = numpy.argsort(-logprobs, kind="stable")[:_TOLD]
+                item.candidates = tuple(
+                    Candidate(in_words(act), float(numpy.exp(logprobs[rank])), act.address or None)
+                    for rank in best
+                    if isinstance(act := meanings[rank], Act)
+                )
         try:
             item.question = item.session.send(place)
         except StopIteration as end:
@@ -167,20 +176,6 @@ class PointerPolicy:
             text, state, tuple(item.places), tuple(item.logprobs),
             policy_version=self.version, tokens=tuple(item.tokens), candidates=item.candidates,
         )  # fmt: skip
-
-
-def _trace(item: _Pending, place: int, logprobs: LogProbs) -> None:
-    """Keep what a choice says, and for the question what to do the most probable candidates."""
-    meanings = item.question.meanings
-    chosen = meanings[place]
-    item.tokens.append(in_words(chosen) if isinstance(chosen, Act) else chosen if chosen is not None else "(end)")
-    if item.question.stage == ACT:
-        best = numpy.argsort(-logprobs, kind="stable")[:_TOLD]
-        item.candidates = tuple(
-            Candidate(in_words(act), float(numpy.exp(logprobs[rank])), act.address or None)
-            for rank in best
-            if isinstance(act := meanings[rank], Act)
-        )
 
 
 def _after(state: bytes, text: str) -> bytes:

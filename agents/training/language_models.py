@@ -41,10 +41,9 @@ class LanguageModel:
 
     def __init__(self, network: Any, tokenizer: Any, settings: Any) -> None:
         self.check(settings)
-        own = settings
         self.network, self.tokenizer, self._settings = network, tokenizer, settings
         network.to("cuda" if torch.cuda.is_available() else "cpu")
-        prepare(network, own)
+        prepare(network, settings)
 
     @classmethod
     def load(cls, source: str | Path, settings: Any, **more: Any) -> "LanguageModel":

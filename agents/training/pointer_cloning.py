@@ -237,7 +237,13 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
             # What is random in an update comes from its number, so a resumed run draws the same.
             rng = numpy.random.default_rng([args.seed, update])
             torch.manual_seed(rng.integers(2**62))
-            chosen = [thinned(items[index], args.wrong_drawn, rng) for index in _indices(args, len(items), update)]
+            # All decisions in random order, epoch after epoch, without end.
+            size, count = min(args.decisions_per_update, len(items)), len(items)
+            places = range(update * size, (update + 1) * size)
+            epochs = {place // count for place in places}
+            orders = {epoch: random.Random(f"{args.seed}/{epoch}").sample(range(count), count) for epoch in epochs}
+            drawn = [orders[place // count][place % count] for place in places]
+            chosen = [thinned(items[index], args.wrong_drawn, rng) for index in drawn]
             rate = args.learning_rate * min(1.0, (update + 1) / _WARMUP) * max(0.03, 1 - progress)
             for group in optimizer.param_groups:
                 group["lr"] = rate
@@ -287,12 +293,3 @@ def draw(args: PointerBCSettings, worlds: Sequence[int] | None = None, variation
         shares = [([world], names[place :: len(worlds)]) for place, world in enumerate(worlds) if place < len(names)]
     options: dict[str, Any] = {"variation": variation, "application": args.application}
     return [task for some, own in shares for task in draw_tasks(some, args.per_template, templates=own, **options)]
-
-
-def _indices(args: PointerBCSettings, count: int, update: int) -> list[int]:
-    """Return the decisions of an update: all of them in random order, epoch after epoch, without end."""
-    size = min(args.decisions_per_update, count)
-    places = range(update * size, (update + 1) * size)
-    epochs = {place // count for place in places}
-    orders = {epoch: random.Random(f"{args.seed}/{epoch}").sample(range(count), count) for epoch in epochs}
-    return [orders[place // count][place % count] for place in places]

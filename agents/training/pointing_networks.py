@@ -108,9 +108,26 @@ def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str
         raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
     memory = StepMemory(steps[-args.size :], args.nearest)
     network.remember(memory)
-    loss = _clone(network, _decisions(network, vocabulary, memory, successes), args)
+    decided = _decisions(network, vocabulary, memory, successes)
+    read, last = network.read, 0.0
+    assert read is not None
+    rng = numpy.random.default_rng(args.seed)
+    optimizer = torch.optim.Adam(read.parameters(), args.read_learning_rate)
+    for _ in range(args.read_updates if decided else 0):
+        chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
+        lengths = [len(scores) for _, _, scores in chosen]
+        owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))
+        recalled = [question.recalled for question, _, _ in chosen if question.recalled is not None]
+        scores = torch.cat([scores for _, _, scores in chosen]) + read(recalled, owners)
+        logprobs = [own.log_softmax(0)[right] for own, (_, right, _) in zip(scores.split(lengths), chosen, strict=True)]
+        loss = -torch.stack(logprobs).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(read.parameters(), _CLIP)
+        optimizer.step()
+        last = loss.item()
     save_agent(args.out, network, vocabulary, agent_record(args.model))
-    return {"steps_remembered": len(memory), "successes": len(successes), "read_loss": round(loss, 4)}
+    return {"steps_remembered": len(memory), "successes": len(successes), "read_loss": round(last, 4)}
 
 
 def _acted(trajectory: Trajectory) -> Iterator[tuple[str, Action, bool, bool]]:
@@ -156,24 +173,3 @@ def _decisions(
                 break
     network.read = read
     return found
-
-
-def _clone(network: PointerNetwork, decided: Sequence[Decided], args: RememberSettings) -> float:
-    read, last = network.read, 0.0
-    assert read is not None
-    rng = numpy.random.default_rng(args.seed)
-    optimizer = torch.optim.Adam(read.parameters(), args.read_learning_rate)
-    for _ in range(args.read_updates if decided else 0):
-        chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
-        lengths = [len(scores) for _, _, scores in chosen]
-        owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))
-        recalled = [question.recalled for question, _, _ in chosen if question.recalled is not None]
-        scores = torch.cat([scores for _, _, scores in chosen]) + read(recalled, owners)
-        logprobs = [own.log_softmax(0)[right] for own, (_, right, _) in zip(scores.split(lengths), chosen, strict=True)]
-        loss = -torch.stack(logprobs).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(read.parameters(), _CLIP)
-        optimizer.step()
-        last = loss.item()
-    return last

@@ -205,8 +205,14 @@ def pack_episodes(
     for part in (policies, rollouts):
         columns = [[(name, number, item) for number, item in enumerate(own, 1)] for name, own in part.items()]
         for name, number, episode in filter(None, chain.from_iterable(zip_longest(*columns))):
-            items.append((task_of(episode), episode))
-            heads.append(_head(name, number, *items[-1]) | {"rollout": name in rollouts, "holds": ""})
+            task = task_of(episode)
+            items.append((task, episode))
+            heads.append({
+                "policy": name, "number": number, "task": episode.task_id, "goal": episode.goal, "site": "+".join(task.sites),
+                "template": task.template or episode.task_id, "difficulty": list(task.difficulty), "outcome": outcome(episode),
+                "cause": cause(episode), "steps": len(episode.steps),
+                "errors": sum(bool(step.action_error) for step in episode.steps), "rollout": name in rollouts, "holds": "",
+            })  # fmt: skip
     room -= len(json.dumps(heads))
     blocks: dict[str, str] = {}
     for index, (_, episode) in enumerate(items):
@@ -241,16 +247,6 @@ def _size(blocks: Mapping[str, str]) -> int:
 def pack(text: str) -> str:
     """Return text compressed (gzip, base64); equal texts give equal results."""
     return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
-
-
-def _head(policy: str, number: int, task: Task, episode: Trajectory) -> dict[str, Any]:
-    """Return what the lists say of an episode; `number` counts those of its policy from 1."""
-    return {
-        "policy": policy, "number": number, "task": episode.task_id, "goal": episode.goal, "site": "+".join(task.sites),
-        "template": task.template or episode.task_id, "difficulty": list(task.difficulty), "outcome": outcome(episode),
-        "cause": cause(episode), "steps": len(episode.steps),
-        "errors": sum(bool(step.action_error) for step in episode.steps),
-    }  # fmt: skip
 
 
 def _steps(episode: Trajectory) -> dict[str, Any]:
