@@ -210,13 +210,11 @@ def actions() -> str:
             return ""
         return f"`{text.strip('`')}`"
 
-    return _table({"action": kind, **{name: example(kind, dialect) for name, dialect in DIALECTS.items()}} for kind in Kind)
-
-
-def forms(name: str) -> str:
-    """Return the actions of a dialect."""
-    dialect = DIALECTS[name]
-    return _table({"action": f"`{dialect.signature(form)}`", "what it does": form.meaning} for form in dialect.forms)
+    meanings = {form.kind: form.meaning for name in ("browsergym", "webrl") for form in reversed(DIALECTS[name].forms)}
+    return _table(
+        {"action": kind, **{name: example(kind, dialect) for name, dialect in DIALECTS.items()}, "what it does": meanings[kind]}
+        for kind in Kind
+    )
 
 
 _LIFTS, _AND_PAPER = ("success", "lift"), ("success", "lift", "the paper, 8B")
@@ -228,7 +226,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "variants": partial(methods, "variants", columns=("before", *_LIFTS, "the paper, 3B")),
     "generalisation": generalisation, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": others, "page_sizes": page_sizes, "actions": actions,
-    **{name: partial(forms, name) for name in ("webrl", "webarena", "browsergym")},
 }  # fmt: skip
 
 
