@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "guides" / "use-it-from.md").read_text()
 SECTIONS = dict(re.findall(r"^##+ ([^\n]*)\n(.*?)(?=^##+ |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 LIBRARIES = {
-    "Gymnasium": "gymnasium", "BrowserGym": "browsergym.core", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers",
+    "BrowserGym": "browsergym.core", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers",
     "OpenEnv": "openenv.core", "SkyRL": "skyrl_gym", "NeMo Gym": "nemo_gym", "Stable-Baselines3": "sb3_contrib", "CleanRL": "torch",
     "Tianshou": "tianshou", "TorchRL": "torchrl", "RLlib": "ray.rllib tree",
 }  # fmt: skip
