@@ -155,13 +155,7 @@ def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None
             labels = label_reader(network.labels)
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
     return PointerPolicy(
-        network,
-        vocabulary,
-        dialect,
-        temperature=settings.temperature or 0.0,
-        memory=memory,
-        labels=labels,
-        traced=settings.trace,
+        network, vocabulary, dialect, settings.temperature or 0.0, memory=memory, labels=labels, traced=settings.trace
     )
 
 

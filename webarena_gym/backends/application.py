@@ -52,9 +52,7 @@ class ApplicationBackend(Backend):
         folder = Path(application.folder, application.uploads)
         files = sorted(path for path in folder.iterdir() if path.is_file()) if application.uploads else []
         self._network = Network(
-            {application.host: self._answer},
-            {path.name: path.read_bytes() for path in files},
-            lambda: self._running().address,
+            {application.host: self._answer}, {path.name: path.read_bytes() for path in files}, lambda: self._running().address
         )
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()

@@ -47,11 +47,7 @@ class Split(NamedTuple):
     scale: Scale = "standard"
 
 
-STANDARD: Mapping[str, Split] = {
-    "train": Split((1, 2, 3, 4), 14),
-    "validation": Split((1001,), 14),
-    "test": Split((1000,), 20),
-}
+STANDARD: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "validation": Split((1001,), 14), "test": Split((1000,), 20)}
 """Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
 
 SPLITS: Mapping[str, Split] = {**STANDARD, "pool": Split((1, 2), 30), "hard": Split((1002,), 59, "large")}

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-LEFT_OUT: Mapping[str, str] = {
-    "reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody',
-}
+LEFT_OUT: Mapping[str, str] = {"reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody'}
 """Standard templates that are in no split, each with what its audit found."""
 
 

@@ -81,11 +81,7 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
             "prove that its tasks are solved by their solutions and by nothing cheaper, and that resets are equal",
             _audit,
         ),
-        (
-            "fuzz",
-            "act at random: nothing may break, and each walk begins alike",
-            _fuzz,
-        ),
+        ("fuzz", "act at random: nothing may break, and each walk begins alike", _fuzz),
         ("serve", "do one of its tasks in your own browser, and open an arena for agents in any language", serve_sites),
         ("play", "do one of its tasks in the terminal", _play),
         ("record", "play in the terminal, and write a task with its solution and a check of what you changed", _record),

@@ -8,17 +8,7 @@ from webarena_gym.sites.gitlab.planning import SORTS
 from webarena_gym.sites.gitlab.site import day_label as day_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import (
-    ME,
-    PLANNING,
-    REPORTER,
-    entry,
-    find_project,
-    new_rows,
-    option,
-    people_of,
-    value_holds,
-)
+from webarena_gym.templates.gitlab import ME, PLANNING, REPORTER, entry, find_project, new_rows, option, people_of, value_holds
 
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 

@@ -5,16 +5,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab import (
-    DEVELOPER,
-    MAINTAINER,
-    ME,
-    PER_PAGE,
-    PLANNING,
-    SPOKEN,
-    new_rows,
-    open_person,
-)
+from webarena_gym.templates.gitlab import DEVELOPER, MAINTAINER, ME, PER_PAGE, PLANNING, SPOKEN, new_rows, open_person
 
 MERGEABLE_BY_ME = f"rank >= {DEVELOPER} AND NOT is_archived"
 
