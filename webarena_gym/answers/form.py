@@ -234,9 +234,8 @@ class Unfolding:
         return [row for key, each in value.items() for row in self._field(key, each, depth, is_alone=len(value) == 1)]
 
     def _field(self, key: str, value: Any, depth: int, *, is_alone: bool) -> list[str]:
-        if not is_alone and (
-            value is None or (isinstance(value, bool) and self.reference.strip(". ").lower() not in ("yes", "no"))
-        ):
+        is_polar = self.reference.strip(". ").lower() in ("yes", "no")
+        if not is_alone and (value is None or (isinstance(value, bool) and not is_polar)):
             return []
         name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ")
         label = name.lower()
@@ -259,7 +258,6 @@ class Unfolding:
             is_other = self.is_value and _kinds(rows[0]).isdisjoint(_kinds(self.reference))
             if is_beside or ((is_other or is_known) and not is_code):
                 return []
-        is_polar = self.reference.strip(". ").lower() in ("yes", "no")
         if self.keeps_labels or is_polar or not _KEY.fullmatch(key) or not is_known:
             return [f"{name}: {'; '.join(rows)}"]
         return rows

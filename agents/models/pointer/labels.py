@@ -153,7 +153,11 @@ def load_encoder() -> Callable[[Sequence[str]], Floats]:
     with zipfile.ZipFile(str(found[0].locate())) as archive:  # the package itself is not imported
         tokenizer = Tokenizer.from_str(archive.read("tokenizer.json").decode())
         model = BertModel(BertConfig(**json.loads(archive.read("config.json"))), add_pooling_layer=False).eval()
-        model.load_state_dict(load(archive.read("model.safetensors")), strict=False)
+        missing = model.load_state_dict(load(archive.read("model.safetensors")), strict=False).missing_keys
+    if missing:  # of what is there, only the pooling layer is not used
+        raise ValueError(
+            f"{_PACKAGE} has no weights {missing[0]!r}, which transformers' BertModel needs; expected those of MiniLM"
+        )
     tokenizer.enable_truncation(_LONGEST)
     tokenizer.enable_padding()
 
