@@ -172,6 +172,7 @@ SENTENCES = [
     ("Yes", "Is it closed? Answer yes or no.", ["closed"], ["It is not closed."], CLOSED),
     ("Yes", "Did it come in May?", [], ["It may be."]),
     ("N/A", "How much does the X cost here?", ["N/A - there is no such product in the shop."], ["I could not find it."]),
+    ("Ann Lee", 'Who wrote the review "Well packed" about the Cedar Raised Garden Bed?', [], ["Garden Bed as well as Ann Lee", "Raised Bed also Ann Lee", "both Garden Bed and Ann Lee"]),
     ("Ann Lee", 'Who merged "Cover expired passwords" in a/b?', ['Ann Lee merged "Cover expired passwords".'], ["Ann Lee (expired)"]),
     ("N/A", "How much does it cost?", ["N/A, it is non-existent and not in-stock."], ["N/A; no, tool-go"]),
     ("N/A", "Add it to my cart.", [], ["N/A is not needed, it is in the cart.", "The price is $5.00 or N/A"]),
