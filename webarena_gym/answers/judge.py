@@ -298,7 +298,7 @@ class _Reading:
         self.goal = _read_goal(intent)
         self.about = {norm for name in form.about for norm in _folded(name)}
         self.labels = {norm for names in form.labels for name in names for norm in _folded(name)}
-        wanted = [part.words for part in parts if part.kind == "text"]
+        wanted = [part.words for part in parts if part.kind in ("text", "date", "month")]
         # A goal that holds the answer offers others beside it, so its words explain nothing.
         self.is_offered = any(_position(self.goal.words, words) >= 0 for words in wanted if words)
         self.is_choice = self.is_offered or self.goal.is_joint
