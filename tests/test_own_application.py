@@ -11,6 +11,7 @@ import socketserver
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -262,7 +263,7 @@ def test_a_state_outside_of_files_is_dumped_and_restored_for_each_episode(notes,
     shell = {
         "load": f"cp {{state}}/notes.db {store}/{{env}}.db", "save": f"cp {store}/{{env}}.db {{state}}/notes.db", "drop": f"rm {store}/{{env}}.db"
     }  # fmt: skip
-    served = {**shell, "command": f"{sys.executable} notes_app.py {store}/{{env}}.db {{port}}"}
+    served = {**shell, "command": f"{sys.executable} notes_app.py {store}/{{env}}.db {{port}}", "shared": (str(store),)}
     one, other = (WebArenaLite(application=notes("command", **served), elements="label") for _ in range(2))
     other.reset(options={"task": "add"})
     assert solve(one, "add")[1] == 1.0, "its dump is judged"
@@ -385,6 +386,85 @@ def test_an_application_reaches_itself_alone(tmp_path, start):
             assert told in env.reset()[0]
             env.close()
         server.shutdown()
+    close_all()
+
+
+HOSTILE = """
+import contextlib, ctypes, glob, json, os, stat, sys
+from wsgiref.simple_server import make_server
+
+SEEN = os.environ["SEEN"].split(",")
+
+def tried(attack, *values):
+    try:
+        return repr(attack(*values))
+    except OSError as error:
+        return error.strerror
+
+def write(path):
+    with open(path, "a") as file:
+        return file.write("x")
+
+def remount(path):
+    library = ctypes.CDLL(None, use_errno=True)
+    library.unshare(0x10020000)  # users and mounts
+    if library.mount(None, path.encode(), None, 0x1020, None) and library.umount2(path.encode(), 2):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+def attack():
+    here, hidden = os.path.dirname(os.path.realpath(os.environ["STATE"])), os.environ["HIDDEN"]
+    yield "own", tried(write, os.path.join(os.environ["STATE"], "own.txt"))
+    yield "others", [path for path in glob.glob(hidden + "/*/*") if path != here]
+    yield "processes", len([name for name in os.listdir("/proc") if name.isdecimal()])
+    yield "trainer", tried(os.kill, int(os.environ["TRAINER"]), 0)
+    for path in SEEN:
+        yield "write " + os.path.basename(path), tried(write, path)
+    yield "tasks", tried(lambda: open(SEEN[0]).read())
+    yield "shared memory", os.listdir("/dev/shm")
+    yield "device", tried(os.mknod, os.path.join(here, "disk"), stat.S_IFBLK | 0o600, os.makedev(254, 0))
+    yield "remount", tried(remount, os.path.dirname(SEEN[0]))
+    yield "unhide", tried(remount, hidden)
+    yield "again", tried(write, SEEN[1])
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps(dict(attack())).encode()]
+
+if __name__ == "__main__":
+    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("start", [{"wsgi": "hostile:application"}, {"command": f"{sys.executable} hostile.py {{port}}"}])
+def test_a_hostile_application_reaches_its_own_files_and_processes_alone(tmp_path, start):
+    (tmp_path / "hostile.py").write_text(HOSTILE)
+    (tmp_path / "state").mkdir()
+    looks = {**task("look", state_check()), "sites": ["hostile"], "start_url": "__HOSTILE__/", "require_login": False}
+    (tmp_path / "tasks.json").write_text(json.dumps([looks]))
+    seen = [tmp_path / "tasks.json", tmp_path / "hostile.py", tmp_path / "state" / "base.txt", Path.home() / "left.txt"]
+    told = {
+        "SEEN": ",".join(map(str, seen)),
+        "STATE": "{state}",
+        "TRAINER": str(os.getpid()),
+        "HIDDEN": f"{tempfile.gettempdir()}/webarena-gym-{os.getuid()}",
+    }
+    application = Application(
+        name="hostile", folder=str(tmp_path), state="state", tasks=str(seen[0]), environment=told, **start
+    )
+    envs = [WebArenaLite(application=application) for _ in range(2)]
+    said = [json.loads(env.reset()[1]["page"].partition("\n")[2]) for env in envs]
+    if not launcher_of(application).is_enclosed:
+        pytest.skip("this system lets no process have namespaces of its own")
+    for env in envs:
+        env.close()
+    denied = {"Read-only file system", "Operation not permitted", "Invalid argument", "Permission denied"}
+    for found in said:
+        assert found.pop("own") == "1"
+        assert (found.pop("others"), found.pop("shared memory"), found.pop("tasks")) == ([], [], "''")
+        assert found.pop("processes") <= 2, "itself, and what leads a socket to its port"
+        assert found.pop("trainer") == "No such process"
+        found.pop("write tasks.json")  # swallowed: what is read and written there is nothing
+        assert {name: what for name, what in found.items() if what not in denied} == {}
     close_all()
 
 

@@ -45,6 +45,9 @@ class Application:
     connection to its database from one request to the next"""
     state: str = ""
     """folder of the files that episodes may change, as seen from the file; each episode has a copy. Empty: there are none"""
+    shared: tuple[str, ...] = ()
+    """folders outside of `state` that it may write, as seen from the file; all episodes share them. All others are read-only where the
+    system lets a process have mounts of its own (Linux)"""
     uploads: str = ""
     """folder of files that are at hand for file fields, as seen from the file"""
     databases: Mapping[str, str] = field(default_factory=dict)
@@ -114,6 +117,9 @@ class Application:
             raise self._wrong("state", f"a folder; {self.state_folder} is none")
         if self.uploads and not Path(self.folder, self.uploads).is_dir():
             raise self._wrong("uploads", "a folder")
+        for path in self.shared:
+            if not Path(self.folder, path).is_dir():
+                raise ApplicationError(f"shared names {path!r}; expected folders that are there")
         for name, path in self.databases.items():
             if not (self.state and (self.state_folder / path).is_file()):
                 raise ApplicationError(f"the database {name} is {path!r}; expected a file in {self.state_folder}")
@@ -178,7 +184,7 @@ def read_application(path: str | Path | Application) -> Application:
         raise ApplicationError(f"{path}: {key} is {record[key]!r}: {error}") from error
     base = path.resolve().parent
     record["folder"] = str(base / record.get("folder", "."))
-    record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm")}
+    record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm", "shared")}
     for key in ("state", "uploads", "tasks", "templates", "python"):
         if record.get(key) and (key != "python" or "/" in record[key]):
             record[key] = str(base / record[key])
@@ -189,7 +195,7 @@ def read_application(path: str | Path | Application) -> Application:
 
 
 _JSON: Mapping[str, Any] = {
-    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
+    "databases": dict, "environment": dict, "account": dict, "login": dict, "incidental": list, "warm": list, "shared": list, "start_s": (int, float), "answer_s": (int, float), "in_memory": bool, "draws": int, "network": bool,
 }  # fmt: skip
 _CALLED = {
     str: "text",

@@ -1,8 +1,10 @@
 """Starts an application for each episode: loads one written in Python once and forks it, or runs a command. A script of its own.
 
 The application's interpreter runs it, so it needs the standard library alone, and uvicorn for ASGI. Its argument is a JSON object: `folder`,
-where the application is found and commands run, and `wsgi` or `asgi`, its "module:name". It says {"apart": bool}, whether it and all that it
-starts have a network of their own, and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
+where the application is found and commands run, `wsgi` or `asgi`, its "module:name", `hidden`, a folder that holds those of all episodes,
+`writable`, folders that all may write, and `secret`, files that none may read.
+It says {"apart": bool, "enclosed": bool}, whether it and all that it starts have a network of their own, and whether each copy is closed off
+(see `enclose`), and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
 listens, to which the socket then leads, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
 {"alive": bool, "status": n}, {"stop": pid} with {}; what fails with {"error": text}. When its input ends, all that it has started is killed.
 """
@@ -20,6 +22,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import traceback
 from typing import Any
@@ -104,22 +107,117 @@ def refuse_shared() -> None:
                 )
 
 
-def leave_network() -> bool:
-    """Give this process a network of its own, in which there is nothing else; return False where the system does not let it."""
-    if sys.platform != "linux":
-        return False
-    from fcntl import ioctl  # noqa: PLC0415 - not on all systems
+_NEWNS, _NEWUSER, _NEWPID, _NEWNET = (
+    0x20000,
+    0x10000000,
+    0x20000000,
+    0x40000000,
+)  # namespaces of mounts, users, processes, networks
+_BIND, _PRIVATE, _RECURSIVE = 0x1000, 0x40000, 0x8000
+_READ_ONLY, _NO_DEVICES = 1, 4
+_MOUNT_SETATTR = 442  # has no function in the C library; Linux 5.12
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_CAPABILITIES = 0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot: none that mounts or makes devices
 
-    unshare, user, group = ctypes.CDLL(None).unshare, os.getuid(), os.getgid()
-    if unshare(0x40000000):  # CLONE_NEWNET, which root may, and others among users of their own, CLONE_NEWUSER
-        if unshare(0x50000000):
-            return False
-        for name, told in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            with open(f"/proc/self/{name}", "w") as file:
-                file.write(told)
-    with socket.socket() as any_socket:
-        ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP: it reaches itself
+
+def call(function: str, *values: Any) -> None:
+    """Call a function of the C library. Raises OSError where it fails."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if getattr(library, function)(*values) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{function}: {os.strerror(number)}")
+
+
+def separate(kinds: int) -> bool:
+    """Give this process namespaces of its own; return False where the system does not let it."""
+    user, group = os.getuid(), os.getgid()
+    try:
+        try:
+            call("unshare", kinds)  # root may
+        except OSError:
+            call("unshare", kinds | _NEWUSER)
+            for name, told in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+                with open(f"/proc/self/{name}", "w") as file:
+                    file.write(told)
+        if kinds & _NEWNET:
+            from fcntl import ioctl  # noqa: PLC0415 - not on all systems
+
+            with socket.socket() as any_socket:
+                ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP: it reaches itself
+    except (OSError, AttributeError):  # AttributeError: not Linux
+        return False
     return True
+
+
+def fork_alone() -> int:
+    """Fork a child that sees and signals no process but itself and what it starts."""
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+    try:
+        call("unshare", _NEWPID)
+        pid = os.fork()
+        if pid:
+            call("setns", own, _NEWPID)
+    finally:
+        os.close(own)
+    return pid
+
+
+def enclose(folder: str, settings: Any) -> None:
+    """Close this process off, which `fork_alone` has made: it writes to its folder alone, and finds no other one in `hidden`.
+
+    Other files are read-only but for those in `writable`, and those of `secret` empty. Of the devices there are those without a state, and
+    shared memory and terminals of its own. The capabilities that would undo this are given up, also for what it starts. Raises OSError
+    where the system does not let it.
+    """
+    hidden = settings["hidden"]
+
+    def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
+        call("mount", *(text and text.encode() for text in (source, target, kind)), flags, options and options.encode())
+
+    def mark(path: str, on: int, off: int, how: int = 0, propagation: int = 0) -> None:
+        attributes = struct.pack("QQQQ", on, off, propagation, 0)
+        call("syscall", _MOUNT_SETATTR, -100, path.encode(), how, attributes, len(attributes))
+
+    call("unshare", _NEWNS)
+    mark("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
+    mount("proc", "/proc", "proc", _READ_ONLY)
+    mount("shm", "/dev/shm", "tmpfs")  # noqa: S108 - a mount, not a file
+    mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
+    for source, name in (("pts/ptmx", "ptmx"), *((name, name) for name in _DEVICES)):
+        mount(f"/dev/{source}", f"/dev/{name}", None, _BIND)
+        mark(f"/dev/{name}", 0, _NO_DEVICES)
+    for path in settings["secret"]:
+        mount("/dev/null", path, None, _BIND)
+    for path in settings["writable"]:
+        mount(path, path, None, _BIND)
+        mark(path, 0, _READ_ONLY)
+    own = os.open(folder, os.O_PATH)
+    mount("hidden", hidden, "tmpfs")
+    os.makedirs(folder)
+    mount(f"/proc/self/fd/{own}", folder, None, _BIND)
+    os.close(own)
+    mark(hidden, _READ_ONLY, 0)
+    mark(folder, 0, _READ_ONLY)
+    for capability in range(64):
+        if not _CAPABILITIES >> capability & 1:
+            with contextlib.suppress(OSError):  # there are not as many
+                call("prctl", 24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+    call("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", _CAPABILITIES, _CAPABILITIES, 0, 0, 0, 0))
+
+
+def can_enclose(folder: str, settings: Any) -> bool:
+    """Try whether the system lets a copy be closed off."""
+    try:
+        pid = fork_alone()
+    except (OSError, AttributeError):  # AttributeError: not Linux
+        return False
+    if pid:
+        return os.waitpid(pid, 0)[1] == 0
+    with contextlib.suppress(BaseException):
+        enclose(folder, settings)
+        os._exit(0)
+    os._exit(1)
 
 
 def relay(path: str, port: int) -> None:
@@ -149,7 +247,7 @@ def relay(path: str, port: int) -> None:
             threading.Thread(target=pump, args=ends, daemon=True).start()
 
 
-def start(order: Any, settings: Any, application: Any) -> int:
+def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
     """Fork a process that serves the application, or becomes the command, and return its id."""
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
     listening = None
@@ -157,12 +255,13 @@ def start(order: Any, settings: Any, application: Any) -> int:
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(order["address"])
         listening.listen(64)
-    pid = os.fork()
+    pid = fork_alone() if settings["enclosed"] else os.fork()
     if pid:
         if listening:
             listening.close()
         return pid
     try:
+        answers.close()
         os.setsid()
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: dies with this process
@@ -171,6 +270,10 @@ def start(order: Any, settings: Any, application: Any) -> int:
         for stream, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2)):
             os.dup2(stream, target)
         os.environ.update(order["environment"])
+        if settings["enclosed"]:
+            enclose(order["serve"], settings)
+            os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(order["serve"], "tmp")
+            os.mkdir(tempfile.tempdir)
         if not kind:
             if order["port"]:
                 relay(order["address"], order["port"])
@@ -194,14 +297,14 @@ def kill(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def answer(order: Any, settings: Any, application: Any, running: Any) -> Any:
+def answer(order: Any, settings: Any, application: Any, running: Any, answers: Any) -> Any:
     """Do one order and return its answer; `running` holds the ids of processes, each with its exit status once it has ended."""
     for pid in [pid for pid, status in running.items() if status is None]:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             running[pid] = os.waitstatus_to_exitcode(status)
     if "serve" in order:
-        pid = start(order, settings, application)
+        pid = start(order, settings, application, answers)
         running[pid] = None
         return {"pid": pid}
     pid = order.get("alive", order.get("stop"))
@@ -223,7 +326,9 @@ def main() -> None:
     application, running = None, {}  # type: Any, dict[int, int | None]
     said: dict[str, Any]
     try:
-        said = {"apart": not settings["network"] and leave_network()}
+        apart = separate(_NEWNS | (0 if settings["network"] else _NEWNET))
+        settings["enclosed"] = apart and can_enclose(os.getcwd(), settings)
+        said = {"apart": apart and not settings["network"], "enclosed": settings["enclosed"]}
         if kind and settings["loads"] == "once":
             application = load(settings[kind])
             for path in settings["warm"]:
@@ -241,7 +346,7 @@ def main() -> None:
             is_orphan = False
             break
         try:
-            said = answer(order, settings, application, running)
+            said = answer(order, settings, application, running, answers)
         except Exception as error:  # noqa: BLE001 - told to who has asked
             said = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(said), file=answers, flush=True)

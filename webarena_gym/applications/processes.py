@@ -47,21 +47,29 @@ class Host:
         if application.state:
             state.copy_folder(application.state_folder, folder / "state")
         python = application.python if not application.command else sys.executable
-        settings = {key: getattr(application, key) for key in ("folder", "wsgi", "asgi", "loads", "warm", "network")}
+        place = Path(application.folder).absolute()
+        settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network")}
+        settings |= {
+            "folder": str(place), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
+            "secret": [str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()],
+            "writable": [str(place / path) for path in application.shared],
+        }  # fmt: skip
         shown = _OWN_STATE if application.loads == "once" and sys.platform == "linux" else str(folder / "state")
         environment = {**os.environ, "PYTHONHASHSEED": "0", **_filled(application.environment, {"state": shown, "env": "0"})}
         environment.pop("PYTHONPATH", None)
         try:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
-                    [python, str(_HOST), json.dumps({**settings, "folder": str(Path(application.folder).absolute()), "launcher": str(folder.parent)})],
+                    [python, str(_HOST), json.dumps(settings)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env={**environment, **_clock(application)},
                     start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
             raise ApplicationError(f"the interpreter {python!r} of {application.name} cannot be run: {error}") from error
         try:
-            self.is_apart: bool = self._read("it could not be loaded")["apart"]
+            said = self._read("it could not be loaded")
+            self.is_apart: bool = said["apart"]
+            self.is_enclosed: bool = said["enclosed"]
         except ApplicationError:
             self.close()
             raise
@@ -234,6 +242,15 @@ class Copy:
         self.is_closed = True
 
 
+def _of_all() -> Path:
+    """Return the folder in which all processes of this user keep their copies, none of which sees those of another. Raises ApplicationError."""
+    folder = Path(tempfile.gettempdir(), f"webarena-gym-{os.getuid() if sys.platform != 'win32' else 0}")
+    folder.mkdir(0o700, exist_ok=True)
+    if sys.platform != "win32" and (folder.is_symlink() or folder.stat().st_uid != os.getuid()):
+        raise ApplicationError(f"{folder} belongs to another user; set TMPDIR to a folder of your own")
+    return folder
+
+
 class Launcher:
     """Starts copies of an application from its base state; of one that is a command, the next copy starts while one is in use.
 
@@ -242,7 +259,7 @@ class Launcher:
 
     def __init__(self, application: Application) -> None:
         self.application = application
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-"))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=_of_all()))
         self._host: Host | None = None
         self._next: Future[Copy] | None = None
         self._starting = ThreadPoolExecutor(1) if application.command and not application.load else None
@@ -293,6 +310,11 @@ class Launcher:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return self._copies[-1]
+
+    @property
+    def is_enclosed(self) -> bool:
+        """True once it runs where the system closes its copies off from one another, and from all other files and processes."""
+        return self._host is not None and self._host.is_enclosed
 
     def prepare(self, sign_in: Callable[[Copy], Mapping[str, Mapping[str, str]]]) -> None:
         """Sign in once, before the first episode: the state and the cookies that this leaves are the base of all copies."""

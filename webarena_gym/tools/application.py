@@ -225,6 +225,7 @@ def _check(options: argparse.Namespace) -> int:
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
     )
     found["need_scripts"] = [page.url for page in pages if NEEDS_SCRIPTS in page.root.text_content() + "".join(page.notices)]
+    found["enclosed"] = launcher_of(application).is_enclosed
     env.close()
     found["tasks"] = {}
     if tasks and not problems:
@@ -239,6 +240,8 @@ def _check(options: argparse.Namespace) -> int:
         print(
             f"controls on {len(pages)} pages: {', '.join(f'{count} {kind}' for kind, count in found['controls'].items()) or 'none'}"
         )
+        if not found["enclosed"]:
+            print("this system closes nothing off: an episode can write the files of others")
         for error in found["failed"][:1]:
             print(f"it fails: {error}")
         if found["in_memory"]:
