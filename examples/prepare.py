@@ -46,7 +46,7 @@ LAB_FILES = {
     "files/levels.ipynb": json.dumps(NOTEBOOK),
     "files/old/2023.csv": "day,cm\nMon,388\n",
     "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings": '{"fetchNews": "false", "checkForUpdates": false}',
-    "config/labconfig/page_config.json": json.dumps({"disabledExtensions": {f"@jupyterlab/{name}-extension": True for name in ["audio", "celltags", "debugger", "extensionmanager", "hub", "imageviewer", "inspector", "logconsole", "lsp", "mathjax", "mermaid", "pdf", "pluginmanager", "terminal", "theme-dark", "theme-dark-high-contrast", "toc", "tooltip", "vega5", "video"]}}),
+    "config/labconfig/page_config.json": json.dumps({"buildCheck": False, "disabledExtensions": {f"@jupyterlab/{name}-extension": True for name in ["audio", "celltags", "debugger", "extensionmanager", "hub", "imageviewer", "inspector", "logconsole", "lsp", "mathjax", "mermaid", "pdf", "pluginmanager", "terminal", "theme-dark", "theme-dark-high-contrast", "toc", "tooltip", "vega5", "video"]}}),
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import os
 import secrets
 import sqlite3
 import sys
+import time
 from datetime import UTC, datetime
 from html import escape
 from http.cookies import SimpleCookie
@@ -73,6 +74,7 @@ def answer(path, form, db, is_known):
     if path == "/open":
         return "200 OK", [], "for all"
     if path == "/about":  # the place and the times of its files, and the time
+        time.sleep(0.001)
         times = [
             datetime.fromtimestamp(Path(DATABASE).with_name("files").joinpath(name).stat().st_mtime, UTC)
             for name in ("", "old.txt")

@@ -29,7 +29,7 @@ from tests.notes_app import make_state
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.processes import close_all, launcher_of
+from webarena_gym.applications.processes import _clock, close_all, launcher_of
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
 from webarena_gym.evaluation.results import read_result
@@ -290,7 +290,28 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
     assert found.status == 200
 
 
-@pytest.mark.skipif(not list(Path("/usr/lib").glob("**/faketime/libfaketime.so.1")), reason="apt-get install libfaketime")
+needs_clock = pytest.mark.skipif(
+    not list(Path("/usr/lib").glob("**/faketime/libfaketime.so.1")), reason="apt-get install libfaketime"
+)
+
+
+@needs_clock
+def test_threads_that_wait_do_not_spin_where_a_clock_stands(notes):
+    code = """
+import threading, time
+def work(): return sum(number * number for number in range(1_000_000))
+def cpu(threads):
+    start = time.process_time()
+    [thread.start() for thread in threads], [thread.join() for thread in threads]
+    return time.process_time() - start
+alone = sum(cpu([threading.Thread(target=work)]) for _ in range(3))
+print(cpu([threading.Thread(target=work) for _ in range(3)]) / alone)
+"""
+    environment = {**os.environ, **_clock(notes(clock="2001-03-05 09:00:00"))}
+    assert float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout) < 2
+
+
+@needs_clock
 def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes):
     about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
     env = opened(WebArenaLite(application=notes(clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
