@@ -9,6 +9,7 @@ import re
 import sqlite3
 import time
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,22 @@ def test_a_kind_may_refuse_values_of_the_right_type_and_notes_belong_into_the_bl
     assert task.eval == {"annotation_note": "1 + 1", "string_note": "why"} | BUILT["url_match"]
     with pytest.raises(TaskError, match="asked of eval: unit is 'furlong'"):
         parse_task(TASK | {"eval": told(answer(fuzzy_match="3"), unit="furlong")})
+
+
+@pytest.mark.parametrize(("content", "told"), [
+    (b"a short text", "a short text"),
+    (b"long " * 50_000, "long " * 40 + "... (250,000 bytes)"),
+    (b"\x89PNG\r\n\0\0IHDR\0\1" + bytes(range(256)) * 400 + b"Made by Ann", "IHDR  !\"#$%&'()*+,-./0123"),
+    (bytes(5000), "... (5,000 bytes)"),
+])  # fmt: skip
+def test_a_file_that_does_not_hold_it_is_told_by_a_readable_piece_and_its_length(tmp_path, content, told):
+    (tmp_path / "a").write_bytes(content)
+    (verdict,) = evaluate(file_holds("a", "tea" * 1000), "", replace(answer_alone(""), files=tmp_path))
+    assert not verdict.passed
+    assert verdict.found.startswith(told)
+    assert verdict.expected == "teatea" * 33 + "te... (3,000 bytes)"
+    assert len(verdict.reason) < 500
+    assert verdict.reason.isprintable()
 
 
 FINAL = page(

@@ -1,11 +1,14 @@
 """The eval kind `file`: a file in the state of an application must be there, be gone, or hold a text."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
+
+_TOLD = 200  # characters of a file that a verdict tells
 
 
 def file_holds(path: str, contains: str) -> dict[str, Any]:
@@ -30,8 +33,15 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     found = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
     wanted = check["contains"]
     passed = found is None if wanted is None else found is not None and wanted in found
-    expected = "no file" if wanted is None else wanted or "any text"
-    return [Verdict("file", passed, "", "contained text", expected, found and found[:200], check["path"])]
+    expected = "no file" if wanted is None else _piece(wanted, len(wanted.encode())) or "any text"
+    told = found if found is None else _piece(found, path.stat().st_size)
+    return [Verdict("file", passed, "", "contained text", expected, told, check["path"])]
+
+
+def _piece(text: str, length: int) -> str:
+    """Return the beginning of a text, or of what can be read in one that is none, and the length in bytes where that is not all."""
+    readable = " ".join(re.findall("[ -~]{4,}", text)) if {"\0", "\ufffd"}.intersection(text) else text
+    return text if text == readable[:_TOLD] else f"{readable[:_TOLD]}... ({length:,} bytes)"
 
 
 KIND = EvalKind(name="file", key="file", keys={"file": (list,)}, readers={"native": _read}, looks_at="content")

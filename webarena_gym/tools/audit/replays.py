@@ -128,7 +128,7 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     except ActionError as error:
         return f"at {env.page.url}: {error}"
     assert step is not None
-    return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or step.info.get('verdicts')}"
+    return "" if step.reward == 1.0 else f"not rewarded: {step.info.get('failure') or _reasons(step.info)}"
 
 
 def do_all(env: WebArenaLite, task: Task) -> str:
@@ -166,7 +166,12 @@ def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[
             return "", f"{reply} gave {[reward, *ends]}, and {others}"
         seen = [(text, info), (other_text, other_info)]
         done = any(ends)
-    return "" if reward == 1.0 else f"not rewarded: {seen[0][1]['verdicts']}", ""
+    return "" if reward == 1.0 else f"not rewarded: {_reasons(seen[0][1])}", ""
+
+
+def _reasons(info: Mapping[str, Any]) -> str:
+    """Return why the checks of an episode that have failed did."""
+    return "; ".join(f"{each['check']}: {each['reason']}" for each in info["verdicts"] if not each["passed"])
 
 
 def imitate(env: WebArenaLite, task: Task, other: Task) -> bool:
