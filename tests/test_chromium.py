@@ -337,6 +337,22 @@ def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_
     browser.close()
 
 
+def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened):
+    asked = []
+
+    def polled(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        poll = "<script>setInterval(() => fetch('/poll', {method: 'POST', keepalive: true}), 1)</script>"
+        return Response(f"<!doctype html><title>T</title>{poll}", content_type="text/html")(environ, start_response)
+
+    browser = opened(ChromiumBrowser(Network({"app.test": polled})))
+    for _ in range(2):
+        browser.start([HOME], {})
+        asked.clear()
+        browser.start([], {})
+        assert asked == []
+
+
 def test_pages_are_told_the_place_of_the_task():
     page = """<!doctype html><title>T</title><p id=out></p><script>navigator.geolocation.getCurrentPosition(
         ({coords}) => out.textContent = [coords.latitude, coords.longitude], (error) => out.textContent = error.message)</script>"""
