@@ -1,5 +1,6 @@
 """A web application of one's own as an env: three ways to start it, isolation, resets, forks, checks, side effects, deaths."""
 
+import asyncio
 import http.server
 import json
 import math
@@ -25,6 +26,7 @@ from agents import demonstrations, evaluate, report, train_bc, train_rl
 from agents.data.trajectories import read_trajectories
 from agents.evaluation.report.episodes import Replayer
 from agents.evaluation.report.sources import task_of
+from tests.chat_server import serving_chat
 from tests.notes_app import make_state
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
@@ -35,7 +37,11 @@ from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows
 from webarena_gym.integrations.trl import environment
+from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.server.app import running
+from webarena_gym.server.episodes import EpisodeStore
+from webarena_gym.server.mcp_tools import McpTools
+from webarena_gym.server.schema import NewEpisode
 from webarena_gym.servers.logins import Account, Login
 from webarena_gym.servers.rest import request_json
 from webarena_gym.tasks import draw, find, load, parse_task
@@ -695,7 +701,50 @@ def adapted(folder):
     return player.get_reward()
 
 
-@pytest.mark.parametrize("door", [evaluated, played_by_a_program, vectorised, stepped_in_an_arena, served_to_a_person, adapted])
+def played_by_mcp(folder):
+    settings = NewEpisode(elements="label", task="add")
+    played = McpTools(EpisodeStore(application=read_application(folder)), settings, names_episodes=False)
+    played.call("reset", {})
+    for name, arguments in (
+        ("type", {"element": "Title", "argument": "Soap"}), ("type", {"element": "Body", "argument": "two bars"}), ("click", {"element": "Add"}),
+    ):  # fmt: skip
+        assert not played.call(name, arguments).is_error
+    return float(played.call("submit", {"answer": ""}).result["success"])
+
+
+def trained_by_vagen(folder):
+    async def play():
+        env = WebArenaGym({"application": folder, "elements": "label", "tasks": ["add"]})
+        await env.reset(seed=1)
+        told = [await env.step(action) for action in ADD]
+        await env.close()
+        return told[-1][1]
+
+    return asyncio.run(play())
+
+
+def asked_of_a_chat_model(folder):
+    def say(payload):
+        return {"content": ADD[sum(message["role"] == "assistant" for message in payload["messages"])]}
+
+    (folder / "tasks.json").write_text(json.dumps(TASKS[:1]))
+    (folder / "webarena-app.toml").write_text(
+        (folder / "webarena-app.toml").read_text().replace("templates =", "# templates =")
+    )
+    with serving_chat(say) as (_, address), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", address)
+        options = ["--application", str(folder), "--elements", "label", "--save", str(folder / "episodes.jsonl")]
+        evaluate.main(["--policy", "chat:good", *options])
+    return read_trajectories(folder / "episodes.jsonl")[0].reward
+
+
+DOORS = [
+    evaluated, played_by_a_program, vectorised, stepped_in_an_arena, served_to_a_person, adapted, played_by_mcp, trained_by_vagen,
+    asked_of_a_chat_model,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("door", DOORS)
 def test_whoever_plays_on_it_is_judged(folder, door):
     assert door(folder) == 1.0
 
