@@ -1,5 +1,8 @@
 """BrowserGym's own browser, observations and actions, on our sites and judged by our judge."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("browsergym.core", reason="make test-integrations")
@@ -8,10 +11,11 @@ import gymnasium
 
 from tests.pages import page
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.applications.application import Application
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.integrations import browsergym as adapter
 from webarena_gym.observation import observe
-from webarena_gym.tasks import load
+from webarena_gym.tasks import Task, load
 
 pytestmark = pytest.mark.integrations
 TASKS = load("test")
@@ -98,6 +102,23 @@ def test_the_chromium_is_the_one_that_is_given(make, monkeypatch, tmp_path, way)
     env = make(TASKS[0], **({} if way == "variable" else {"pw_chromium_kwargs": {"executable_path": str(chromium)}}))
     env.reset(seed=0)
     assert begun.read_text() == "\n\n"
+
+
+def test_an_application_is_played_and_its_pages_have_sockets():
+    evaluation = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "open"}}
+    task = Task("socket", ("controls",), "__CONTROLS__/echo", "Say open.", evaluation, require_login=False)
+    controls = Application(
+        name="controls",
+        folder=str(Path(__file__).parents[1]),
+        command=f"{sys.executable} control_pages.py {{port}}",
+        ready="/echo",
+    )
+    env = gymnasium.make("browsergym/webarenagym", task_kwargs={"task": task, "env": {"application": controls}})
+    env.reset(seed=0)
+    ask = "new Promise(done => { const it = new WebSocket('ws://controls.test/socket'); it.onopen = () => done('open'); it.onerror = () => done('refused') })"
+    _, reward, terminated, *_ = env.step(f"send_msg_to_user({env.unwrapped.page.evaluate(ask)!r})")
+    assert (reward, terminated) == (1.0, True)
+    env.close()
 
 
 def test_every_task_is_registered():

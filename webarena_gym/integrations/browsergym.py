@@ -39,21 +39,21 @@ class Way:
         self.lock = threading.Lock()  # an episode does one thing at a time
         self.episode: WebArenaLite | None = None
         self._loop = asyncio.new_event_loop()
-        self._gate = Gate(self._answer)
+        self.gate = Gate(self._answer)
         self._thread = threading.Thread(target=self._loop.run_forever, name="webarena-gym way", daemon=True)
         self._thread.start()
-        self.address = asyncio.run_coroutine_threadsafe(self._gate.open(), self._loop).result()
+        self.address = asyncio.run_coroutine_threadsafe(self.gate.open(), self._loop).result()
 
     def close(self) -> None:
         if not self._loop.is_closed():
-            asyncio.run_coroutine_threadsafe(self._gate.close(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self.gate.close(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
 
     def check(self) -> None:
         """Raise what a site has raised since the last time."""
-        self._gate.check()
+        self.gate.check()
 
     def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         with self.lock:
@@ -69,7 +69,7 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
         seed: BrowserGym's; a task and its world are fixed, so nothing depends on it.
         way: the way out of the browser that plays it.
         task: the id of the task, or the task.
-        env: further keywords of `WebArenaLite`, such as `variation` or `side_effects`.
+        env: further keywords of `WebArenaLite`, such as `application` or `side_effects`.
 
     """
 
@@ -88,7 +88,7 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
         """Open the task's first pages in a world of its own, signed in as the task says; return the goal."""
         with self._way.lock:
             _, info = self._env.reset()
-            self._way.episode = self._env
+            self._way.episode, self._way.gate.network = self._env, self._env.network
         page.context.add_cookies(
             [
                 {"name": name, "value": value, "url": f"http://{host}/"}
@@ -119,7 +119,7 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
 
     def teardown(self) -> None:
         with self._way.lock:
-            self._way.episode = None
+            self._way.episode = self._way.gate.network = None
             self._env.close()
 
 

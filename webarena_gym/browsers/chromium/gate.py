@@ -155,8 +155,7 @@ class Gate:
 
     def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset(), network: Network | None = None) -> None:
         self._serve = serve
-        self._hosts = frozenset(network.hosts if network is not None and network.address is not None else ())
-        self._address = None if network is None else network.address
+        self.network = network
         self._allowed = allowed
         self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
@@ -282,10 +281,11 @@ class Gate:
         await self._opened.wait()
         if session != self._session or reader.at_eof():
             raise ConnectionError("nobody waits for the answer any more")
-        if host not in self._hosts or self._address is None or is_document(kept):
+        address = self._behind(host)
+        if address is None or is_document(kept):
             return self._serve(method, url, kept, body)
         if headers.get("accept") == _EVENTS:
-            return await pass_on(method, url, kept, body, address=self._address())
+            return await pass_on(method, url, kept, body, address=address())
         return await asyncio.to_thread(self._serve, method, url, kept, body)  # it may wait until there is news
 
     async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse | Stream:
@@ -302,23 +302,27 @@ class Gate:
         name, _, port = host.partition(":")
         return name in self._allowed or f"{name}:{port or 80}" in self._allowed
 
+    def _behind(self, host: str) -> Callable[[], Address] | None:
+        """Return what tells where the server behind a site listens; None where there is none."""
+        return self.network.address if self.network is not None and host in self.network.hosts else None
+
     async def _tunnel(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass bytes both ways between the browser and an allowed host, or the server behind a site."""
         host, _, port = target.rpartition(":")
-        is_site = port == "80" and host in self._hosts and self._address is not None
-        if not (is_site or self.is_allowed(target) or self.is_allowed(host)):
+        address = self._behind(host) if port == "80" else None
+        if address is None and not (self.is_allowed(target) or self.is_allowed(host)):
             writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()
             return
         session, task = self._session, asyncio.current_task()
-        if is_site:
+        if address is not None:
             await self._opened.wait()
         try:
-            if is_site and self._address is not None and task is not None:
+            if address is not None and task is not None:
                 if session != self._session:
                     return
                 self._streams.add(task)
-                far_reader, far_writer = await _connect(self._address())
+                far_reader, far_writer = await _connect(address())
             else:
                 far_reader, far_writer = await asyncio.open_connection(host, int(port))
         except (OSError, ValueError):
