@@ -738,9 +738,32 @@ def asked_of_a_chat_model(folder):
     return read_trajectories(folder / "episodes.jsonl")[0].reward
 
 
+def trained_by_skyrl(folder):
+    pytest.importorskip("skyrl_gym", reason="make test-integrations")
+    from webarena_gym.integrations import skyrl  # noqa: PLC0415 - where it is installed
+
+    row = next(row for row in skyrl.dataset_rows(application=folder) if row["task"] == "add")
+    env = skyrl.WebArenaGymEnv({"application": folder, "elements": "label"}, row)
+    env.init([])
+    reward = [env.step(action) for action in ADD][-1]["reward"]
+    env.close()
+    return reward
+
+
+def served_by_openenv(folder):
+    pytest.importorskip("openenv.core", reason="make test-integrations")
+    from webarena_gym.integrations.openenv import WebArenaGymAction, WebArenaGymEnvironment  # noqa: PLC0415
+
+    env = WebArenaGymEnvironment({"application": folder, "elements": "label"})
+    env.reset(task="add")
+    reward = [env.step(WebArenaGymAction(reply=action)) for action in ADD][-1].reward
+    env.close()
+    return reward
+
+
 DOORS = [
     evaluated, played_by_a_program, vectorised, stepped_in_an_arena, served_to_a_person, adapted, played_by_mcp, trained_by_vagen,
-    asked_of_a_chat_model,
+    asked_of_a_chat_model, trained_by_skyrl, served_by_openenv,
 ]  # fmt: skip
 
 
