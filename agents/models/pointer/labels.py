@@ -8,17 +8,17 @@ import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, files
-from itertools import chain
 from urllib.parse import urlsplit
 
 import numpy
-from numpy.typing import NDArray
 
 from agents.models.pointer.goals import read_goal, words_of
 from agents.models.pointer.pages import Floats, path_of, read_page
+from webarena_gym.sites.country.dice import share
+from webarena_gym.sites.layout import table
 
 Labels = dict[str, dict[str, dict[str, list[str]]]]
 """Labels by site, kind ("click", "field", "box", "heading" or "column") and path."""
@@ -30,8 +30,7 @@ _LABEL = re.compile(
 )
 _KINDS = {"a": "click", "button": "click", "th": "column", "input": "field", "select": "field", "textarea": "field"}
 _PLAIN = re.compile(r"(?=.*[A-Za-z]{2})[^\d]+")  # no number, date or code
-_ON_PATH, _ON_SITE = 0.35, 0.5  # least cosines with a label of the same path, and with another of the site
-_NEAREST = 5  # known labels that are tried
+_ON_PATH, _ON_SITE = 0.0, 0.4  # least cosines with a label of the same path, and with another of the site
 _PASS, _LONGEST = 64, 32  # texts encoded at once, and tokens of each
 _MOST_READ, _MOST_TEXTS = 2_000, 50_000  # pages, and vectors of texts, that are kept
 LABELS = "labels.json"
@@ -74,14 +73,41 @@ def known_labels(seen: Seen) -> Labels:
     return known
 
 
-def label_reader(labels: Labels, encode: Callable[[Sequence[str]], Floats] | None = None) -> Callable[[str, str], str]:
+@cache
+def training_names() -> dict[str, str]:
+    """Return the plain label of each wording that layouts of training worlds have for it, and of itself."""
+    return {wording: plain for plain, others in reversed(table().items()) for wording in (*share(others, 0), plain)}
+
+
+class _Known:
+    """Labels of one kind that are known on a site: those that layouts rename, each with the mean vector of its names, and where they stand."""
+
+    def __init__(
+        self, paths: dict[str, list[str]], names: Mapping[str, str], encoded: Callable[[Sequence[str]], Floats]
+    ) -> None:
+        self.plain = {label: names.get(label, label) for labels in paths.values() for label in labels}
+        own = {label: plain for label, plain in self.plain.items() if label in names}
+        self.renamed = sorted({*own.values()})
+        self.on = {path: {self.plain[label] for label in labels} for path, labels in paths.items()}
+        means = [encoded(sorted({plain, *(label for label in own if own[label] == plain)})).mean(0) for plain in self.renamed]
+        self.vectors: Floats = numpy.stack([mean / numpy.linalg.norm(mean) for mean in means]) if means else encoded([""])[:0]
+
+
+def label_reader(
+    labels: Labels, encode: Callable[[Sequence[str]], Floats] | None = None, names: Mapping[str, str] | None = None
+) -> Callable[[str, str], str]:
     """Return what reads a page, for a goal, with unknown labels replaced by known ones, and the same ids.
 
-    Of the labels of a kind on a page, each unknown one is read as the nearest known one that the page does not have: of the same path with a
-    cosine of 0.35 or more, else of the site with 0.5. Two are never read alike. Labels with a name of the goal, and numbers, stay, and so does
-    a page with half of its labels known.
+    Of `names`, by default those of the training layouts, each is one that layouts give to a label. All unknown labels of a kind on a page are
+    read at once, as different labels that the page does not have, so that the sum of their cosines over the least ones is greatest: 0 for a
+    label of the same path, 0.4 for another of the site. Names of the goal, and numbers, stay, and so does a page with half of its labels known.
+    Raises ValueError where a package is missing.
     """
-    encode = encode or load_encoder()
+    try:
+        from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - of the extra "pretrained"
+    except ImportError as error:
+        raise ValueError("labels are read by meaning with scipy, which is not installed; pip install scipy") from error
+    encode, names = encode or load_encoder(), training_names() if names is None else names
     vectors: dict[str, Floats] = {}
 
     def encoded(texts: Sequence[str]) -> Floats:
@@ -93,24 +119,29 @@ def label_reader(labels: Labels, encode: Callable[[Sequence[str]], Floats] | Non
             vectors.update(zip(part, encode(part), strict=True))
         return numpy.stack([vectors[text] for text in texts])
 
+    known = {site: {kind: _Known(paths, names, encoded) for kind, paths in kinds.items()} for site, kinds in labels.items()}
+
     @lru_cache(maxsize=_MOST_READ)
     def read(goal: str, text: str) -> str:
         url = read_page(text).url
-        kinds, path, names = labels.get(urlsplit(url).netloc, {}), path_of(url), set(read_goal(goal).names)
+        kinds, path, named = known.get(urlsplit(url).netloc, {}), path_of(url), set(read_goal(goal).names)
         own = list(_labels_of(text))
         new: dict[tuple[str, str], str] = {}
-        known = {kind: set(chain.from_iterable(paths.values())) for kind, paths in kinds.items()}
         plain = {(kind, label) for _, _, kind, label in own if _PLAIN.fullmatch(label)}
-        unknown = {(kind, label) for kind, label in plain if label not in known.get(kind, ())}
+        unknown = {(kind, label) for kind, label in plain if kind not in kinds or label not in kinds[kind].plain}
         if 2 * len(unknown) <= len(plain):
             return text
-        for kind, paths in kinds.items():
-            free = sorted(known[kind] - {label for _, _, each, label in own if each == kind})
-            strange = sorted(label for each, label in unknown if each == kind and names.isdisjoint(words_of(label)))
+        for kind, each in kinds.items():
+            taken = {each.plain[label] for _, _, other, label in own if other == kind and label in each.plain}
+            free = [place for place, label in enumerate(each.renamed) if label not in taken]
+            strange = sorted(label for other, label in unknown if other == kind and named.isdisjoint(words_of(label)))
             if strange and free:
-                is_here = numpy.isin(free, paths.get(path, []))
-                for row, column in _pairs(encoded(strange) @ encoded(free).T, is_here):
-                    new[kind, strange[row]] = free[column]
+                here = each.on.get(path, ())
+                least = numpy.array([_ON_PATH if each.renamed[place] in here else _ON_SITE for place in free])
+                gains = numpy.maximum(encoded(strange) @ each.vectors[free].T - least, 0)
+                for row, column in zip(*linear_sum_assignment(gains, maximize=True), strict=True):
+                    if gains[row, column]:
+                        new[kind, strange[row]] = each.renamed[free[column]]
         parts, last = [], 0
         for start, end, kind, label in own:
             if (kind, label) in new:
@@ -119,22 +150,6 @@ def label_reader(labels: Labels, encode: Callable[[Sequence[str]], Floats] | Non
         return "".join([*parts, text[last:]])
 
     return read
-
-
-def _pairs(cosines: Floats, is_here: NDArray[numpy.bool_]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of an unknown and a known label, the nearest first and those of the same path before others, each label once."""
-    found = []
-    for order, (wanted, least) in enumerate(((is_here, _ON_PATH), (~is_here, _ON_SITE))):
-        places = numpy.flatnonzero(wanted)
-        for row, values in enumerate(cosines[:, places]):
-            best = numpy.argsort(-values, kind="stable")[:_NEAREST]
-            found += [(order, -values[place], row, int(places[place])) for place in best if values[place] >= least]
-    rows, columns = set[int](), set[int]()
-    for _, _, row, column in sorted(found):
-        if row not in rows and column not in columns:
-            rows.add(row)
-            columns.add(column)
-            yield row, column
 
 
 def load_encoder() -> Callable[[Sequence[str]], Floats]:
