@@ -79,18 +79,15 @@ def training_names() -> dict[str, str]:
     return {wording: plain for plain, others in reversed(table().items()) for wording in (*share(others, 0), plain)}
 
 
-class _Known:
-    """Labels of one kind that are known on a site: those that layouts rename, each with the mean vector of its names, and where they stand."""
-
-    def __init__(
-        self, paths: dict[str, list[str]], names: Mapping[str, str], encoded: Callable[[Sequence[str]], Floats]
-    ) -> None:
-        self.plain = {label: names.get(label, label) for labels in paths.values() for label in labels}
-        own = {label: plain for label, plain in self.plain.items() if label in names}
-        self.renamed = sorted({*own.values()})
-        self.on = {path: {self.plain[label] for label in labels} for path, labels in paths.items()}
-        means = [encoded(sorted({plain, *(label for label in own if own[label] == plain)})).mean(0) for plain in self.renamed]
-        self.vectors: Floats = numpy.stack([mean / numpy.linalg.norm(mean) for mean in means]) if means else encoded([""])[:0]
+def _renamed(
+    paths: Mapping[str, Sequence[str]], names: Mapping[str, str], encoded: Callable[[Sequence[str]], Floats]
+) -> tuple[Mapping[str, str], list[str], Floats]:
+    """Return the plain label of each known one of a kind, those that layouts rename, and the mean vector of the names of each of these."""
+    plain = {label: names.get(label, label) for labels in paths.values() for label in labels}
+    own = {label: plain[label] for label in plain if label in names}
+    renamed = sorted({*own.values()})
+    means = [encoded(sorted({each, *(label for label in own if own[label] == each)})).mean(0) for each in renamed]
+    return plain, renamed, numpy.stack([mean / numpy.linalg.norm(mean) for mean in means]) if means else encoded([""])[:0]
 
 
 def label_reader(
@@ -119,7 +116,10 @@ def label_reader(
             vectors.update(zip(part, encode(part), strict=True))
         return numpy.stack([vectors[text] for text in texts])
 
-    known = {site: {kind: _Known(paths, names, encoded) for kind, paths in kinds.items()} for site, kinds in labels.items()}
+    known = {
+        site: {kind: (paths, *_renamed(paths, names, encoded)) for kind, paths in kinds.items()}
+        for site, kinds in labels.items()
+    }
 
     @lru_cache(maxsize=_MOST_READ)
     def read(goal: str, text: str) -> str:
@@ -128,20 +128,20 @@ def label_reader(
         own = list(_labels_of(text))
         new: dict[tuple[str, str], str] = {}
         plain = {(kind, label) for _, _, kind, label in own if _PLAIN.fullmatch(label)}
-        unknown = {(kind, label) for kind, label in plain if kind not in kinds or label not in kinds[kind].plain}
+        unknown = {(kind, label) for kind, label in plain if kind not in kinds or label not in kinds[kind][1]}
         if 2 * len(unknown) <= len(plain):
             return text
-        for kind, each in kinds.items():
-            taken = {each.plain[label] for _, _, other, label in own if other == kind and label in each.plain}
-            free = [place for place, label in enumerate(each.renamed) if label not in taken]
+        for kind, (paths, plain_of, renamed, means) in kinds.items():
+            taken = {plain_of[label] for _, _, other, label in own if other == kind and label in plain_of}
+            free = [place for place, label in enumerate(renamed) if label not in taken]
             strange = sorted(label for other, label in unknown if other == kind and named.isdisjoint(words_of(label)))
             if strange and free:
-                here = each.on.get(path, ())
-                least = numpy.array([_ON_PATH if each.renamed[place] in here else _ON_SITE for place in free])
-                gains = numpy.maximum(encoded(strange) @ each.vectors[free].T - least, 0)
+                here = {plain_of[label] for label in paths.get(path, ())}
+                least = numpy.array([_ON_PATH if renamed[place] in here else _ON_SITE for place in free])
+                gains = numpy.maximum(encoded(strange) @ means[free].T - least, 0)
                 for row, column in zip(*linear_sum_assignment(gains, maximize=True), strict=True):
                     if gains[row, column]:
-                        new[kind, strange[row]] = each.renamed[free[column]]
+                        new[kind, strange[row]] = renamed[free[column]]
         parts, last = [], 0
         for start, end, kind, label in own:
             if (kind, label) in new:
