@@ -109,12 +109,8 @@ def refuse_shared() -> None:
                 )
 
 
-_NEWNS, _NEWUSER, _NEWPID, _NEWNET = (
-    0x20000,
-    0x10000000,
-    0x20000000,
-    0x40000000,
-)  # namespaces of mounts, users, processes, networks
+# Namespaces of mounts, users, processes and networks.
+_NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _PRIVATE, _RECURSIVE = 0x1000, 0x40000, 0x8000
 _READ_ONLY, _NO_DEVICES = 1, 4
 _MOUNT_SETATTR = 442  # has no function in the C library; Linux 5.12
@@ -137,10 +133,14 @@ def separate(kinds: int) -> bool:
         try:
             call("unshare", kinds)  # root may
         except OSError:
-            call("unshare", kinds | _NEWUSER)
+            call("unshare", kinds | _NEWUSER | _NEWPID)
             for name, told in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(told)
+            pid = os.fork()  # the child's namespace of processes belongs to its users, so that it can come back to it
+            if pid:
+                os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
+            call("prctl", 1, signal.SIGKILL)
         if kinds & _NEWNET:
             from fcntl import ioctl  # noqa: PLC0415 - not on all systems
 
@@ -209,16 +209,15 @@ def enclose(folder: str, settings: Any) -> None:
 
 
 def can_enclose(folder: str, settings: Any) -> bool:
-    """Try whether the system lets a copy be closed off."""
-    try:
-        pid = fork_alone()
-    except (OSError, AttributeError):  # AttributeError: not Linux
-        return False
+    """Try whether the system lets a copy be closed off, in a process that is thrown away."""
+    pid = os.fork()
     if pid:
         return os.waitpid(pid, 0)[1] == 0
     with contextlib.suppress(BaseException):
-        enclose(folder, settings)
-        os._exit(0)
+        tried = fork_alone()
+        if not tried:
+            enclose(folder, settings)
+        os._exit(os.waitpid(tried, 0)[1] != 0 if tried else 0)
     os._exit(1)
 
 
