@@ -2,7 +2,7 @@
 
 A recipe trains agents with the commands of `agents`, or takes those of `--agents`, and plays them all on the same tasks. Its numbers are
 in recipes.toml; `--set NAME=VALUE` changes one. What was trained or played before is not done again. The last line is one JSON object with a
-row for each agent: success, and the lift over the first row.
+row for each agent: success, and the lift over the first row; a recipe that plays in several ways has rows for each of them.
 
 - adaptation: clones of all sites but one, fine-tuned with few demonstrations of it, after AdaptAgent (arXiv 2411.13451).
 - agent_q: `--agents`, one for each seed, before and after each iteration of `agents.agent_q`.
@@ -10,6 +10,8 @@ row for each agent: success, and the lift over the first row.
 - interactions: one agent with several step limits; the paper has limits of up to 30.
 - long_tasks: clones from whole demonstrations of long tasks or from overlapping pieces, then M-GRPO with fixed or growing step limits, after
   KLong (arXiv 2602.17547).
+- recovery: clones from equally many demonstrations with wrong steps that are undone and without, after WebCoT (arXiv 2505.20013): alone by
+  step limit, after some of the expert's first steps, and after those and a wrong one, from where the expert still earns the reward.
 - searches: one agent by greedy decoding and with searches at equal numbers of env steps.
 - unseen_states: `--agents`, one for each seed, on tasks that begin signed out, before and after filtered behaviour cloning or M-GRPO.
 - workflows: one agent on a stream of tasks, with a memory of workflows and without, after Agent Workflow Memory (arXiv 2409.07429).
@@ -19,7 +21,8 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -28,17 +31,22 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.trajectories import read_trajectories
+from agents.data.expert import force_mistake, in_env
+from agents.data.trajectories import Step, read_trajectories
 from agents.data.workflows import WorkflowMemory
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.models.checkpoints import checkpoints
+from agents.models.checkpoints import agent_record, checkpoints
+from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import parse_settings
 from agents.training.metrics import read_metrics
+from agents.training.pointer_cloning import choices
 from benchmarks import playing
+from benchmarks.learning import demonstration_worlds
 from benchmarks.unseen_states import signed_out, unseen_states
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
 
@@ -58,7 +66,7 @@ class CompareSettings(playing.ResultSettings):
     split: str = "test"
     """part of the suite to measure on"""
     test_worlds: tuple[int, ...] = ()
-    """worlds in which the split's templates are measured as well"""
+    """worlds in which the split's templates are measured as well; by default those of the recipe"""
     limit: int | None = None
     """measure on so many tasks only"""
     set: tuple[str, ...] = ()
@@ -77,13 +85,17 @@ class Comparison(NamedTuple):
     def folder(self) -> Path:
         return self.settings.out / self.settings.recipe
 
+    @property
+    def test_worlds(self) -> Sequence[int]:
+        return self.settings.test_worlds or self.options.get("test_worlds", ())
+
     def tasks(self) -> list[Task]:
         """Return the tasks that all its agents play: those of the suite, of one site, or of the recipe's own worlds."""
         settings, options = self.settings, self.options
         if "per_test_template" in options:
-            found = draw_tasks(options["test_worlds"], options["per_test_template"], templates=options["templates"])
+            found = draw_tasks(self.test_worlds, options["per_test_template"], templates=options["templates"])
         else:
-            found = playing.suite_tasks(settings.split, settings.test_worlds, None)
+            found = playing.suite_tasks(settings.split, self.test_worlds, None)
         if settings.recipe == "unseen_states":
             found = list(map(signed_out, found))
         if "site" in options:
@@ -215,6 +227,78 @@ def long_tasks(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         yield playing.Measured(title, [playing.rewards(played)], spent)
 
 
+def recovery(run: Comparison, seed: int) -> Iterator[playing.Measured]:
+    """Clone without and with demonstrations of recovery, and play both alone by step limit, and after forced first steps."""
+    options, tasks, folder = run.options, run.tasks(), run.folder / f"seed_{seed}"
+    worlds, one_world_each = demonstration_worlds(options["demonstrations"], seed), options["demonstrations"] == 1
+    shared = {"model": "pointer", "seed": seed, "threads": 1, "templates": options["templates"], "worlds": worlds}
+    ways = {"the plain clone": 0.0, "the clone from demonstrations of recovery": options["mistakes"]}
+    clones = {title: folder / ("recovering" if mistakes else "plain") for title, mistakes in ways.items()}
+    for title, clone in clones.items():
+        own = {"out": clone, "mistakes": ways[title], "updates": options["cloning_updates"], "one_world_each": one_world_each}
+        command("agents.train_bc", **shared, **own)
+    forced = beginnings(tasks, agent_record(clones["the plain clone"]))
+    led = {task_id: steps[:-1] for task_id, steps in forced.items()}
+    begun_tasks = [task for task in tasks if task.task_id in forced]
+    for title, clone in clones.items():
+        episodes = folder / f"{clone.name}_episodes"
+        for limit in (playing.MAX_STEPS, *options["limits"]):
+            played = playing.play(str(clone), tasks, episodes / f"alone_{limit}.jsonl", max_steps=limit)
+            part = "rows" if limit == playing.MAX_STEPS else f"within_{limit}"
+            yield playing.Measured(title, [playing.rewards(played)], part=part)
+        for part, begun in (("led", led), ("forced", forced)):
+            leading = partial(LedPolicy, begun=begun)
+            played = playing.play(str(clone), begun_tasks, episodes / f"{part}.jsonl", led=leading)
+            yield playing.Measured(title, [playing.rewards(played)], part=part, tasks=begun_tasks)
+
+
+def beginnings(tasks: Sequence[Task], agent: Mapping[str, Any]) -> dict[str, list[Step]]:
+    """Return for each task some of the expert's steps and a wrong one, as steps of a pointing network.
+
+    Tasks without a wrong step that can be undone are left out, and those that a pointing network cannot begin so. Equal tasks have equal
+    beginnings.
+    """
+    found, dialect = {}, DIALECTS["webrl"].naming_by("id")
+    for env, task in in_env(tasks, quiet=True, **{**agent, "max_steps": 2 * playing.MAX_STEPS}):
+        forced = force_mistake(env, task, Random(f"forced/{task.task_id}"))
+        made = choices(*forced) if forced else None
+        if forced and made:
+            errors = ["refused" if after.has_error else "" for after in forced[1][1:]] + [""]
+            found[task.task_id] = [
+                Step(shown.page, dialect.format(shown.action), error, response_ids=ids)
+                for shown, error, ids in zip(forced[1], errors, made, strict=True)
+            ]
+    return found
+
+
+@dataclass
+class LedPolicy:
+    """A policy that goes on from given first steps, which are taken in its place."""
+
+    inner: Policy
+    begun: Mapping[str, Sequence[Step]]  # by task id
+    _ready: list[tuple[int, Reply]] = field(default_factory=list)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Reply with a first step, or ask the policy; its first request tells it of the steps before."""
+        for request in requests:
+            task_id, number = request.env.task.task_id, request.info["step"]
+            begun = self.begun[task_id]
+            if number >= len(begun):
+                self.inner.ask([request._replace(history=begun) if number == len(begun) else request])
+                continue
+            if request.info["page"] != begun[number].page:
+                raise ValueError(f"step {number} of {task_id} is on another page than its beginning")
+            self._ready.append((request.slot, Reply(begun[number].reply, response_ids=begun[number].response_ids)))
+
+    def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
+        ready, self._ready = self._ready, []
+        return ready or self.inner.replies(timeout_s)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
 def searches(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Search with each method within the same number of env steps."""
     ways: dict[str, dict[str, Any]] = {
@@ -295,13 +379,16 @@ with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
 RECIPES = {
     "adaptation": Recipe(adaptation, (0, 1, 2), 0), "agent_q": Recipe(agent_q, (), None),
     "ensembles": Recipe(ensembles, (0,), None, "one of them, mean"), "interactions": Recipe(interactions, (0,), 1),
-    "long_tasks": Recipe(long_tasks, (0, 1, 2), 0), "searches": Recipe(searches, (0,), 1),
-    "unseen_states": Recipe(unseen_states, (), None), "workflows": Recipe(workflows, (0,), 1),
+    "long_tasks": Recipe(long_tasks, (0, 1, 2), 0), "recovery": Recipe(recovery, (0, 1, 2), 0),
+    "searches": Recipe(searches, (0,), 1), "unseen_states": Recipe(unseen_states, (), None), "workflows": Recipe(workflows, (0,), 1),
 }  # fmt: skip
 
 
-def compare(settings: CompareSettings) -> dict[str, Any]:
-    """Train and play what is not there yet, and return the rows. Raises ValueError for settings that do not fit the recipe."""
+def compare(settings: CompareSettings) -> tuple[dict[str, list[dict[str, Any]]], dict[str, Any]]:
+    """Train and play what is not there yet, and return the rows by part of the result, and what they were measured with.
+
+    Raises ValueError for settings that do not fit the recipe.
+    """
     if settings.recipe not in RECIPES:
         raise ValueError(f"recipe is {settings.recipe!r}; expected one of {', '.join(RECIPES)}")
     recipe, numbers, changed = RECIPES[settings.recipe], _NUMBERS[settings.recipe], {}
@@ -322,14 +409,16 @@ def compare(settings: CompareSettings) -> dict[str, Any]:
     seeds = settings.seeds or recipe.seeds or tuple(range(count))
     begun_at = playing.claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
     found = playing.side_by_side(_play_all, [(run, seed) for seed in seeds], settings.jobs)
-    measured = []
+    parts: dict[str, list[playing.Measured]] = {}
     for items in zip(*found, strict=True):
         spent = {name: mean(item.spent[name] for item in items) for name in items[0].spent}
-        measured.append(playing.Measured(items[0].title, [item.rewards[0] for item in items], spent))
+        own = items[0]._replace(rewards=[item.rewards[0] for item in items], spent=spent)
+        parts.setdefault(own.part, []).append(own)
     if recipe.mean:
-        measured.insert(0, playing.Measured(recipe.mean, [item.rewards[0] for item in measured[:count]]))
-    chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": settings.test_worlds}
-    return {"rows": playing.rows(measured, tasks), "recipe": settings.recipe, "begun_at": [begun_at], **chosen, **run.options}
+        parts["rows"].insert(0, playing.Measured(recipe.mean, [item.rewards[0] for item in parts["rows"][:count]]))
+    chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": run.test_worlds}
+    rows = {part: playing.rows(measured, measured[0].tasks or tasks) for part, measured in parts.items()}
+    return rows, {"recipe": settings.recipe, "begun_at": [begun_at], **run.options, **chosen}
 
 
 def _play_all(run: Comparison, seed: int) -> list[playing.Measured]:
@@ -340,9 +429,12 @@ def main(arguments: Sequence[str]) -> None:
     """Run a recipe and print what it measured."""
     named = ["--recipe", *arguments] if arguments and not arguments[0].startswith("-") else arguments
     settings = parse_settings(CompareSettings, named, program="benchmarks.compare")
-    result = compare(settings)
-    playing.print_rows(result["rows"])
-    playing.hand_over("compare", result, settings)
+    parts, told = compare(settings)
+    for part, rows in parts.items():
+        if len(parts) > 1:
+            print(f"{part}:")
+        playing.print_rows(rows)
+    playing.hand_over("compare", parts | told, settings)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,10 @@ class Measured(NamedTuple):
     title: str
     rewards: Sequence[Sequence[float]]
     spent: Mapping[str, float] = {}
+    part: str = "rows"
+    """of the result that its row stands in"""
+    tasks: Sequence[Task] = ()
+    """those played, if not all"""
 
 
 def rows(measured: Sequence[Measured], tasks: Sequence[Task]) -> list[dict[str, Any]]:

@@ -166,8 +166,8 @@ def recovery() -> str:
     result = _read("recovery")
     titles = {"rows": "alone", "led": "after the expert's first steps", "forced": "after those and a wrong step"}
     rows = [
-        {"": clone, **{title: _score(result[part][place]) for part, title in titles.items()}}
-        for place, clone in enumerate(result["by_limit"])
+        {"": row["title"], **{title: _score(result[part][place]) for part, title in titles.items()}}
+        for place, row in enumerate(result["rows"])
     ]
     note = f"n = {result['rows'][0]['tasks']}, and {result['forced'][0]['tasks']} after forced mistakes; {len(result['seeds'])} pairs of clones"
     return _table(rows) + _origin(note, result)

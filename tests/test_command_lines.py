@@ -33,7 +33,6 @@ from benchmarks.compare import CompareSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
-from benchmarks.recovery import RecoverySettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -63,7 +62,6 @@ KINDS = {
     "benchmarks.allocation": AllocationSettings,
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
-    "benchmarks.recovery": RecoverySettings,
     **{f"agents.train_rl {name}": kind for name, kind in METHODS.items()},
 }
 

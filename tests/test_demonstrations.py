@@ -28,7 +28,7 @@ from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import collect, train_pointer
 from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import BCSettings, PointerBCSettings
-from benchmarks import recovery as benchmark
+from benchmarks import compare, playing
 from tests import tiny
 from tests.test_pointer_training import clone_settings, rl_settings, success, unsure  # noqa: F401 - a fixture
 from webarena_gym import tasks as task_suite
@@ -417,15 +417,20 @@ def test_both_ways_of_going_wrong_are_not_taken_together(tmp_path):
 
 @pytest.mark.slow
 def test_the_benchmark_shows_that_recovery_is_learned(tmp_path, capsys):
-    sizes = "--templates reddit.subscription gitlab.star_count --cloning-updates 300 --limits 5 --seeds 0 --demonstrations 3".split()  # noqa: SIM905
+    templates = 'templates=["reddit.subscription", "gitlab.star_count"]'
+    numbers = ["cloning_updates=300", "limits=[5]", "demonstrations=3", "mistakes=0.4", templates]
+    arguments = ["recovery", "--seeds", "0", "--out", str(tmp_path), "--json", "--set", *numbers]
     own = task_suite.draw(["reddit.subscription", "gitlab.star_count"], world_seed=33, count=6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(benchmark, "suite_tasks", lambda *_: own)
-        benchmark.main([*sizes, "--out", str(tmp_path), "--mistakes", "0.4", "--json"])
+        patch.setattr(playing, "suite_tasks", lambda *_: own)
+        compare.main(arguments)
         result = json.loads(capsys.readouterr().out.splitlines()[-1])
-        benchmark.main([*sizes, "--out", str(tmp_path), "--mistakes", "0.4", "--json"])  # from what was kept
+        patch.setattr(playing, "evaluate", None)
+        compare.main(arguments)  # from what was kept
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["forced"] == result["forced"]
     plain, recovering = (row["success"] for row in result["forced"])
     assert recovering > plain
-    assert [list(scores) for scores in result["by_limit"].values()] == [["5", "30"]] * 2
+    parts = ("rows", "within_5", "led", "forced")
+    titles = ["the plain clone", "the clone from demonstrations of recovery"]
+    assert {part: [row["title"] for row in result[part]] for part in parts} == dict.fromkeys(parts, titles)
     assert {row["tasks"] for row in result["led"]} == {row["tasks"] for row in result["forced"]}
