@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
-
-import webarena_gym  # noqa: F401 - registers the env
+from agents.data.expert import in_env, play_expert
 from agents.models.pointer.decoding import Session, demonstrate
 from agents.models.pointer.reader import Reader
-from agents.settings import ENV_ID, EnvSettings, parse_settings
+from agents.settings import EnvSettings, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
-from webarena_gym.tasks import Expert, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,21 +29,6 @@ class CoverageSettings(EnvSettings):
     """print one JSON object on the last line"""
 
 
-def first_missing(env: Any, reader: Reader, task: Task) -> str:
-    """Return the first action of a task's solution that cannot be expressed; "" where all can."""
-    _, info = env.reset(seed=0, options={"task": task})
-    expert, session, over = Expert(task, env.dialect), Session(reader, info["goal"]), False
-    while not over:
-        action = expert.choose(env.page, env.observation).action
-        reply: str = env.dialect.format(action)
-        _, is_whole = demonstrate(session, info["page"], action, has_error=bool(info["action_error"]))
-        if not is_whole:
-            return reply
-        _, _, terminated, truncated, info = env.step(reply)
-        over = terminated or truncated
-    return ""
-
-
 def main(arguments: Sequence[str]) -> None:
     """Measure as the command line says."""
     settings = parse_settings(
@@ -55,12 +37,14 @@ def main(arguments: Sequence[str]) -> None:
     record: dict[str, Any] = {}
     for split in settings.splits:
         tasks = task_suite.load(split, settings.world_seed, settings.variation)
-        env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments()).unwrapped
         reader, missing = Reader(), list[tuple[str, str]]()
-        for task in tasks:
-            if reply := first_missing(env, reader, task):
-                missing.append((task.template, reply))
-        env.close()
+        for env, task in in_env(tasks, quiet=True, **settings.env_arguments()):
+            goal, steps = play_expert(env, task)
+            session = Session(reader, goal)
+            for step in steps:
+                if not demonstrate(session, step.page, step.action, has_error=step.has_error)[1]:
+                    missing.append((task.template, env.dialect.format(step.action)))
+                    break
         counts = Counter(task.template for task in tasks)
         by_template: dict[str, dict[str, Any]] = {
             name: {
