@@ -12,7 +12,6 @@ import socketserver
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -31,7 +30,7 @@ from tests.notes_app import make_state
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.processes import _clock, close_all, launcher_of
+from webarena_gym.applications.processes import _clock, _of_all, close_all, launcher_of
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
 from webarena_gym.evaluation.results import read_result
@@ -473,7 +472,7 @@ def test_a_hostile_application_reaches_its_own_files_and_processes_alone(tmp_pat
         "SEEN": ",".join(map(str, seen)),
         "STATE": "{state}",
         "TRAINER": str(os.getpid()),
-        "HIDDEN": f"{tempfile.gettempdir()}/webarena-gym-{os.getuid()}",
+        "HIDDEN": str(_of_all()),
     }
     application = Application(
         name="hostile", folder=str(tmp_path), state="state", tasks=str(seen[0]), environment=told, **start

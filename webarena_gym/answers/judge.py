@@ -326,7 +326,7 @@ class _Reading:
         text = _RULE.sub("", _NOT.sub(" not", body.translate(_SAME_MARKS)))
         for phrase in self.phrases:
             text = text.replace(phrase, f" {_GOAL} ")
-        text = _ANGLES.sub(lambda match: "#" if match[0][:2] in ("No", "no") else f" {match[1] or ''} ", _GLUED.sub(", ", text))
+        text = _ANGLES.sub(lambda match: "#" if match[0].startswith("No.") else f" {match[1] or ''} ", _GLUED.sub(", ", text))
         text = _without_bullets(text, is_listed=len(self.parts) > 1 or not self.is_typed)
         if not self.parts:
             return self._absent(text) if is_not_available(self.reference) else self._polarity(text)

@@ -244,9 +244,9 @@ class Copy:
 
 def _of_all() -> Path:
     """Return the folder in which all processes of this user keep their copies, none of which sees those of another. Raises ApplicationError."""
-    folder = Path(tempfile.gettempdir(), f"webarena-gym-{os.getuid() if sys.platform != 'win32' else 0}")
+    folder = Path(tempfile.gettempdir(), f"webarena-gym-{os.getuid()}")
     folder.mkdir(0o700, exist_ok=True)
-    if sys.platform != "win32" and (folder.is_symlink() or folder.stat().st_uid != os.getuid()):
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise ApplicationError(f"{folder} belongs to another user; set TMPDIR to a folder of your own")
     return folder
 
