@@ -47,10 +47,11 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
     assert not (tmp_path / "model").exists()
 
 
-def test_it_knows_english(folder):
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_it_knows_english(folder, dtype):
     model, tokenizer = load_model(folder)
     encoder = PromptEncoder(tokenizer, "You answer questions.")
-    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=24, temperature=0.0)
+    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=24, temperature=0.0, dtype=dtype)
     questions = ["What is the capital of France?", "What colour is the sky on a clear day?"]
     prompts = encoder.encode_all([[{"role": "user", "content": question}] for question in questions])
     france, sky = (encoder.decode(reply.response_ids) for reply in generate(engine, prompts, [0, 1]))

@@ -123,7 +123,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     encoder = PromptEncoder(tokenizer, system)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
 
-    engine = InProcessEngine(model, encoder.stop_ids, **sampling)
+    engine = InProcessEngine(model, encoder.stop_ids, dtype=settings.dtype, **sampling)
     constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)
 

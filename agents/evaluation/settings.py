@@ -48,6 +48,8 @@ class EvaluationSettings(EnvSettings):
     conversation), plan (a plan that is kept up to date, with reflection), or occam (a chat model as AgentOccam, with its pages and actions)"""
     constrained: bool = False
     """of a language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """of a language model's passes over prompts"""
     max_new_tokens: int = 64
     """longest reply of a model"""
     max_prompt_tokens: int = 8192

@@ -151,7 +151,7 @@ def create_engine(settings: Any, model: Any, encoder: PromptEncoder) -> Engine:
         return VLLMEngine(settings.vllm, encoder.stop_ids, settings.out / "weights", **sampling)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
 
-    return InProcessEngine(model, encoder.stop_ids, max_tokens=settings.tokens_per_pass, **sampling)
+    return InProcessEngine(model, encoder.stop_ids, max_tokens=settings.tokens_per_pass, dtype=settings.dtype, **sampling)
 
 
 def released_prompts(trajectory: Trajectory, encoder: PromptEncoder, *, thoughts: bool) -> list[Ids]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from agents.data.trajectories import Ids
-from agents.models.batches import keep_allowed
+from agents.models.batches import autocast, keep_allowed
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine, Generation, decoding
 
@@ -30,17 +30,18 @@ class InProcessEngine:
 
     `temperature` 0 is greedy decoding. At most `max_tokens` tokens are in decode batches at once: equal prompts count once, a
     response counts as long as it may become, and a single larger request is allowed. The prefix cache holds `cache_tokens` tokens.
+    `dtype` is that of the passes over prompts, such as "bfloat16"; tokens of responses are decoded in the model's own.
     """
 
     def __init__(
         self, model: "PreTrainedModel", stop_ids: frozenset[int], *, max_new_tokens: int = 64, temperature: float = 1.0,
-        max_tokens: int = 16_384, cache_tokens: int = 32_768,
+        max_tokens: int = 16_384, cache_tokens: int = 32_768, dtype: str = "float32",
     ) -> None:  # fmt: skip
         if max_new_tokens < 1 or temperature < 0:
             raise ValueError(f"max_new_tokens {max_new_tokens}, temperature {temperature}; expected at least 1, and at least 0")
         self._stop_ids = frozenset(stop_ids)
         self._max_new_tokens, self._max_tokens = max_new_tokens, max_tokens
-        self._temperature = temperature
+        self._temperature, self._dtype = temperature, dtype
         self._prefixes = decoding.PrefixCache(cache_tokens)
         self._waiting: dict[Ids, list[decoding.ActiveSequence]] = {}
         self._batches: dict[int, decoding.DecodeBatch] = {}
@@ -154,7 +155,8 @@ class InProcessEngine:
         self, model: "PreTrainedModel", requests: Sequence[tuple[decoding.PrefillPrompt, list[decoding.ActiveSequence]]]
     ) -> None:
         """Prefill prompts, sample the first token of each response, and add the sequences to the decode batches."""
-        logits, buffer = decoding.prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
+        with autocast(model, self._dtype):
+            logits, buffer = decoding.prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
         widths = torch.tensor([len(sequences) for _, sequences in requests], device=logits.device)
         sequences = [sequence for _, sequences in requests for sequence in sequences]
         finished = set(map(id, self._extend(sequences, logits.repeat_interleave(widths, dim=0))))
