@@ -14,7 +14,7 @@ from agents.methods import digirl, webrl
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
 from agents.methods.replay import Replay, imitation_loss, played, split_by_trajectory, step_rewards
-from agents.methods.starpo import deviation, generalised_advantages, most_uncertain
+from agents.methods.starpo import deviation, generalised_advantages, most_uncertain, policy_decay
 from agents.methods.tsr import corrections
 from agents.methods.webrl import is_worth_replaying, near, next_and_final_advantages
 from agents.models.checkpoints import checkpoints
@@ -304,17 +304,47 @@ def test_the_least_certain_groups_are_kept_in_their_order(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_generalised_advantages_are_sums_of_discounted_differences(seed):
     rng = Random(seed)
-    values, reward = [rng.random() for _ in range(rng.randint(1, 6))], rng.choice([0.0, 1.0])
+    values = [rng.random() for _ in range(rng.randint(1, 6))]
+    rewards = [rng.choice([0.0, -0.1]) for _ in values[1:]] + [rng.choice([0.0, 1.0])]
     gamma, decay = rng.random(), rng.random()
-    rewards = [*[0.0] * (len(values) - 1), reward]
     deltas = [earned + gamma * later - value for earned, later, value in zip(rewards, [*values[1:], 0.0], values, strict=True)]
     expected = [
         sum((gamma * decay) ** ahead * delta for ahead, delta in enumerate(deltas[step:])) for step in range(len(values))
     ]
-    assert generalised_advantages(values, reward, discount=gamma, decay=decay) == pytest.approx(expected)
-    plain = generalised_advantages(values, reward, discount=1.0, decay=1.0)
-    assert plain == pytest.approx([reward - value for value in values])
-    assert generalised_advantages([], reward, discount=1.0, decay=1.0) == []
+    assert generalised_advantages(values, rewards, discount=gamma, decay=decay) == pytest.approx(expected)
+    plain = generalised_advantages(values, rewards, discount=1.0, decay=1.0)
+    assert plain == pytest.approx([sum(rewards[step:]) - value for step, value in enumerate(values)])
+    assert generalised_advantages([], [], discount=1.0, decay=1.0) == []
+
+
+def test_the_policys_lambda_follows_the_length_of_an_episode():
+    assert [policy_decay(length, 0.9, 0.0) for length in (1, 40)] == [0.9, 0.9]
+    assert [policy_decay(length, 0.9, 0.5) for length in (1, 4, 40)] == [0.0, 0.5, 0.95]
+    items = [trajectory([-1.0], [-1.0], reward=1.0), trajectory([-1.0], [-1.0], reward=0.0)]
+    near, far = (method_of("starpo", [TASK], starpo_kept=1.0, starpo_length_factor=factor) for factor in (0.5, 1e9))
+    ours, theirs = (advantages(method.batch([Group(0, TASK, items)], Random(0))[0]) for method in (near, far))
+    assert ours == pytest.approx([0.0, 2**0.5, 0.0, -(2**0.5)])  # with a lambda of 0 the last step alone hears of the outcome
+    assert theirs == pytest.approx([1.0, 1.0, -1.0, -1.0])
+
+
+def test_the_critic_learns_before_the_policy():
+    method = method_of("starpo", [TASK], starpo_kept=1.0, starpo_value_groups=2)
+    groups = [Group(number, TASK, [trajectory([-1.0]), trajectory([-1.0])]) for number in range(4)]
+    before = method.critic.state_dict()["head"]["weight"].clone()
+    steps, metrics = method.batch(groups[:2], Random(0))
+    assert not steps
+    assert metrics["critic_loss"] > 0
+    assert not before.equal(method.critic.state_dict()["head"]["weight"])
+    assert method.batch(groups[2:], Random(0))[0]
+
+
+def test_a_reply_without_an_action_costs():
+    method = method_of("starpo", [TASK], starpo_kept=1.0, starpo_format_cost=0.5)
+    right, wrong = (
+        replace(trajectory([-1.0]), steps=(Step("", reply, "", (10,), (20,), (-1.0,)),)) for reply in ("go_backward()", "I see")
+    )
+    trained, _ = method.batch([Group(0, TASK, [right, wrong])], Random(0))
+    assert advantages(trained) == pytest.approx([1.0, -1.0])
 
 
 @pytest.mark.parametrize(("kind", "wanted"), [("gae", [2**-0.5, 2**-0.5, -(2**0.5)]), ("group", [1, 1, -1])])

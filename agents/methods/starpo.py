@@ -13,9 +13,14 @@ tokens of each trajectory with the advantages of GAE, or with those of GRPO (sec
 The diagnostics of the paper's echo trap are metrics of every method: `reward_deviation` (of the groups of a batch), `reply_entropy` and
 `grad_norm`. A run is in the trap when the first two fall and the third rises.
 
-It differs in this: the critic estimates one value a turn and not one a token, so all tokens of a reply share an advantage; it is fitted
-to outcomes with the cross-entropy of `agents.models.critics`; there is no entropy bonus (0.001 in the released settings) and no reward
-for the format of a reply. The numbers of the equations are those of the paper's first version.
+UI-TARS-2 (arXiv 2509.02544) trains by PPO with more, which are options here: the lambda of the policy is another than the critic's
+(decoupled GAE, `--starpo-decay`) and follows the length of the episode (length-adaptive GAE, `--starpo-length-factor`), both as in VAPO
+(arXiv 2504.05118); the critic is trained before the policy (value pretraining, `--starpo-value-groups`); a reply without an action costs
+(format reward, `--starpo-format-cost`). Its clip-higher is `--clip-high`, its asynchronous rollouts are `--overlap`.
+
+It differs in this: the critic estimates one value a turn and not one a token, so all tokens of a reply share an advantage, and lengths
+are counted in turns; it is fitted to outcomes, as with a lambda of 1, with the cross-entropy of `agents.models.critics`; there is no
+entropy bonus (0.001 in the released settings). The numbers of the equations are those of the papers' first versions.
 """
 
 from collections.abc import Sequence
@@ -30,9 +35,10 @@ from agents.methods.replay import kept, split_by_trajectory, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from agents.training.settings import StarPOSettings
+from webarena_gym.actions import DIALECTS
+from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
 
-DECAY = 1.0  # gae: how much of an advantage is that of the outcome; 0: of the next value alone (lambda)
 DISCOUNT = 1.0  # gae: a reward counts less for each step that it lies ahead (gamma)
 
 
@@ -49,7 +55,8 @@ class StarPO:
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps of the uncertain groups with their advantages, and fit the critic to them."""
-        groups = most_uncertain(groups, self.args.starpo_kept)
+        is_pretraining = groups[-1].number < self.args.starpo_value_groups if groups else False
+        groups = groups if is_pretraining else most_uncertain(groups, self.args.starpo_kept)
         parts = [[item for item in group.valid if item.steps] for group in groups]
         items = [item for part in parts for item in part]
         metrics = {"kept_groups": float(len(groups)), "kept_deviation": fmean(map(deviation, groups)) if groups else 0.0}
@@ -60,11 +67,14 @@ class StarPO:
             states = self.critics.steps(items)
             values = split_by_trajectory(self.critic.values(states), items)  # before the critic has seen how they ended
             metrics["critic_loss"] = self.critic.fit(states, step_rewards(items), rng)
-            advantages = [
-                value
-                for item, own in zip(items, values, strict=True)
-                for value in generalised_advantages(own, item.reward, discount=DISCOUNT, decay=DECAY)
-            ]
+            if is_pretraining:
+                return [], metrics
+            advantages = []
+            for item, own in zip(items, values, strict=True):
+                rewards = [-self.args.starpo_format_cost * (not has_action(step.reply)) for step in item.steps]
+                rewards[-1] += item.reward
+                decay = policy_decay(len(own), self.args.starpo_decay, self.args.starpo_length_factor)
+                advantages += generalised_advantages(own, rewards, discount=DISCOUNT, decay=decay)
             advantages = trajectory_advantages(advantages) if advantages else []  # whitened
         # A mean over trajectories of means over their tokens.
         tokens = [sum(len(step.response_ids) for step in item.steps) for item in items]
@@ -87,21 +97,40 @@ def most_uncertain(groups: Sequence[Group], share: float) -> list[Group]:
     return [groups[index] for index in sorted(ranked[:count])]
 
 
-def generalised_advantages(values_T: Sequence[float], reward: float, *, discount: float, decay: float) -> list[float]:
-    """Return the advantage of each of the T steps of an episode from the values of the states they were taken in.
+def generalised_advantages(
+    values_T: Sequence[float], rewards_T: Sequence[float], *, discount: float, decay: float
+) -> list[float]:
+    """Return the advantage of each of the T steps of an episode from its reward and the value of the state it was taken in.
 
-    A_t = sum over k of (gamma lambda)^k d_t+k with d_t = r_t + gamma V(s_t+1) - V(s_t), where r_t is 0 before the last step (Schulman et
-    al., arXiv 1506.02438, equation 16; RAGEN uses gamma = lambda = 1: the reward less the value).
+    A_t = sum over k of (gamma lambda)^k d_t+k with d_t = r_t + gamma V(s_t+1) - V(s_t) (Schulman et al., arXiv 1506.02438, equation 16;
+    RAGEN uses gamma = lambda = 1: the reward less the value).
 
-    >>> generalised_advantages([0.25, 0.75, 0.5], reward=1, discount=1.0, decay=1.0)
+    >>> generalised_advantages([0.25, 0.75, 0.5], [0, 0, 1], discount=1.0, decay=1.0)
     [0.75, 0.25, 0.5]
-    >>> generalised_advantages([0.25, 0.75, 0.5], reward=1, discount=1.0, decay=0.0)
+    >>> generalised_advantages([0.25, 0.75, 0.5], [0, 0, 1], discount=1.0, decay=0.0)
     [0.5, -0.25, 0.5]
     """
     advantages: list[float] = []
-    following, carried, earned = 0.0, 0.0, reward
-    for value in reversed(values_T):
+    following, carried = 0.0, 0.0
+    for value, earned in zip(reversed(values_T), reversed(rewards_T), strict=True):
         carried = earned + discount * following - value + discount * decay * carried
         advantages.append(carried)
-        following, earned = value, 0.0
+        following = value
     return advantages[::-1]
+
+
+def policy_decay(length: int, decay: float, factor: float) -> float:
+    """Return the lambda of the policy in an episode of that many turns: 1 - 1 / (factor * length) with a factor, else the decay.
+
+    VAPO, arXiv 2504.05118, section 4.2 (factor: alpha), in whose long episodes the outcome then reaches every step. Never below 0.
+    """
+    return max(1 - 1 / (factor * length), 0.0) if factor else decay
+
+
+def has_action(reply: str) -> bool:
+    """Return True for a reply with an action in it."""
+    try:
+        DIALECTS["webrl"].parse(reply)
+    except ActionError:
+        return False
+    return True

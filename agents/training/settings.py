@@ -257,11 +257,22 @@ class StarPOSettings(ClippedSettings):
     """starpo: generalised advantage estimates with a critic (PPO), or each rollout against its group (GRPO)"""
     starpo_kept: float = 0.25
     """starpo: share of the groups that is learned from, those of the largest deviation of rewards; 1: all"""
+    starpo_decay: float = 1.0
+    """starpo, gae: how much of an advantage is that of the outcome (lambda); 0: of the next value alone"""
+    starpo_length_factor: float = 0.0
+    """starpo, gae: alpha of a lambda of 1 - 1 / (alpha * turns) in place of starpo_decay; 0: none"""
+    starpo_value_groups: int = 0
+    """starpo, gae: first groups of the training from which the critic alone learns"""
+    starpo_format_cost: float = 0.0
+    """starpo, gae: what a reply without an action is paid less"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.starpo_kept <= 1:
             raise ValueError(f"starpo_kept is {self.starpo_kept}; expected more than 0 and at most 1")
+        if not 0 <= self.starpo_decay <= 1:
+            raise ValueError(f"starpo_decay is {self.starpo_decay}; expected 0 to 1")
+        expect_least(self, starpo_length_factor=0, starpo_value_groups=0, starpo_format_cost=0)
 
 
 @dataclass(frozen=True, kw_only=True)
