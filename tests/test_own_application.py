@@ -32,6 +32,7 @@ from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import _clock, _of_all, close_all, launcher_of
 from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
 from webarena_gym.evaluation.results import read_result
 from webarena_gym.integrations.session import dataset_rows
@@ -44,6 +45,7 @@ from webarena_gym.server.schema import NewEpisode
 from webarena_gym.servers.logins import Account, Login
 from webarena_gym.servers.rest import request_json
 from webarena_gym.tasks import draw, find, load, parse_task
+from webarena_gym.tools import application as application_commands
 from webarena_gym.tools.cli import main
 
 HERE = Path(__file__).parent
@@ -565,7 +567,7 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert re.search("Visit 2.* and .*Visit 1", found["in_memory"]), "visits are lost when an episode is restored"
     assert "/crash: ApplicationError: notes gives no answer" in found["failed"][0]
     assert found["need_scripts"] == ["http://notes.test/script"]
-    assert {"files/export.txt"} <= set(found["changed"]), "by looking at it"
+    assert {"/files/export.txt"} <= set(found["changed"]), "by looking at it"
     assert set(found["tasks"].values()) == {"solved, and nothing cheaper earns it"}
     assert found["controls"]["text field"] >= 2
     lines = iter(["type Title Ink", "click Add", "click Export", "exit", "click Export", "exit"])
@@ -574,8 +576,8 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert 'click "Add to Cart"' in capsys.readouterr().out, "elements are named as they are then typed"
     recorded = json.loads((folder / "tasks.json").read_text())[-1]
     assert recorded["eval"]["eval_types"] == ["state"], "what was typed, and no file that came with it"
-    query = 'SELECT count(*) FROM "note" WHERE "title" = ?'
-    assert recorded["eval"]["state"] == [{"site": "notes", "query": query, "parameters": ["Ink"], "expected": [[1]]}]
+    query = 'SELECT count(*) FROM "note" WHERE "title" = ? AND "body" = ?'
+    assert recorded["eval"]["state"] == [{"site": "notes", "query": query, "parameters": ["Ink", ""], "expected": [[1]]}]
     assert main(["app", "record", str(folder), "--goal", "Export.", "--task-id", "export"]) == 0
     checks = json.loads((folder / "tasks.json").read_text())[-1]["eval"]["file"]
     assert checks == [{"path": "files/export.txt", "contains": "all notes"}], (
@@ -595,6 +597,26 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert main(["app", "new", str(folder / "fresh")]) == 2
     with pytest.raises(ApplicationError, match="expected a folder"):
         read_application(folder / "fresh")
+
+
+def test_a_recorded_check_asks_for_all_that_stays_the_same_when_the_solution_is_replayed():
+    def check(before, after, key=(7,), **again):
+        change = Change("notes", "issue", key, before, after, {})
+        return application_commands._row_check(change, change._replace(after={**after, **again}))
+
+    added = check(None, {"title": "Ink", "priority": 2, "owner": None, "made": "09:00:01"}, made="09:00:05")
+    assert (added["query"], added["parameters"]) == (
+        'SELECT count(*) FROM "issue" WHERE "title" = ? AND "priority" = ?',
+        ["Ink", 2],
+    )
+    was = {"title": "Ink", "priority": 1, "changed": "08:00"}
+    changed = check(was, {**was, "priority": 2, "changed": "09:00:01"}, changed="09:00:05")
+    assert (changed["query"], changed["parameters"]) == (
+        'SELECT count(*) FROM "issue" WHERE "rowid" = ? AND "priority" = ?',
+        [7, 2],
+    )
+    named = check({"id": "a7", "priority": 1}, {"id": "a7", "priority": 2}, key=("a7",))
+    assert named["parameters"] == ["a7", 2], "by the key that the row holds"
 
 
 def test_templates_draw_tasks_from_its_database(folder):

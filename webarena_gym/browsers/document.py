@@ -121,12 +121,15 @@ _FILLED = etree.XPath(
 )
 _FRAMES = etree.XPath("//*[self::iframe or self::frame][@srcdoc or (@src != '' and @src != 'about:blank')]")
 _NEWS = etree.XPath("boolean(//script[contains(., 'WebSocket(') or contains(., 'EventSource(')])")
+_HELD_BACK = re.compile(
+    r"preventDefault|confirm|prompt|fetch|return\s+false\W*$"
+)  # in `onsubmit`: it is not sent, or not as it is
 
 
 def _script_marks(root: HtmlElement) -> Iterator[str]:
     """Yield the signs that a page with scripts lives from them."""
     for form in root.iter("form"):
-        if "onsubmit" in form.attrib or not ("action" in form.attrib or "method" in form.attrib):
+        if _HELD_BACK.search(form.get("onsubmit", "")) or not ("action" in form.attrib or "method" in form.attrib):
             yield "a form that a script sends"
         for control in dom.controls(form):
             what, name, is_sent = dom.kind(control), control.get("name"), form.get("method", "").lower() == "post"

@@ -277,7 +277,9 @@ class Row(Formatter):
         words, _, thought = line.partition(" -- ")
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
-            raise t.TaskError(f"templates.toml: {self._name} has the step {line!r}; expected a verb or a function of its site")
+            raise t.TaskError(
+                f"templates.toml: {self._name} has the step {line!r}; expected {', '.join(_STEPS)} or a function of its site"
+            )
         return "", verb, [self._named(each) for each in rest.split(" | ")] if rest else [], thought
 
     def _steps(self, line: tuple[str, str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:

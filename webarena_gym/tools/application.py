@@ -7,8 +7,9 @@ import shlex
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -219,7 +220,7 @@ def _check(options: argparse.Namespace) -> int:
     found["in_memory"] = "" if application.in_memory or problems else _kept_in_memory(env)
     pages = list(_walk(env._backend.browser, application))  # noqa: SLF001 - no part of the env's interface
     found["failed"] = list(env._backend.site_errors)  # noqa: SLF001
-    found["changed"] = sorted({change.key[0] if change.table == "file" else change.table for change in env.changes()})
+    found["changed"] = sorted({f"/{change.key[0]}" if change.table == "file" else change.table for change in env.changes()})
     found["pages"], found["controls"] = (
         len(pages),
         dict(Counter(kind for page in pages for kind in _controls(page)).most_common()),
@@ -247,7 +248,7 @@ def _check(options: argparse.Namespace) -> int:
         if found["in_memory"]:
             print(f"a page differs after a snapshot, {found['in_memory']}: where that matters, set in_memory = true")
         if found["changed"]:
-            print(f"looking at pages changes {', '.join(found['changed'])}: name in incidental what is no side effect")
+            print(f"looking at pages changes data: incidental = {json.dumps(found['changed'])} would call that no side effect")
         if found["need_scripts"]:
             first, *others = found["need_scripts"]
             more = f" and {len(others)} more need" if others else " needs"
@@ -342,7 +343,9 @@ def _record(options: argparse.Namespace) -> int:
     if not steps or steps[-1].action.kind is not Kind.EXIT:
         print("not recorded: the task was not ended with exit")
         return 1
-    record = _recorded(task, steps, changes, [launcher_of(application).base, env._backend.files or Path()])  # noqa: SLF001
+    folders = [launcher_of(application).base, env._backend.files or Path()]  # noqa: SLF001
+    again = env._backend.replay(replace(task, solution=tuple(steps)))  # noqa: SLF001
+    record = _recorded(task, steps, changes, changes if isinstance(again, str) else again, folders)
     if not record["eval"]["eval_types"]:
         print("not recorded, as nothing was changed and no answer given; the solution, for a check that you write:")
         print(json.dumps(record, ensure_ascii=False))
@@ -353,10 +356,13 @@ def _record(options: argparse.Namespace) -> int:
     return 0
 
 
-def _recorded(task: Task, steps: list[Step], changes: list[Change], folders: list[Path]) -> dict[str, Any]:
+def _recorded(
+    task: Task, steps: list[Step], changes: list[Change], again: Sequence[Change], folders: list[Path]
+) -> dict[str, Any]:
     """Return a task with a recorded solution, and checks of its answer and of the rows and files that it changed.
 
-    `folders` are those of the state, before and after.
+    `again` are the changes when the solution is replayed: a value that differs, such as the time or a token, is not checked. `folders`
+    are those of the state, before and after.
     """
     typed = {step.action.argument for step in steps if step.action.argument}
     answer = steps[-1].action.argument or ""
@@ -364,7 +370,8 @@ def _recorded(task: Task, steps: list[Step], changes: list[Change], folders: lis
     if answer:
         evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
     schemas = [_schema_check(change) for change in changes if change.table == "schema"]
-    rows = [_row_check(change, typed) for change in changes if change.table not in ("file", "schema")]
+    others = again if [each.table for each in again] == [each.table for each in changes] else changes
+    rows = [_row_check(*pair) for pair in zip(changes, others, strict=True) if pair[0].table not in ("file", "schema")]
     paths = [str(change.key[0]) for change in changes if change.table == "file"]
     files = [
         check for path in paths if not path.startswith(".") and "/." not in path for check in _file_check(path, folders, typed)
@@ -406,20 +413,19 @@ def _schema_check(change: Change) -> dict[str, Any]:
     return {"site": change.site, "query": query, "parameters": [change.key[0]], "expected": expected}
 
 
-def _row_check(change: Change, typed: set[str]) -> dict[str, Any]:
-    """Return a check of a changed row: by the values that were typed, else by all that were changed."""
-    row: Mapping[str, Any] = change.after or change.before or {}
-    told = {
+def _row_check(change: Change, again: Change) -> dict[str, Any]:
+    """Return a check of a changed row: by its key and what was changed, or, of one that was added or removed, by all that is in it."""
+    row, other = ((each.after or each.before or {}) for each in (change, again))
+    told: dict[str, Any] = {
         column: value
         for column, value in row.items()
-        if isinstance(value, str | int | float) and (not change.columns or column in change.columns)
+        if isinstance(value, str | int | float)
+        and value == other.get(column)
+        and (not change.columns or column in change.columns or value in change.key)
     }
-    chosen = {column: value for column, value in told.items() if str(value) in typed} or told
-    condition = " AND ".join(f'"{column}" = ?' for column in chosen) or "TRUE"
+    if change.columns and not set(change.key) <= set(told.values()):
+        told = {"rowid": change.key[0]} | told
+    condition = " AND ".join(f'"{column}" = ?' for column in told) or "TRUE"
     query = f'SELECT count(*) FROM "{change.table}" WHERE {condition}'
-    return {
-        "site": change.site,
-        "query": query,
-        "parameters": list(chosen.values()),
-        "expected": [[0 if change.after is None else 1]],
-    }
+    expected = [[0 if change.after is None else 1]]
+    return {"site": change.site, "query": query, "parameters": list(told.values()), "expected": expected}
