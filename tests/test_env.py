@@ -322,7 +322,12 @@ NO_BUDGETS = (0, -1, float("nan"), float("inf"), "2")
 
 @pytest.mark.parametrize(("options", "error", "said"), [
     ({"history": "short"}, ValueError, "history is 'short'; expected one of 'compressed'"),
-    ({"observation": "pixels"}, ValueError, "expected one of 'html', 'axtree'"),
+    ({"observation": "braille"}, ValueError, "expected one of 'html', 'axtree'"),
+    ({"observation": "pixels"}, ValueError, "needs a browser that draws: browser='chromium', or 'html'"),
+    ({"window_size": (1280, 0)}, ValueError, "expected two sides of 64 to 4096 pixels"),
+    ({"window_size": "large"}, ValueError, "expected two sides of 64 to 4096 pixels"),
+    ({"observation": "marks", "browser": "chromium", "elements": "label"}, ValueError, "elements='id'"),
+    ({"pictures": 0}, ValueError, "pictures is 0"),
     ({"dialect": "latin"}, ValueError, "expected one of 'webrl'"),
     ({"elements": "xpath"}, ValueError, "expected one of 'id', 'label'"),
     ({"browser": "lynx"}, ValueError, "expected one of 'inprocess'"),

@@ -27,7 +27,7 @@ answers:
 pages: errors
 actions: errors texts
 observation: actions errors pages texts
-browsers: actions errors pages
+browsers: actions errors observation pages
 sites: changes console errors pages
 servers: browsers errors observation pages sites
 applications: arguments changes errors sites
@@ -35,7 +35,7 @@ evaluators: answers changes errors observation pages servers
 tasks: actions answers applications arguments errors evaluators observation pages sites
 templates: actions answers evaluators observation pages sites tasks
 backends: actions applications browsers changes errors evaluators observation pages servers sites tasks
-spaces: actions texts
+spaces: actions observation texts
 options: actions applications arguments errors evaluators observation servers sites tasks
 env: actions applications arguments backends browsers changes errors evaluators observation options pages servers spaces tasks texts
 recording: errors

@@ -29,15 +29,16 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
 from webarena_gym.evaluators import check, evaluate, judge_injection
-from webarena_gym.observation import Observation, observe, pivotal, scrolled
+from webarena_gym.observation import Observation, headlines, observe, pivotal, scrolled
 from webarena_gym.observation.history import Message, Turn, as_text, compress, placeholder
+from webarena_gym.observation.pictures import MAX_BOXES, SCREENSHOT, Picture, marks_of, numbered, picture_of, with_pictures
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, EnvOptions, OnFailure, signature_of_env
 from webarena_gym.pages.page import Network, Page
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import read_logins
-from webarena_gym.spaces import MAX_OBSERVATION, reply_space, text_space, within_charset
+from webarena_gym.spaces import MAX_OBSERVATION, picture_space, reply_space, text_space, within_charset
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
-from webarena_gym.texts import MAX_ERROR, MAX_PAGE, MAX_REPLY, cut
+from webarena_gym.texts import MAX_ERROR, MAX_GOAL, MAX_PAGE, MAX_REPLY, cut
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium.browser import ChromiumBrowser
@@ -47,8 +48,9 @@ FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
 
 _SCROLLING = (Kind.SCROLL_DOWN, Kind.SCROLL_UP)
 
-Told = tuple[str, dict[str, Any]]
-Stepped = tuple[str, float, bool, bool, dict[str, Any]]
+Told = tuple[Any, dict[str, Any]]
+"""An observation, which is a text, or a dictionary with a picture (see `spaces.picture_space`), and its info."""
+Stepped = tuple[Any, float, bool, bool, dict[str, Any]]
 
 
 class Info(TypedDict):
@@ -57,7 +59,8 @@ class Info(TypedDict):
     goal: str
     url: str
     page: str  # the newest page as text, without history
-    messages: list[Message]  # the chat that leads to the next reply: the system prompt, then what the observation says
+    # the chat that leads to the next reply: the system prompt, then what the observation says; with pictures, in OpenAI's multimodal shape
+    messages: list[Message] | list[dict[str, Any]]
     step: int  # steps taken in this episode
     steps_left: NotRequired[int]  # of the step budget, where there is one
     action_error: str  # why the last action did nothing; empty when it was fine
@@ -82,6 +85,7 @@ class Episode:
     is_over: bool = False
     max_steps: int | None = None  # after which it is truncated, if that is before the env's own limit
     steps_left: int | None = None  # of its step budget, if it has one; scrolling is free
+    pictures: tuple[str, ...] = ()  # of the newest earlier pages, as data URLs, where the history keeps them
 
 
 class Snapshot(NamedTuple):
@@ -102,15 +106,16 @@ class Snapshot(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A page, the part of it that an agent sees, and the text that it reads."""
+    """A page, the part of it that an agent sees, the text that it reads, and the picture, where there is one."""
 
     page: Page
     observation: Observation
     text: str
+    picture: Picture | None = None
 
 
-class WebArenaLite(gymnasium.Env[str, str]):
-    """A web agent's environment: text in, text and a binary reward out.
+class WebArenaLite(gymnasium.Env[Any, str]):
+    """A web agent's environment: text in, text or a picture with text, and a binary reward out.
 
     The keywords are the fields of `webarena_gym.options.EnvOptions`, where each is explained.
 
@@ -131,7 +136,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
         self.render_mode = options.render_mode
         self.dialect = options.written_dialect()
-        self.observation_space = text_space(MAX_OBSERVATION)
+        self.observation_space = picture_space(*options.window_size) if options.has_pictures else text_space(MAX_OBSERVATION)
         self.action_space = reply_space(self.dialect)
         self.system_prompt = instructions(self.dialect, options.observation)
         """The text that an agent is told before it begins: its actions with examples, and the rule for answers."""
@@ -216,7 +221,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     # Gymnasium's interface.
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Told:
         """Start a task, drawn from the split or named by `options={"task": id}`, in a world as good as new.
 
         `options={"max_steps": n}` truncates this episode after n steps, if the env's own limit does not before.
@@ -313,7 +318,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if self.render_mode == "ansi":
             return self._look(self._started()).text
         if self.render_mode == "rgb_array":
-            self._started()
+            if (picture := self._look(self._started()).picture) is not None:
+                return picture.pixels
             from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
 
             with Image.open(BytesIO(self._backend.browser.screenshot())) as image:
@@ -348,7 +354,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         state = self.np_random.bit_generator.state
         return Snapshot(replace(episode, turns=[*episode.turns]), self._backend.snapshot(), state).sealed()
 
-    def restore(self, snapshot: Snapshot) -> tuple[str, dict[str, Any]]:
+    def restore(self, snapshot: Snapshot) -> Told:
         """Continue from a snapshot, also one of another env or process; returns what `reset` would.
 
         Raises SnapshotError for a value that is no snapshot, or is not as it was taken; the current episode then goes on.
@@ -397,8 +403,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
             headless=options.render_mode != "human",
             strict=windowed or options.bbox or is_own or network is None,  # on foreign pages, layout decides what can be used
             windowed=windowed,
+            viewport=options.window_size,
             records=options.rules == "verified",
             asks=is_own,
+            draws=options.has_pictures,
         )
 
     def _begin(self, episode: Episode) -> Told:
@@ -414,29 +422,44 @@ class WebArenaLite(gymnasium.Env[str, str]):
         return self._seen
 
     def _show(self, top: int, action_error: str) -> Seen:
-        options, page = self.options, self._backend.browser.page()
+        options, page, style = self.options, self._backend.browser.page(), self.options.observation
         seen = observe(
             page,
             elements=options.elements,
-            style=options.observation,
+            style=options.text_style,
             bbox=options.bbox,
             header=options.header,
-            window=MAX_PAGE if options.viewport == "layout" else options.window,
+            window=MAX_PAGE if self._shows_layout else options.window,
             top=top,
         )
-        text = f"Action error: {action_error}\n{seen.text}" if action_error else seen.text
-        return Seen(page, seen, cut(within_charset(text), MAX_PAGE))
+        text, picture = seen.text, None
+        if options.has_pictures:
+            captured = self._backend.browser.capture(numbered(seen), options.picture_format)
+            picture = picture_of(captured, options.picture_format, marks=style == "marks", cursor=options.cursor)
+            if style != "text+pixels":
+                marks = marks_of(page, (box[0] for box in captured.boxes[:MAX_BOXES])) if style == "marks" else ""
+                text = "\n".join([*(headlines(page) if options.header else ()), *([marks] if marks else ())])
+        text = f"Action error: {action_error}\n{text}" if action_error else text
+        return Seen(page, seen, cut(within_charset(text), MAX_PAGE), picture)
+
+    @property
+    def _shows_layout(self) -> bool:
+        """True if the browser's window, and none over the text, decides what of a page is shown."""
+        return self.options.viewport == "layout" or self.options.observation in ("pixels", "marks")
 
     def _tell(self, episode: Episode, seen: Seen) -> Told:
         """Return the observation and the info of this moment."""
         options = self.options
         left = pivotal if options.observation == "occam" else placeholder
+        if seen.picture:
+            left = _screenshot
         chat = compress(episode.goal, episode.turns, seen.text, options.history, thoughts=options.thoughts, left=left)
+        messages: list[Message] = [{"role": "system", "content": self.system_prompt}, *chat]
         info: Info = {
             "goal": episode.goal,
             "url": seen.page.url,
             "page": seen.text,
-            "messages": [{"role": "system", "content": self.system_prompt}, *chat],
+            "messages": messages,
             "step": len(episode.turns),
             "action_error": episode.action_error,
             "task_id": episode.task.task_id,
@@ -447,15 +470,21 @@ class WebArenaLite(gymnasium.Env[str, str]):
             info["answer_form"] = self._answer_form
         if self._backend.site_errors:
             info["site_errors"] = [*self._backend.site_errors]
-        return as_text(chat), dict(info)
+        if seen.picture is None:
+            return as_text(chat), dict(info)
+        info["messages"] = with_pictures(messages, [*episode.pictures, seen.picture.url])
+        goal, (pixels, boxes, _) = within_charset(cut(episode.goal, MAX_GOAL)), seen.picture
+        return {"goal": goal, "text": as_text(chat), "screenshot": pixels, "boxes": boxes}, dict(info)
 
     def _act(self, episode: Episode, reply: str) -> str | None:
         """Do what a reply says. Returns the answer with which it exits, None when it does not.
 
         A malformed, too long or impossible action changes nothing but `action_error`. Raises BrowserError.
         """
-        page, observation, text = self._look(episode)
+        page, observation, text, picture = self._look(episode)
         episode.turns.append(Turn(text, within_charset(cut(reply, MAX_REPLY))))
+        if picture and self.options.pictures > 1:
+            episode.pictures = (*episode.pictures, picture.url)[1 - self.options.pictures :]
         episode.action_error = ""
         answer, is_free = None, False
         try:
@@ -481,8 +510,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def _scroll(self, episode: Episode, observation: Observation, *, down: bool) -> None:
         """Move the window over the text; at its end, the browser's own over the page, which may load more."""
         browser = self._backend.browser
-        if self.options.viewport == "layout":
+        if self._shows_layout or self.options.has_pictures:
             browser.scroll(down=down)
+        if self._shows_layout:
             return
         top = scrolled(observation, down=down)
         if top == episode.top:
@@ -558,6 +588,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
 # For whoever asks: gymnasium, help(), an editor's hints.
 setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
+
+
+def _screenshot(page: str, reply: str) -> str:  # noqa: ARG001 - as `placeholder`
+    """Return what stands for an earlier page that was a picture."""
+    return SCREENSHOT
 
 
 def _outer_limit(env: WebArenaLite) -> float:

@@ -20,6 +20,7 @@ from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
+from webarena_gym.observation.pictures import PictureFormat, PictureStyle
 from webarena_gym.servers.logins import Account, Login
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.layout import Variation
@@ -65,9 +66,18 @@ class EnvOptions:
     split's first seed. A task that is given as such keeps its own world"""
     history: History = "compressed"
     """earlier pages become a placeholder ("compressed"), are left out ("none") or stay whole ("full")"""
-    observation: Style = "html"
+    observation: Style | PictureStyle = "html"
     """pages as simplified HTML ("html"), as WebArena's accessibility tree ("axtree"), or as AgentOccam's outline of it, of which earlier
-    pages keep the elements that the agent highlighted ("occam")"""
+    pages keep the elements that the agent highlighted ("occam"). With Chromium also as pictures: of the window alone ("pixels"), with
+    numbered boxes on it and a list of them ("marks"), or beside simplified HTML ("text+pixels"); the observation is a dictionary then"""
+    window_size: tuple[int, int] = (1280, 720)
+    """width and height of Chromium's window in pixels, such as (390, 844) for a phone"""
+    pictures: int = 1
+    """pictures that `info["messages"]` hold at most, of the newest pages; a line stands for each earlier one"""
+    picture_format: PictureFormat = "jpeg"
+    """encoding of pictures: "jpeg" (small and fast) or "png" (exact)"""
+    cursor: bool = False
+    """draw the mouse cursor on pictures"""
     dialect: Literal["webrl", "webarena", "browsergym"] = "webrl"
     """how actions are written"""
     elements: Elements = "id"
@@ -84,7 +94,7 @@ class EnvOptions:
     header: bool = True
     """put the URL and the tabs above the page"""
     viewport: Viewport = "window"
-    """extent of a page that is shown: "window" shows a page in windows of text; "layout" shows the part of it in a window of 1280 x 720 pixels (Chromium)"""
+    """extent of a page that is shown: "window" shows a page in windows of text; "layout" shows the part of it in the window of `window_size` (Chromium)"""
     window: int = 12_000
     """characters of a page that are shown at once in the viewport "window"; Scroll moves on by two thirds of it"""
     bbox: bool = False
@@ -133,6 +143,7 @@ class EnvOptions:
                 f"side_effects is {self.side_effects!r}; expected 'ignored' or None: they are seen on the embedded sites"
                 " under the native rules alone"
             )
+        self._check_pictures()
         if self.max_steps is not None:
             expect_positive("max_steps", self.max_steps)
         budget = self.step_budget
@@ -156,6 +167,21 @@ class EnvOptions:
         if self.tasks is None:
             task_suite.expect_split(self.split)
 
+    def _check_pictures(self) -> None:
+        """Check and take what is said of pictures; a size may come as a list, as from JSON."""
+        try:
+            width, height = self.window_size
+        except (TypeError, ValueError):
+            width = height = 0
+        if not all(isinstance(side, int) and _SIDE[0] <= side <= _SIDE[1] for side in (width, height)):
+            raise ValueError(f"window_size is {self.window_size!r}; expected two sides of {_SIDE[0]} to {_SIDE[1]} pixels")
+        object.__setattr__(self, "window_size", (width, height))
+        expect_positive("pictures", self.pictures)
+        if self.has_pictures and self.browser == "inprocess":
+            raise ValueError(f"observation={self.observation!r} needs a browser that draws: browser='chromium', or 'html'")
+        if self.observation == "marks" and self.elements == "label":
+            raise ValueError("observation='marks' numbers the elements: elements='id', or observation='text+pixels'")
+
     def _read_application(self) -> None:
         """Take the application's description in the place of its path."""
         if self.application is not None:
@@ -177,14 +203,26 @@ class EnvOptions:
         """True if changes of databases can be compared with those of the reference solution."""
         return self.sites is None and self.rules == "native"
 
+    @property
+    def has_pictures(self) -> bool:
+        """True if observations hold pictures."""
+        return self.observation in get_args(PictureStyle)
+
+    @property
+    def text_style(self) -> Style:
+        """The style in which elements are numbered and pages written."""
+        styles: Mapping[str, Style] = {"axtree": "axtree", "occam": "occam"}
+        return styles.get(self.observation, "html")
+
     def written_dialect(self) -> Dialect:
         """Return the dialect in which actions are written, with the way that its examples name elements."""
         return DIALECTS[self.dialect].naming_by(self.elements)
 
 
 OPTION_NAMES = tuple(each.name for each in fields(EnvOptions))
+_SIDE = (64, 4096)  # pixels that a side of a window may have
 _CHOSEN = (
-    "observation", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "browser",
+    "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "browser",
     "side_effects", "render_mode",
 )  # fmt: skip
 """The options that have one of some values."""
@@ -216,12 +254,15 @@ def option_meanings() -> Mapping[str, str]:
 
 
 def add_options(parser: _ActionsContainer, *names: str, **defaults: Any) -> None:
-    """Add options that choose among the values of some fields of `EnvOptions`; a default other than its own is given by keyword."""
+    """Add options that choose among the values of some fields of `EnvOptions`; a default other than its own is given by keyword.
+
+    Commands show and keep texts, so that they offer no pictures.
+    """
     own = {each.name: None if each.default is MISSING else each.default for each in fields(EnvOptions)}
     for name in names:
         parser.add_argument(
             f"--{name.replace('_', '-')}",
-            choices=[value for value in option_choices(name) if value is not None],
+            choices=[value for value in option_choices(name) if value is not None and value not in get_args(PictureStyle)],
             default=defaults.get(name, own[name]),
             help=option_meanings()[name].partition(". ")[0],
         )

@@ -1,14 +1,18 @@
-"""The observation and action spaces: Gymnasium `Text` spaces with a length limit and a character set."""
+"""The observation and action spaces: Gymnasium `Text` spaces with a length limit and a character set, and dictionaries of texts and pictures."""
 
 import re
 from copy import copy, deepcopy
 from functools import cache
 from typing import Any
 
-from gymnasium.spaces import Space, Text, Tuple
+import numpy
+from gymnasium.spaces import Box, Dict, Space, Text, Tuple
+from gymnasium.vector.utils import batch_space as gymnasium_batch_space
 
 from webarena_gym.actions import Dialect
 from webarena_gym.actions.action import Parameter
+from webarena_gym.observation.pictures import MAX_BOXES
+from webarena_gym.texts import MAX_GOAL
 from webarena_gym.texts import MAX_OBSERVATION as MAX_OBSERVATION
 from webarena_gym.texts import MAX_REPLY as MAX_REPLY
 
@@ -77,8 +81,28 @@ def reply_space(dialect: Dialect) -> ReplySpace:
     return space
 
 
-def batch_space(space: Space[Any], count: int) -> "Tuple[Any]":
-    """Return what Gymnasium's function of this name does of a text space, with its large tables shared instead of copied."""
+def picture_space(width: int, height: int) -> "Dict":
+    """Return the space of observations with pictures of a window of that size in pixels.
+
+    `screenshot` is uint8, height x width x 3; `boxes` int32, MAX_BOXES x 5: number, left, top, right and bottom of an element, or -1.
+    """
+    most = numpy.iinfo(numpy.int32).max
+    return Dict(
+        {
+            "goal": text_space(MAX_GOAL),
+            "text": text_space(MAX_OBSERVATION),
+            "screenshot": Box(0, 255, (height, width, 3), numpy.uint8),
+            "boxes": Box(-1, most, (MAX_BOXES, 5), numpy.int32),
+        }
+    )
+
+
+def batch_space(space: Space[Any], count: int) -> Space[Any]:
+    """Return what Gymnasium's function of this name does of a space, with large tables of texts shared instead of copied."""
+    if isinstance(space, Dict):
+        return Dict({key: batch_space(part, count) for key, part in space.items()})
+    if not isinstance(space, Text):
+        return gymnasium_batch_space(space, count)
     seeds = deepcopy(space.np_random).integers(0, 10**8, count)
     batch = Tuple([copy(space) for _ in range(count)])
     batch.seed([int(seed) for seed in seeds])

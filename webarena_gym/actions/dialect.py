@@ -98,11 +98,17 @@ _PAGES: Mapping[str, str] = {
     "html": "simplified HTML",
     "axtree": "an accessibility tree",
     "occam": "an outline of its accessibility tree",
+    "pixels": "a picture of the browser's window",
+    "marks": "a picture of the browser's window, on which elements are numbered, and a list of these",
+    "text+pixels": "simplified HTML and a picture of the browser's window",
 }
 _NAMES: Mapping[tuple[str, str], str] = {
     ("html", "id"): 'the number that stands in its tag, as in <a id="12">',
     ("axtree", "id"): "the number in brackets before it, as in [12] link",
     ("occam", "id"): "the number in brackets after its role, as in link [12]",
+    ("pixels", "id"): "its number among the boxes of the observation",
+    ("marks", "id"): "the number that stands at its box, as in [12] link",
+    ("text+pixels", "id"): 'the number that stands in its tag, as in <a id="12">',
 }
 _BY_LABEL = 'the label that it shows, such as Add to Cart; the second element of that label is "Add to Cart [2]"'
 _LEFT: Mapping[str, str] = {
@@ -122,7 +128,9 @@ Answers:
 
 
 @cache
-def instructions(dialect: Dialect, observation: Literal["html", "axtree", "occam"] = "html") -> str:
+def instructions(
+    dialect: Dialect, observation: Literal["html", "axtree", "occam", "pixels", "marks", "text+pixels"] = "html"
+) -> str:
     """Return the system prompt of an agent that writes a dialect and sees pages in a style.
 
     >>> from webarena_gym.actions import DIALECTS

@@ -9,6 +9,7 @@ from lxml.html import HtmlElement
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.forms import describe
 from webarena_gym.errors import ActionError
+from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.page import Page, Traffic
 
 
@@ -91,6 +92,10 @@ class Browser(Protocol):
 
     def screenshot(self) -> bytes:
         """Return what the window shows, as PNG. Raises BrowserError for a browser that draws nothing."""
+
+    def capture(self, elements: Mapping[int, HtmlElement], kind: PictureFormat) -> Capture:
+        """Return what the window shows, and the boxes in it of numbered elements. Raises BrowserError for a browser that draws nothing."""
+        ...
 
     def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page. Raises BrowserError for a browser without scripts."""

@@ -50,6 +50,7 @@ from webarena_gym.browsers.http import (
     without_fragment,
 )
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Tab, Traffic
 from webarena_gym.pages.reading import is_interactive
@@ -147,6 +148,9 @@ class InProcessBrowser:
 
     def screenshot(self) -> bytes:
         raise BrowserError('the in-process browser draws nothing; pictures need browser="chromium"')
+
+    def capture(self, elements: Mapping[int, HtmlElement], kind: PictureFormat) -> Capture:  # noqa: ARG002 - the Protocol's
+        return Capture(self.screenshot())
 
     def run_script(self, expression: str) -> Any:
         raise BrowserError(f'the in-process browser runs no scripts, such as {expression!r}; that needs browser="chromium"')

@@ -100,7 +100,7 @@ def observe(
     top = max(0, min(top, len(lines) - 1))
     above = ends[top - 1] if top else 0
     shown = max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
-    parts = _header(page, style) if header else []
+    parts = headlines(page, style) if header else []
     if top:
         parts.append(f"[{top} more lines above]")
     parts += lines[top : top + shown]
@@ -145,7 +145,8 @@ def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[
     return written
 
 
-def _header(page: Page, style: Style) -> list[str]:
+def headlines(page: Page, style: Style = "html") -> list[str]:
+    """Return the lines above a page: its URL, several tabs, and what the browser had to say."""
     parts = [f"URL: {page.url}"]
     if len(page.tabs) > 1:
         marks = ("*" if index == page.active_tab else "" for index in range(len(page.tabs)))

@@ -25,14 +25,15 @@ _JUDGEMENT = ("success", "verdicts")  # what an info says of an episode that was
 Seed = int | Sequence[int | None] | None
 Options = dict[str, Any] | Sequence[dict[str, Any]] | None
 Array = numpy.ndarray[Any, Any]
-VectorStep = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
-"""Observations, rewards, terminations, truncations and infos of some envs."""
+VectorStep = tuple[Any, Array, Array, Array, dict[str, Any]]
+"""Observations, rewards, terminations, truncations and infos of some envs. Observations are a tuple of texts; with pictures, a dictionary of
+tuples of texts and of arrays whose first axis is that of the envs."""
 
 
 class Result(NamedTuple):
     """The result of a step, or a reset, of one env."""
 
-    observation: str
+    observation: Any
     reward: float
     terminated: bool
     truncated: bool
@@ -43,7 +44,7 @@ class Result(NamedTuple):
 class _Episode:
     """The episode of one env, as far as the parent process knows it."""
 
-    observation: str = ""
+    observation: Any = ""
     info: dict[str, Any] = field(default_factory=dict)
     is_over: bool = False
     lost: str = ""  # why its worker does not have it any more
@@ -86,7 +87,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         step_timeout_s: float = 120.0,
         context: str = CONTEXTS[0],
-        make_env: Callable[..., gymnasium.Env[str, str]] = WebArenaLite,
+        make_env: Callable[..., gymnasium.Env[Any, str]] = WebArenaLite,
         max_episode_steps: int | None = None,
         **env_arguments: Any,
     ) -> None:
@@ -115,16 +116,19 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(model.observation_space, num_envs)
         self.action_space = batch_space(model.action_space, num_envs)
         model.close()
+        frame, blank = None, _blank(model.observation_space)
+        if isinstance(blank, dict) and "screenshot" in blank:
+            frame = blank["screenshot"].shape
         self._on_failure: OnFailure = env_arguments.get("on_failure", "nan")
-        self._pool = Pool(partial(make_env, **env_arguments), num_envs, min(workers, num_envs), step_timeout_s, context)
-        self._episodes = [_Episode() for _ in range(num_envs)]
+        self._pool = Pool(partial(make_env, **env_arguments), num_envs, min(workers, num_envs), step_timeout_s, context, frame)
+        self._episodes = [_Episode(blank) for _ in range(num_envs)]
         self._under_way: dict[int, str] = {}  # by env, what it was told to do and has not done; one thing at a time
         self._ready: dict[int, Result | Exception] = {}  # by env, in the order in which they finished, until taken
         self._values: dict[int, CommandResult] = {}  # of calls
 
     # Gymnasium's vector API.
 
-    def reset(self, *, seed: Seed = None, options: Options = None) -> tuple[tuple[str, ...], dict[str, Any]]:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes, in all envs or in those of `options["reset_mask"]`; env i gets the seed + i.
 
         Seeds and options may be lists with one for each env: `[{"task": id}] * num_envs` is a group, the same task in the same
@@ -145,7 +149,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             if result.truncated:
                 raise WorkerError(f"env {env} could not be reset: {result.info['failure']}")
             infos = self._add_info(infos, result.info, env)
-        return tuple(episode.observation for episode in self._episodes), infos
+        return _together([episode.observation for episode in self._episodes]), infos
 
     def step(self, actions: Sequence[str]) -> VectorStep:
         """Take one action in each env, and wait for all of them. Raises what an env raises, when all are done."""
@@ -262,7 +266,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             raise WorkerError(self._episodes[env_id].lost)
         return self._call([env_id], "snapshot")[0]
 
-    def restore(self, env_id: int, snapshot: Any) -> tuple[str, dict[str, Any]]:
+    def restore(self, env_id: int, snapshot: Any) -> tuple[Any, dict[str, Any]]:
         """Continue from a snapshot in an env; returns what a reset of it would."""
         self._chosen([env_id])
         (start,) = self._ask([Command(env_id, "restore", (snapshot,))])
@@ -394,7 +398,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             episode.is_over = True
             self._ready[env] = result
 
-    def _lost(self, observation: str, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
+    def _lost(self, observation: Any, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
         """Return what becomes of an episode that is lost, or the error that its user wants in its place."""
         if self._on_failure == "raise":
             return WorkerError(failure)
@@ -426,6 +430,24 @@ def _one_each(values: Any, envs: Sequence[int], name: str) -> list[Any]:
     return list(values)
 
 
+def _blank(space: gymnasium.Space[Any]) -> Any:
+    """Return what stands for an observation that never came: empty texts, and pictures of zeros."""
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {key: _blank(part) for key, part in space.items()}
+    return numpy.zeros(space.shape, space.dtype) if isinstance(space, gymnasium.spaces.Box) else ""
+
+
+def _together(observations: Sequence[Any]) -> Any:
+    """Return observations of some envs as the batch space has them."""
+    if not observations or not isinstance(observations[0], dict):
+        return tuple(observations)
+    batch: dict[str, Any] = {}
+    for key, value in observations[0].items():
+        column = [observation[key] for observation in observations]
+        batch[key] = numpy.stack(column) if isinstance(value, numpy.ndarray) else tuple(column)
+    return batch
+
+
 def _columns(results: Sequence[Result], env_ids: Sequence[int] | None = None) -> VectorStep:
     """Return results as columns, and their infos as one dictionary of arrays with masks; `env_ids` becomes `infos["env_id"]`."""
     rows: VectorEnv[Any, Any, Any] = VectorEnv()  # Gymnasium's way to put infos together, for these rows instead of all envs
@@ -436,7 +458,7 @@ def _columns(results: Sequence[Result], env_ids: Sequence[int] | None = None) ->
     if env_ids is not None:
         infos["env_id"] = numpy.array(env_ids, dtype=numpy.int64)
     return (
-        tuple(result.observation for result in results),
+        _together([result.observation for result in results]),
         numpy.array([result.reward for result in results], dtype=numpy.float64),
         numpy.array([result.terminated for result in results], dtype=numpy.bool_),
         numpy.array([result.truncated for result in results], dtype=numpy.bool_),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf
+from math import inf, prod
 from multiprocessing.connection import Connection, Pipe, wait
 from time import monotonic
 from types import ModuleType
@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import cloudpickle  # type: ignore[import-untyped]
 import gymnasium
+import numpy
 
 from webarena_gym.errors import BrowserError, WorkerError
 from webarena_gym.processes import work_for_parent
@@ -50,12 +51,44 @@ class CommandResult(NamedTuple):
     value: Any
 
 
-Start = tuple[str, dict[str, Any], Mapping[str, Any]]
+Start = tuple[Any, dict[str, Any], Mapping[str, Any]]
 """A first observation and info, and the env's random numbers behind them, for an env that may have to take its place."""
 
 
-def serve(commands: Connection, answers: Connection, make_env: bytes, environment: Mapping[str, str]) -> None:
-    """Do what the commands say until their pipe closes.
+class Frames:
+    """The newest picture of each env, in memory that workers share with their parent: a pipe carries None in its place.
+
+    `shape` is that of `observation["screenshot"]`, which is uint8. A picture stays as it is until its env is told to do something again.
+    """
+
+    def __init__(self, memory: Any, shape: tuple[int, ...]) -> None:
+        self._memory, self._shape = memory, shape
+
+    def _frame(self, env: int) -> numpy.ndarray[Any, Any]:
+        size = prod(self._shape)
+        return numpy.frombuffer(self._memory, numpy.uint8, size, env * size).reshape(self._shape)
+
+    def put(self, env: int, value: Any) -> Any:
+        """Return what an env has answered without the picture of its observation, which is kept here."""
+        observation = value[0] if isinstance(value, tuple) and value else None
+        picture = observation.get("screenshot") if isinstance(observation, dict) else None
+        if not isinstance(picture, numpy.ndarray) or picture.shape != self._shape or picture.dtype != numpy.uint8:
+            return value
+        self._frame(env)[:] = picture
+        return ({**value[0], "screenshot": None}, *value[1:])
+
+    def take(self, env: int, value: Any) -> Any:
+        """Return what an env has answered, with a copy of its picture."""
+        observation = value[0] if isinstance(value, tuple) and value else None
+        if not isinstance(observation, dict) or observation.get("screenshot", self) is not None:
+            return value
+        return ({**observation, "screenshot": self._frame(env).copy()}, *value[1:])
+
+
+def serve(
+    commands: Connection, answers: Connection, make_env: bytes, environment: Mapping[str, str], frames: Frames | None = None
+) -> None:
+    """Do what the commands say until their pipe closes; pictures go to `frames`, if there are some.
 
     `make_env` is a pickled function without arguments. Envs are made when they are first needed, so that whatever is wrong with
     them is told in an answer.
@@ -67,19 +100,22 @@ def serve(commands: Connection, answers: Connection, make_env: bytes, environmen
         make = cache(lambda: pickle.loads(make_env))  # noqa: S301 - our own parent's bytes
 
         @cache
-        def env_of(_: int) -> gymnasium.Env[str, str]:
-            env: gymnasium.Env[str, str] = cleanup.enter_context(closing(make()()))
+        def env_of(_: int) -> gymnasium.Env[Any, str]:
+            env: gymnasium.Env[Any, str] = cleanup.enter_context(closing(make()()))
             return env
 
         while True:
             try:
                 command = Command(*pickle.loads(commands.recv_bytes()))  # noqa: S301 - our own parent's bytes
-                answers.send_bytes(_encode(_answer(env_of, command)))
+                answer = _answer(env_of, command)
+                if frames is not None:
+                    answer = answer._replace(value=frames.put(command.env, answer.value))
+                answers.send_bytes(_encode(answer))
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 return
 
 
-def _answer(env_of: Callable[[int], gymnasium.Env[str, str]], command: Command) -> CommandResult:
+def _answer(env_of: Callable[[int], gymnasium.Env[Any, str]], command: Command) -> CommandResult:
     try:
         return CommandResult(command.env, "done", _do(env_of(command.env), command))
     except INFRASTRUCTURE_ERRORS as error:
@@ -90,7 +126,7 @@ def _answer(env_of: Callable[[int], gymnasium.Env[str, str]], command: Command) 
         return CommandResult(command.env, "raised", _portable(error))
 
 
-def _do(env: gymnasium.Env[str, str], command: Command) -> Any:
+def _do(env: gymnasium.Env[Any, str], command: Command) -> Any:
     match command:
         case Command(what="step", arguments=(action,)):
             return env.step(action)
@@ -108,7 +144,7 @@ def _do(env: gymnasium.Env[str, str], command: Command) -> Any:
     raise AssertionError(command)
 
 
-def _start(env: gymnasium.Env[str, str], observation: str, info: dict[str, Any]) -> Start:
+def _start(env: gymnasium.Env[Any, str], observation: Any, info: dict[str, Any]) -> Start:
     return observation, info, env.unwrapped.np_random.bit_generator.state
 
 
@@ -179,16 +215,26 @@ class Pool:
     """Worker processes that hold a number of envs, started when they are needed and again when they were lost.
 
     Env i lives in worker i modulo the number of workers. One job at a time for each env. `make_env`, which cloudpickle takes, makes an
-    env in a worker. A worker whose command takes longer than `timeout_s` counts as hung. `context` is one of CONTEXTS.
+    env in a worker. A worker whose command takes longer than `timeout_s` counts as hung. `context` is one of CONTEXTS. `frame` is the
+    shape of pictures in observations, if there are some.
     """
 
-    def __init__(self, make_env: Callable[[], Any], num_envs: int, num_workers: int, timeout_s: float, context: str) -> None:
+    def __init__(
+        self,
+        make_env: Callable[[], Any],
+        num_envs: int,
+        num_workers: int,
+        timeout_s: float,
+        context: str,
+        frame: tuple[int, ...] | None = None,
+    ) -> None:
         self._make_env = cloudpickle.dumps(make_env)
         self._num_envs = num_envs
         self._timeout_s = timeout_s
         self._context: Any = multiprocessing.get_context(context)
         if context == "forkserver":
             self._context.set_forkserver_preload(["webarena_gym.env"])  # so that workers share the memory of their imports
+        self._frames = frame and Frames(self._context.RawArray("B", num_envs * prod(frame)), frame)
         self._queues: list[deque[_Job]] = [deque() for _ in range(num_workers)]
         self._workers: dict[int, _Worker] = {}
         self._pid = os.getpid()
@@ -254,7 +300,10 @@ class Pool:
             with suppress(OSError):  # a user may have had enough of large pipes
                 fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
         process = self._context.Process(
-            target=serve, args=(commands, answers, self._make_env, dict(os.environ)), name="webarena-gym worker", daemon=True
+            target=serve,
+            args=(commands, answers, self._make_env, dict(os.environ), self._frames),
+            name="webarena-gym worker",
+            daemon=True,
         )
         with without_main_module():
             process.start()
@@ -291,6 +340,8 @@ class Pool:
             raise
         job = worker.jobs.popleft()
         answer = CommandResult(*pickle.loads(content))  # noqa: S301 - our own child's bytes
+        if self._frames:
+            answer = answer._replace(value=self._frames.take(answer.env, answer.value))
         worker.is_new = False
         if worker.jobs:
             worker.expect_answer(self._timeout_s)

@@ -34,6 +34,7 @@ from webarena_gym.browsers.forms import (
 )
 from webarena_gym.browsers.http import typed_url
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages import dom
 from webarena_gym.pages.page import Network, Page, Traffic
 from webarena_gym.pages.page import Tab as PageTab
@@ -102,6 +103,7 @@ class ChromiumBrowser:
         viewport: the size of the window in CSS pixels.
         records: whether the traffic of each session with real servers is recorded, as far as it is not encrypted.
         asks: whether dialogs that ask something are shown as pages, to be answered; else they are answered with OK.
+        draws: whether pages are drawn for pictures: without a caret, and with the lists of drop-downs in them.
 
     """
 
@@ -116,10 +118,13 @@ class ChromiumBrowser:
         viewport: tuple[int, int] = (1280, 720),
         records: bool = False,
         asks: bool = False,
+        draws: bool = False,
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
-        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records, asks=asks)
+        how = {"records": records, "asks": asks, "draws": draws}
+        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), **how)
         self._windowed = windowed
+        self._draws = draws
         self._seen: View | None = None
         self._closed = False
 
@@ -324,6 +329,13 @@ class ChromiumBrowser:
         self._check_started()
         return self._run(self._context.screenshot())
 
+    def capture(self, elements: Mapping[int, HtmlElement], kind: PictureFormat) -> Capture:
+        """Return a picture of the window, and the boxes in it of those of the numbered elements of the newest page that the mouse reaches."""
+        self._check_started()
+        known = {} if self._seen is None else self._seen.locations
+        places = {number: known[element] for number, element in elements.items() if element in known}
+        return self._run(self._context.capture(places, kind))
+
     def snapshot(self) -> Any:
         self._check_open()
         if self._context.asking:
@@ -382,7 +394,10 @@ class ChromiumBrowser:
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what)):
-                await action(*await tab.grip(frame, index))
+                handle, at = await tab.grip(frame, index)
+                if self._draws:
+                    await tab.note_mouse(handle, at)
+                await action(handle, at)
 
         self._do(act)
 

@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, is_document, serve_network
 from webarena_gym.browsers.chromium.signals import Signals
-from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, Tab
+from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, QUIET_S, NodeLocation, Tab
+from webarena_gym.browsers.chromium.window import STYLE, capture
 from webarena_gym.browsers.forms import file_type
 from webarena_gym.browsers.http import is_web, told_of_download
 from webarena_gym.errors import BrowserError, ScriptError
+from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.page import Network, Traffic
 
 CHANGES = """() => {
@@ -31,11 +33,12 @@ CHANGES = """() => {
     else if (element.type !== "hidden") changes.push([index, element.value]);
   });
   const all = [...document.querySelectorAll("*")];
-  return [changes, all.indexOf(document.activeElement)];
+  const scrolled = all.flatMap(({scrollLeft, scrollTop}, index) => scrollLeft || scrollTop ? [[index, scrollLeft, scrollTop]] : []);
+  return [changes, all.indexOf(document.activeElement), scrolled];
 }"""
-"""A JavaScript function that returns what a person may have changed in a document, and where the focus is."""
+"""A JavaScript function that returns what a person may have changed in a document, where the focus is, and what was scrolled how far."""
 
-CHANGE = """([changes, focused]) => {
+CHANGE = """([changes, focused, scrolled = []]) => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
   for (const [index, value] of changes) {
     const element = elements[index];
@@ -46,7 +49,8 @@ CHANGE = """([changes, focused]) => {
     else element.value = value;
   }
   const all = [...document.querySelectorAll("*")];
-  if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.();
+  if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.({preventScroll: true});
+  for (const [index, left, top] of scrolled) all[index]?.scrollTo?.({left, top, behavior: "instant"});
 }"""
 """A JavaScript function that makes these changes again, but for files."""
 _FIELD = '(index) => document.querySelectorAll("input, textarea, option, details")[index]'
@@ -62,6 +66,7 @@ class SavedTab(NamedTuple):
     documents: tuple[HttpResponse | None, ...]
     position: int
     changes: Any
+    mouse: tuple[int, int] | None = None
 
 
 class Session(NamedTuple):
@@ -105,8 +110,10 @@ class Context:
         *,
         records: bool = False,
         asks: bool = False,
+        draws: bool = False,
     ) -> None:
         self._driver = driver
+        self._draws = draws
         self._asks = asks
         self._asked = asyncio.Event()
         self._unfinished: asyncio.Future[Any] | None = None  # what goes on once a dialog is answered
@@ -278,6 +285,8 @@ class Context:
         self._context.on("page", self._on_page)
         if self._how[0]:
             await self._context.add_init_script(_OPEN_SHADOWS)
+        if self._draws:
+            await self._context.add_init_script(STYLE)
         if self._records:
             self._context.on("requestfailed", self._on_failed)
 
@@ -470,6 +479,12 @@ class Context:
         await page.close()
         return picture
 
+    async def capture(self, elements: Mapping[int, NodeLocation], kind: PictureFormat) -> Capture:
+        """Return a picture of the active tab with the boxes of its elements, or of the dialog that covers it."""
+        if self.asking is not None:
+            return Capture(await self.screenshot())
+        return await capture(self.tab, elements, kind)
+
     async def save(self) -> Session:
         """Return everything as a value. Raises BrowserError when Chromium has lost some of it."""
         tabs = []
@@ -477,7 +492,7 @@ class Context:
             history = await tab.history()
             changes = await tab.page.evaluate(CHANGES)
             documents = tuple(map(tab.documents.get, history.ids))
-            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes))
+            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
         cookies = tuple(await self._context.cookies())
         await self._check()
         return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads})
@@ -500,11 +515,16 @@ class Context:
             distance = saved.position - (await self.tab.history()).position
             if distance:
                 await self.tab.travel(distance)
+            if self._draws:
+                await self.tab.until_whole()  # a page has its height, and can be scrolled, once its images are there
             await self.tab.page.evaluate(CHANGE, saved.changes)
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:
                     field = (await self.tab.page.evaluate_handle(_FIELD, index)).as_element()
                     await field.set_input_files(self.payloads(value))
+            if saved.mouse is not None:
+                await self.tab.page.mouse.move(*saved.mouse)
+                self.tab.mouse = saved.mouse
             self.tab.said = None
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))

@@ -97,7 +97,8 @@ class Tab:
         self.is_stale = False  # its page and history are of an earlier session
         self.document: HttpResponse | None = None  # what was answered for the page, where that is known
         self.documents: dict[int, HttpResponse] = {}  # the same for the entries of its history
-        self._session = session
+        self.mouse: tuple[int, int] | None = None  # the place in the window to which the mouse was moved, in pixels
+        self.session = session
         self._how = list(how)
         self.said: dict[str, Any] | None = (
             None  # of the page as it is; None where something else than an action may have changed it
@@ -129,15 +130,15 @@ class Tab:
                 await self._navigate(url)
             self.is_stale = False
             with suppress(PlaywrightError):  # the renderer tells of a new page before the history has it, but answers after
-                await self._evaluate("async () => null")
-            await self._session.send("Page.resetNavigationHistory")
+                await self.evaluate("async () => null")
+            await self.session.send("Page.resetNavigationHistory")
 
     async def refuse(self, url: str) -> None:
         """Show of an address that it cannot be reached, without trying."""
         await self.open(_REFUSED + quote(url, safe=""))
 
     async def _navigate(self, url: str) -> None:
-        said = await self._session.send("Page.navigate", {"url": url})
+        said = await self.session.send("Page.navigate", {"url": url})
         if "loaderId" in said and not said.get("isDownload"):
             await self._wait(self.signals.arrived)
 
@@ -145,18 +146,24 @@ class Tab:
         """Forget all that is kept where no script ran: cookies and cache of the context, and the page, once another is opened."""
         self.check()
         await asyncio.gather(
-            self._session.send("Network.clearBrowserCookies"),
-            self._session.send("Network.clearBrowserCache"),
-            self._session.send("Network.setCacheDisabled", {"cacheDisabled": True}),  # empties the renderer's own cache
-            self._session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
+            self.session.send("Network.clearBrowserCookies"),
+            self.session.send("Network.clearBrowserCache"),
+            self.session.send("Network.setCacheDisabled", {"cacheDisabled": True}),  # empties the renderer's own cache
+            self.session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
         )
-        self.is_stale, self.signals.has_moved = True, False
+        if self.mouse is not None:
+            await self.page.mouse.move(-1, -1)  # nothing of the next page is under it
+        self.is_stale, self.signals.has_moved, self.mouse = True, False, None
         self.document, self.documents = None, {}
+
+    async def until_whole(self) -> None:
+        """Wait until the page is there with all its images."""
+        self.check()
+        await self._wait(self.signals.stopped)
 
     async def screenshot(self) -> bytes:
         """Return a picture of the window as PNG, with all images of the page."""
-        self.check()
-        await self._wait(self.signals.stopped)
+        await self.until_whole()
         picture: bytes = await self.page.screenshot(type="png")
         return picture
 
@@ -206,7 +213,7 @@ class Tab:
     async def scroll(self, part: float, *, to_end: bool) -> None:
         """Scroll the page, or the box in it that scrolls, by a part of its height, or to its end."""
         if self.is_scripted or not to_end:
-            await self._evaluate(_SCROLL, part, to_end, self.is_scripted)
+            await self.evaluate(_SCROLL, part, to_end, self.is_scripted)
 
     async def _wait(self, event: asyncio.Event) -> bool:
         """Wait for a part of a navigation; after LOAD_S, stop it and return False."""
@@ -214,7 +221,7 @@ class Tab:
             await asyncio.wait_for(event.wait(), LOAD_S)
         except TimeoutError:
             self.signals.notices.append(f"The page was still loading after {LOAD_S:g} s.")
-            await self._session.send("Page.stopLoading")
+            await self.session.send("Page.stopLoading")
             self.signals.stop()
             return False
         return True
@@ -222,12 +229,12 @@ class Tab:
     async def _ask(self, *, is_patient: bool) -> dict[str, Any]:
         """Return what `page.js` says of the main frame."""
         how = (*self._how, is_patient, self.signals.turned.is_set())
-        said: dict[str, Any] = await self._evaluate(SCRIPT, *how, listeners=self.is_scripted)
+        said: dict[str, Any] = await self.evaluate(SCRIPT, *how, listeners=self.is_scripted)
         self.is_scripted = said["scripted"]
         self._title = said.get("title", "")
         return said
 
-    async def _evaluate(self, script: str, *arguments: Any, listeners: bool = False) -> Any:
+    async def evaluate(self, script: str, *arguments: Any, listeners: bool = False) -> Any:
         """Return the value of an asynchronous JavaScript function in the main frame, with the least that the protocol needs.
 
         With `listeners`, its last argument is the console's function that tells which events an element listens to.
@@ -237,7 +244,7 @@ class Tab:
             "expression": f"({script})({', '.join(given)})",
             "awaitPromise": True, "returnByValue": True, "userGesture": True, "includeCommandLineAPI": listeners,
         }  # fmt: skip
-        answer = await self._session.send("Runtime.evaluate", told)
+        answer = await self.session.send("Runtime.evaluate", told)
         if "exceptionDetails" in answer:
             raise PlaywrightError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
@@ -313,7 +320,7 @@ class Tab:
     async def history(self) -> "History":
         """Return the addresses that the tab went through."""
         self.check()
-        said = await self._session.send("Page.getNavigationHistory")
+        said = await self.session.send("Page.getNavigationHistory")
         first = int(said["entries"][0]["url"] == BLANK_URL)
         entries = said["entries"][first:]
         return History(
@@ -324,14 +331,14 @@ class Tab:
         """Do something with an element by script (`hand.js`); return False where a page's script could tell, and nothing was done."""
         if self.is_scripted or frame is not self.page.main_frame:
             return False
-        done: bool = await self._evaluate(_HAND, index, what, argument)
+        done: bool = await self.evaluate(_HAND, index, what, argument)
         return done
 
     async def press(self, key: str, written: str) -> None:
         """Press a key in a field. Where no script could tell, the caret goes behind the text first, unless all of it is selected."""
         keyboard = self.page.keyboard
         if not self.is_scripted:
-            await self._evaluate(_END_CARET)
+            await self.evaluate(_END_CARET)
         if written.isascii():
             await keyboard.press(written if written and not self.is_scripted else key)
         else:
@@ -352,6 +359,14 @@ class Tab:
             return handle, None
         label = await handle.evaluate_handle("(element, place) => element.labels[place]", grip["place"])
         return label.as_element(), {"x": grip["x"], "y": grip["y"]}
+
+    async def note_mouse(self, handle: Any, at: Mapping[str, float] | None) -> None:
+        """Keep the place to which the mouse is about to be moved: one in an element, or its middle."""
+        with suppress(PlaywrightError):  # what is about to be done says why it cannot be
+            await handle.scroll_into_view_if_needed(timeout=ACTION_MS)
+            if box := await handle.bounding_box():
+                x, y = (at["x"], at["y"]) if at else (box["width"] / 2, box["height"] / 2)
+                self.mouse = round(box["x"] + x), round(box["y"] + y)
 
     async def drag(self, source: tuple[Any, int], target: tuple[Any, int]) -> None:
         """Drag an element with the mouse and drop it in the middle of another."""
@@ -410,7 +425,7 @@ class Tab:
         self.signals.begin()
         self.signals.has_moved = False
         self.signals.turned.clear()
-        await self._session.send("Page.navigateToHistoryEntry", {"entryId": history.ids[place]})
+        await self.session.send("Page.navigateToHistoryEntry", {"entryId": history.ids[place]})
         with suppress(TimeoutError):
             await asyncio.wait_for(self.signals.turned.wait(), LOAD_S)
         moved = self.signals.has_moved
@@ -435,16 +450,16 @@ class Tab:
 
         def fulfil(event: dict[str, Any]) -> None:
             given = {"requestId": event["requestId"], **told}
-            asked.append(asyncio.ensure_future(self._session.send("Fetch.fulfillRequest", given)))
+            asked.append(asyncio.ensure_future(self.session.send("Fetch.fulfillRequest", given)))
 
-        self._session.on("Fetch.requestPaused", fulfil)
-        await self._session.send("Fetch.enable", {"patterns": [{"resourceType": "Document"}]})
+        self.session.on("Fetch.requestPaused", fulfil)
+        await self.session.send("Fetch.enable", {"patterns": [{"resourceType": "Document"}]})
         try:
             yield
         finally:
-            self._session.remove_listener("Fetch.requestPaused", fulfil)
+            self.session.remove_listener("Fetch.requestPaused", fulfil)
             with suppress(PlaywrightError):
-                await self._session.send("Fetch.disable")
+                await self.session.send("Fetch.disable")
             await asyncio.gather(*asked, return_exceptions=True)
 
     def check(self) -> None:
