@@ -21,9 +21,22 @@ from agents.evaluation.settings import EvaluationSettings, choose_tasks
 from agents.models import small
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model
-from agents.rollouts.constraints import Constraint, Constraints, Vocabulary, create_constraints
+from agents.rollouts.constraints import (
+    FIXED,
+    Choice,
+    Constraint,
+    Constraints,
+    Listing,
+    Spans,
+    Vocabulary,
+    create_constraints,
+    language_of,
+    one_of,
+    read_offer,
+    regex,
+    words,
+)
 from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.languages import FIXED, Choice, Listing, Spans, language_of, one_of, read_offer, regex, words
 from agents.training.language_models import Answer
 from tests import tiny
 from tests.growth import outgrown
@@ -252,7 +265,7 @@ def test_the_elements_of_a_page_are_those_of_the_env(elements):
     rng, kinds = random.Random(0), set()
     for _ in range(60):
         seen = observe(random_page(rng), elements=elements)
-        offered = {element.address: element for element in read_offer(seen.text).elements}
+        offered = {element.address: element for element in read_offer(seen.text)[0]}
         is_fixed = {
             address: "disabled" in node.element.attrib
             or (node.element.tag in ("input", "textarea") and "readonly" in node.element.attrib)
@@ -276,7 +289,8 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
         goal = f"How many {rng.choice(PIECES)} are there in March 2021?"
         language = language_of(goal, seen.text)
         automaton, pattern = Constraint(language, known, frozenset({tokenizer.eos_token_id})), re.compile(regex(language))
-        offer, sources = read_offer(seen.text), [goal, *read_offer(seen.text).texts]
+        offered, _, texts = read_offer(seen.text)
+        sources = [goal, *texts]
         for _ in range(25):
             ids = walk(automaton, rng, 400)
             if ids is None:  # a long list
@@ -285,7 +299,7 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
             action = dialect.parse(tokenizer.decode(ids))
             kinds.add(action.kind)
             if action.element is not None:
-                element = next(item for item in offer.elements if item.address == action.element)
+                element = next(item for item in offered if item.address == action.element)
                 assert seen.nodes[element.address] is not None
                 if action.kind is Kind.SELECT:
                     assert action.argument in element.options
@@ -305,7 +319,7 @@ def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(k
         for address in seen.nodes:
             reply = dialect.format(Action(Kind.CLICK, address))
             found = is_allowed(automaton, ids_of(tokenizer, reply), tokenizer.eos_token_id)
-            assert found == any(item.address == address for item in offer.elements), reply
+            assert found == any(item.address == address for item in offered), reply
             assert not is_allowed(automaton, ids_of(tokenizer, reply.replace('")', 'x")')), tokenizer.eos_token_id)
     assert Kind.EXIT in kinds
     assert len(kinds) > 4

@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
-from agents.rollouts.constraints import Constraint, Vocabulary
+from agents.rollouts.constraints import Constraint, Vocabulary, language_of
 from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
-from agents.rollouts.languages import language_of
 from tests.clocks import tick
 from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
 from tests.model_server import serving_model

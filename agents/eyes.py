@@ -1,0 +1,439 @@
+"""An agent that sees: `python -m agents.eyes --out runs/eyes --tasks click-color identify-shape`, from random weights on a CPU.
+
+A small network chooses among the marks of `observation="marks"`: which one to click, or with which answer to exit. It reads the patch of
+the picture under each mark, the mark's words and place, the words of the goal, and, by attention, the whole picture. It is cloned from
+demonstrations and then improved by GRPO (arXiv 2402.03300, section 4.1) with the clipped loss of `agents.grpo`'s kind, on groups of
+episodes of one task from one seed; every step of an episode has the episode's advantage.
+
+Tasks are those of MiniWoB++ by name, or without names the shipped ones that need eyes (`split="pictures"`). A demonstration is the
+reference solution where there is one; the pages of MiniWoB++ have none, so there each choice is tried until one is rewarded.
+"""
+
+import json
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from math import isnan
+from pathlib import Path
+from random import Random
+from statistics import fmean, pstdev
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy
+import torch
+from PIL import Image
+from torch import Tensor, nn
+
+from agents.models.checkpoints import claim
+from agents.settings import MayChange, lasting, parse_settings
+from agents.training.metrics import Metrics
+from webarena_gym import console
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.env import WebArenaLite
+from webarena_gym.evaluation.statistics import paired_lift, wilson
+from webarena_gym.miniwob import MiniWobText
+from webarena_gym.tasks import Expert
+
+WORDS = 2048  # rows of the table of words, which are hashed
+WIDTH = 64
+SCENE = (128, 192)  # height and width in pixels to which the picture is reduced
+PATCH = (24, 48)  # and what is under a mark
+MARGIN = 2  # pixels around a mark that its patch shows
+PLACE = 10  # numbers that say where a mark is, and what is known of it
+HELD_OUT = 1_000_000  # first seed of the episodes of MiniWoB++ that are evaluated
+CLIP = (0.2, 0.28)  # how far a probability ratio may fall and rise
+NEWEST = "newest.pt"
+MINIWOB_WINDOW = (160, 210)  # pixels, of its small pages
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_MARK = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+_LABEL = re.compile(r"'(.*)'")
+_format = DIALECTS["webrl"].format
+SCROLL = _format(Action(Kind.SCROLL_DOWN))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EyesSettings:
+    """Clone an agent that sees, improve it by GRPO, and evaluate both on episodes that it has never seen."""
+
+    out: Path
+    """folder of the run"""
+    tasks: tuple[str, ...] = ()
+    """names of tasks of MiniWoB++; by default the shipped tasks that need eyes"""
+    worlds: tuple[int, ...] = (11, 12, 13, 14, 15, 16, 17, 18)
+    """seeds of the worlds that shipped tasks are drawn in"""
+    test_world: int = 2601
+    """seed of the world that shipped tasks are evaluated in"""
+    demonstrations: int = 24
+    """of each task of MiniWoB++; shipped tasks have one in each world"""
+    clone_updates: int = 600
+    """updates of cloning, of 32 decisions each"""
+    updates: MayChange[int] = 30
+    """updates by GRPO; 0: the clone alone"""
+    tasks_per_update: int = 12
+    """groups in one batch of rollouts"""
+    group_size: int = 8
+    """episodes of each task, all from one seed"""
+    epochs: int = 4
+    """passes over a batch of rollouts, with 64 decisions an update"""
+    max_steps: int = 8
+    """steps after which an episode is truncated"""
+    learning_rate: float = 1e-3
+    """of cloning; GRPO's is a third of it"""
+    evaluated: int = 16
+    """episodes of each task of MiniWoB++ that are evaluated"""
+    seed: int = 0
+    """of weights, tasks, sampling and order"""
+    threads: MayChange[int] = 1
+    """CPU threads of the network"""
+
+
+class Sight(NamedTuple):
+    """A moment of an episode as the network reads it, with C choices."""
+
+    scene: numpy.ndarray[Any, Any]  # uint8, 3 x SCENE
+    patches: numpy.ndarray[Any, Any]  # uint8, C x 3 x PATCH; zeros for what is no mark
+    goal: list[int]  # hashed words
+    words: list[list[int]]  # of each choice
+    places: numpy.ndarray[Any, Any]  # float32, C x PLACE
+    replies: list[str]  # of each choice
+
+
+class Decision(NamedTuple):
+    """A choice that was made, or is to be made."""
+
+    sight: Sight
+    chosen: int
+    logprob: float = 0.0  # of the network that chose
+    advantage: float = 1.0
+
+
+Episode = tuple[list[Decision], float]
+"""The decisions of an episode and its reward; nan where the browser has failed."""
+
+
+# What is seen.
+
+
+def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[str], *, scrolls: bool) -> Sight:
+    """Return what the network reads of an observation with marks; `done` are the replies of the episode so far."""
+    picture, (height, width) = Image.fromarray(observation["screenshot"]), observation["screenshot"].shape[:2]
+    said = dict(_MARK.findall(observation["text"]))
+    goal, known = observation["goal"].lower(), set(_hashed(observation["goal"]))
+    words, places, patches, replies = [], [], [], []
+
+    def add(text: str, label: str, reply: str, place: Sequence[float], patch: numpy.ndarray[Any, Any]) -> None:
+        named = _hashed(label)
+        share = sum(word in known for word in named) / len(named)
+        words.append(_hashed(text))
+        places.append([*place, share, bool(label) and label.lower() in goal, reply in done, reply.startswith("exit")])
+        patches.append(patch)
+        replies.append(reply)
+
+    for number, left, top, right, bottom in observation["boxes"].tolist():
+        if number >= 0:
+            text = said.get(str(number), "")
+            box = (max(left - MARGIN, 0), max(top - MARGIN, 0), min(right + MARGIN, width), min(bottom + MARGIN, height))
+            place = (
+                left / width,
+                top / height,
+                right / width,
+                bottom / height,
+                (right - left) / width,
+                (bottom - top) / height,
+            )
+            patch = numpy.asarray(picture.crop(box).resize(PATCH[::-1], Image.Resampling.BILINEAR))
+            add(text, "".join(_LABEL.findall(text)), _click(number), place, patch)
+    blank, nowhere = numpy.zeros((*PATCH, 3), numpy.uint8), [0.0] * 6
+    for answer in answers:
+        add(answer, answer, _format(Action(Kind.EXIT, argument=answer)), nowhere, blank)
+    if scrolls or not replies:
+        add("scroll down", "", SCROLL, nowhere, blank)
+    scene = numpy.asarray(picture.resize(SCENE[::-1], Image.Resampling.BILINEAR))
+    stacked = numpy.stack(patches).transpose(0, 3, 1, 2)
+    return Sight(scene.transpose(2, 0, 1), stacked, _hashed(goal), words, numpy.array(places, numpy.float32), replies)
+
+
+def _hashed(text: str) -> list[int]:
+    return [crc32(word.encode()) % WORDS for word in _WORD.findall(text.lower())] or [0]
+
+
+def _click(number: int) -> str:
+    return _format(Action(Kind.CLICK, element=str(number)))
+
+
+# The network.
+
+
+class Eyes(nn.Module):
+    """Log-probabilities of the choices of moments. Sizes: S moments, C choices of all of them, P places of a scene, W width."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.word = nn.EmbeddingBag(WORDS, WIDTH, mode="mean")
+        self.scene = nn.Sequential(
+            nn.Conv2d(3, 16, 5, 2, 2),
+            nn.ReLU(),
+            nn.Conv2d(16, 32, 3, 2, 1),
+            nn.ReLU(),
+            nn.Conv2d(32, WIDTH, 3, 2, 1),
+            nn.ReLU(),
+        )
+        self.where = nn.Parameter(0.02 * torch.randn(SCENE[0] // 8 * (SCENE[1] // 8), WIDTH))
+        self.patch = nn.Sequential(
+            nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(), nn.Flatten(),
+            nn.Linear(32 * (PATCH[0] // 4) * (PATCH[1] // 4), WIDTH), nn.ReLU(),
+        )  # fmt: skip
+        self.place = nn.Linear(PLACE, WIDTH)
+        self.query, self.key = nn.Linear(3 * WIDTH, 4 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.named, self.told = nn.Linear(WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.score = nn.Sequential(nn.Linear(11 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
+
+    def forward(self, sights: Sequence[Sight]) -> list[Tensor]:
+        """Return the log-probabilities (C,) of each moment's choices."""
+        counts = [len(sight.replies) for sight in sights]
+        of_C = torch.arange(len(sights)).repeat_interleave(torch.tensor(counts))
+        scene_SPW = self.scene(_pixels([sight.scene[None] for sight in sights])).flatten(2).transpose(1, 2) + self.where
+        patch_CW = self.patch(_pixels([sight.patches for sight in sights]))
+        place_CW = self.place(torch.from_numpy(numpy.concatenate([sight.places for sight in sights])))
+        goal_CW = self._mean([sight.goal for sight in sights])[of_C]
+        said_CW = self._mean([words for sight in sights for words in sight.words])
+        query_C4W = self.query(torch.cat([goal_CW, said_CW, place_CW], 1)).view(len(of_C), 4, WIDTH)
+        parts = []
+        for queries, scene_PW, key_PW in zip(query_C4W.split(counts), scene_SPW, self.key(scene_SPW), strict=True):
+            parts.append((torch.softmax(queries @ key_PW.T / WIDTH**0.5, -1) @ scene_PW).flatten(1))
+        seen_CV = torch.cat(parts)
+        products = (goal_CW * said_CW, goal_CW * self.named(patch_CW), said_CW * self.told(seen_CV))  # what goes with what
+        scores_C = self.score(torch.cat([goal_CW, said_CW, patch_CW, place_CW, seen_CV, *products], 1))[:, 0]
+        return [part.log_softmax(0) for part in scores_C.split(counts)]
+
+    def _mean(self, texts: Sequence[list[int]]) -> Tensor:
+        """Return the mean vector (N, W) of the words of each text."""
+        starts = torch.tensor([0, *map(len, texts)][:-1]).cumsum(0)
+        mean: Tensor = self.word(torch.tensor([word for text in texts for word in text]), starts)
+        return mean
+
+
+def _pixels(parts: Sequence[numpy.ndarray[Any, Any]]) -> Tensor:
+    return torch.from_numpy(numpy.concatenate(parts)).float() / 127.5 - 1
+
+
+# Episodes.
+
+
+class Tasks(NamedTuple):
+    """The tasks of a run: their env, what is trained on, and what is evaluated, each as the id for `reset` and its template."""
+
+    env: Any
+    train: list[tuple[Any, str]]
+    test: list[tuple[Any, str]]
+    scrolls: bool
+
+
+def tasks_of(settings: EyesSettings) -> Tasks:
+    """Return the tasks that the settings name. Raises TaskError for one that is not known."""
+    common: dict[str, Any] = {"max_steps": settings.max_steps, "observation": "marks"}
+    if settings.tasks:
+        env: Any = MiniWobText(tasks=settings.tasks, window_size=MINIWOB_WINDOW, **common)
+        train: list[tuple[Any, str]] = [
+            (f"{name}/{seed}", name) for seed in range(settings.demonstrations) for name in settings.tasks
+        ]
+        held_out = range(HELD_OUT, HELD_OUT + settings.evaluated)
+        return Tasks(env, train, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], scrolls=False)
+    drawn = {seed: task_suite.load("pictures", seed) for seed in (*settings.worlds, settings.test_world)}
+    env = WebArenaLite(split="pictures", browser="chromium", **common)
+    train = [(task, task.template) for seed in settings.worlds for task in drawn[seed]]
+    return Tasks(env, train, [(task, task.template) for task in drawn[settings.test_world]], scrolls=True)
+
+
+def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[tuple[Sight, str]]:
+    """Return what is seen and replied at each step of an episode that is rewarded; empty where there is none of clicks alone."""
+    env = tasks.env
+    observation, _ = env.reset(options={"task": task})
+    if not env.task.solution:
+        sight = look(observation, (), (), scrolls=tasks.scrolls)
+        for place, reply in enumerate(rng.sample(sight.replies, len(sight.replies))):
+            if place:
+                env.reset(options={"task": task})
+            if env.step(reply)[1] == 1:
+                return [(sight, reply)]
+        return []
+    expert, reward, wanted = Expert(env.task), 0.0, ""
+    steps: list[tuple[Sight, str]] = []
+    while len(steps) < env.options.max_steps:
+        wanted = wanted or expert.reply(env.page, env.observation)
+        answer = env.dialect.parse(wanted).argument or "" if wanted.startswith("exit") else None
+        sight = look(observation, () if answer is None else (answer,), [reply for _, reply in steps], scrolls=True)
+        reply = wanted if wanted in sight.replies else SCROLL
+        steps.append((sight, reply))
+        observation, reward, terminated, truncated, _ = env.step(reply)
+        wanted = "" if reply == wanted else wanted
+        if terminated or truncated:
+            break
+    return steps if reward == 1 else []
+
+
+def play(network: Eyes, tasks: Tasks, task: Any, answers: Sequence[str], rng: Random | None) -> Episode:
+    """Return an episode of the network: sampled, or greedy without random numbers."""
+    observation, _ = tasks.env.reset(options={"task": task})
+    decisions: list[Decision] = []
+    while True:
+        done = [each.sight.replies[each.chosen] for each in decisions]
+        sight = look(observation, answers, done, scrolls=tasks.scrolls)
+        with torch.no_grad():
+            (logprobs,) = network([sight])
+        weights = logprobs.exp().tolist()
+        chosen = int(logprobs.argmax()) if rng is None else rng.choices(range(len(weights)), weights)[0]
+        decisions.append(Decision(sight, chosen, float(logprobs[chosen])))
+        observation, reward, terminated, truncated, _ = tasks.env.step(sight.replies[chosen])
+        if terminated or truncated:
+            return decisions, reward
+
+
+# Training.
+
+
+def batches(decisions: Sequence[Decision], size: int, rng: Random) -> Iterator[list[Decision]]:
+    """Yield the decisions in random order, so many at a time."""
+    order = rng.sample(decisions, len(decisions))
+    yield from (order[start : start + size] for start in range(0, len(order), size))
+
+
+def clone(network: Eyes, decisions: Sequence[Decision], settings: EyesSettings) -> float:
+    """Train on the choices of demonstrations; return the loss of the last pass over them."""
+    optimizer = torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=0.05)
+    rng, update, losses = Random(settings.seed), 0, [0.0]
+    network.train()
+    while update < settings.clone_updates:
+        losses = []
+        for batch in batches(decisions, 32, rng):
+            for group in optimizer.param_groups:
+                group["lr"] = settings.learning_rate * max(1 - update / settings.clone_updates, 0.0)
+            logprobs = network([each.sight for each in batch])
+            loss = -torch.stack([own[each.chosen] for own, each in zip(logprobs, batch, strict=True)]).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+            update += 1
+    network.eval()
+    return fmean(losses)
+
+
+def improve(network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, epochs: int, rng: Random) -> dict[str, float]:
+    """Take clipped steps towards what was better than the rest of its group; return metrics."""
+    trained: list[Decision] = []
+    for group in groups:
+        rewards = [reward for _, reward in group if not isnan(reward)]
+        if len(rewards) > 1 and pstdev(rewards) > 0:
+            for decisions, reward in group:
+                advantage = 0.0 if isnan(reward) else (reward - fmean(rewards)) / pstdev(rewards)
+                trained += [each._replace(advantage=advantage) for each in decisions if advantage]
+    losses = [0.0]
+    for _ in range(epochs):
+        for batch in batches(trained, 64, rng):
+            logprobs = network([each.sight for each in batch])
+            ratios = torch.stack([own[each.chosen] - each.logprob for own, each in zip(logprobs, batch, strict=True)]).exp()
+            advantages = torch.tensor([each.advantage for each in batch])
+            clipped = ratios.clamp(1 - CLIP[0], 1 + CLIP[1])
+            loss = -torch.minimum(ratios * advantages, clipped * advantages).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+    rewards = [reward for group in groups for _, reward in group if not isnan(reward)]
+    success = fmean(rewards) if rewards else 0.0
+    return {"loss": fmean(losses), "success": success, "rollouts": len(rewards), "trained_steps": len(trained)}
+
+
+def train(settings: EyesSettings) -> dict[str, Any]:
+    """Run all of it, and return what `result.json` in the run's folder then holds. A run that was killed goes on from its last save."""
+    torch.set_num_threads(settings.threads)
+    torch.manual_seed(settings.seed)
+    tasks, network, started_s = tasks_of(settings), Eyes(), time.process_time()
+    file = settings.out / NEWEST
+    claim(settings.out, lasting(settings), is_begun=file.is_file())
+    state: dict[str, Any] = torch.load(file, weights_only=True) if file.is_file() else {}
+
+    def save() -> None:
+        beside = settings.out / f".unfinished_{NEWEST}"
+        torch.save(state, beside)
+        beside.replace(file)
+
+    def scores() -> list[float]:
+        bar, rewards = console.Progress(len(tasks.test), "episodes evaluated"), []
+        for task, _ in tasks.test:
+            rewards.append(play(network, tasks, task, state["answers"], None)[1])
+            bar.show(len(rewards))
+        bar.clear()
+        return rewards
+
+    with closing(tasks.env):
+        if not state:
+            bar = console.Progress(len(tasks.train), "tasks demonstrated")
+            shown: list[list[tuple[Sight, str]]] = []
+            for task, _ in tasks.train:
+                shown.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(shown)}")))
+                bar.show(len(shown))
+            bar.clear()
+            replies = [reply for steps in shown for _, reply in steps if reply.startswith("exit")]
+            state["answers"] = sorted({DIALECTS["webrl"].parse(reply).argument or "" for reply in replies})
+            state["demonstrated"] = sum(map(bool, shown))
+            decisions = [Decision(sight, sight.replies.index(reply)) for steps in shown for sight, reply in steps]
+            state["clone_loss"] = clone(network, decisions, settings)
+            state |= {"network": network.state_dict(), "update": 0, "clone": scores(), "rewards": {}}
+            save()
+        network.eval().load_state_dict(state["network"])
+        optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate / 3)
+        if "optimizer" in state:
+            optimizer.load_state_dict(state["optimizer"])
+        with Metrics(settings.out, state["update"], "GRPO") as metrics:
+            for update in range(state["update"], settings.updates):
+                rng = Random(f"{settings.seed} {update}")
+                drawn = rng.sample(tasks.train, min(settings.tasks_per_update, len(tasks.train)))
+                if settings.tasks:  # of whose episodes there are as many as one likes
+                    drawn = [(f"{name}/{rng.randrange(HELD_OUT)}", name) for _, name in drawn]
+                groups = [
+                    [play(network, tasks, task, state["answers"], rng) for _ in range(settings.group_size)] for task, _ in drawn
+                ]
+                told = improve(network, groups, optimizer, settings.epochs, rng)
+                metrics.log(update + 1, told | {"cpu_minutes": (time.process_time() - started_s) / 60})
+                metrics.show((update + 1) / settings.updates, f"success {told['success']:.2f}")
+                state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}
+                save()
+        scored = [(name, *pair) for (_, name), *pair in zip(tasks.test, state["clone"], scores(), strict=True)]
+    names, before, after = zip(*[each for each in scored if not isnan(each[1] + each[2])], strict=True)
+    lift = paired_lift([before], [after], templates=names)
+    by_task: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for name, *pair in zip(names, before, after, strict=True):
+        by_task[name].append((pair[0], pair[1]))
+    result = {
+        "clone": wilson(sum(before), len(before))._asdict(),
+        "reinforced": wilson(sum(after), len(after))._asdict(),
+        "lift": lift._asdict(),
+        "demonstrated": state["demonstrated"],
+        "clone_loss": state["clone_loss"],
+        "tasks": {name: [fmean(own) for own in zip(*pairs, strict=True)] for name, pairs in by_task.items()},
+    }
+    (settings.out / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return result
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Train as the command line says, and print how the clone and the reinforced agent do."""
+    result = train(parse_settings(EyesSettings, arguments, program="agents.eyes"))
+    for name in ("clone", "reinforced"):
+        score = result[name]
+        print(f"{name}: {score['success']:.1%} ({score['low']:.0%} to {score['high']:.0%}, n = {score['n']})")
+    lift = result["lift"]
+    print(f"lift: {lift['lift']:+.1%} ({lift['low']:+.1%} to {lift['high']:+.1%})")
+
+
+if __name__ == "__main__":
+    console.run("python -m agents.eyes", main)

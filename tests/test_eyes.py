@@ -1,0 +1,123 @@
+"""The agent that sees: what it reads of a picture, and that it learns from pictures alone, by cloning and by reinforcement."""
+
+from math import nan
+from random import Random
+
+import numpy
+import pytest
+import torch
+
+from agents import eyes
+from agents.eyes import Decision, Eyes, EyesSettings, clone, improve, look
+from tests import needs
+
+COLOURS = {"red": (220, 20, 20), "green": (20, 160, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}
+
+
+def observation(rng):
+    """Return boxes of which the colour alone differs, and the number of the one that the goal names."""
+    names = rng.sample(sorted(COLOURS), 3)
+    picture, boxes = numpy.full((210, 160, 3), 255, numpy.uint8), numpy.full((8, 5), -1, numpy.int32)
+    for number, name in enumerate(names):
+        left, top = rng.randrange(40) + 50 * number, 60 + rng.randrange(100)
+        left, right, bottom = min(left, 130), min(left, 130) + 24, top + 24
+        picture[top:bottom, left:right] = COLOURS[name]
+        boxes[number] = number, left, top, right, bottom
+    wanted = rng.randrange(3)
+    text = "\n".join(f"[{number}] button ''" for number in range(3))
+    return {"goal": f"Click on the {names[wanted]} box.", "text": text, "screenshot": picture, "boxes": boxes}, wanted
+
+
+def decisions(seed, count):
+    rng = Random(seed)
+    drawn = [observation(rng) for _ in range(count)]
+    return [Decision(look(seen, (), (), scrolls=False), wanted) for seen, wanted in drawn]
+
+
+def accuracy(network, held_out):
+    with torch.no_grad():
+        found = network([each.sight for each in held_out])
+    return sum(int(own.argmax()) == each.chosen for own, each in zip(found, held_out, strict=True)) / len(held_out)
+
+
+def test_what_is_read_of_an_observation():
+    seen, _ = observation(Random(0))
+    seen["text"] = "[0] button 'Yes'\n[1] link 'No way'\n[2] textbox ''"
+    seen["goal"] = "Click on Yes."
+    sight = look(seen, ("", "7"), ('do(action="Click", element="1")',), scrolls=True)
+    assert sight.replies == [
+        *(f'do(action="Click", element="{number}")' for number in range(3)), 'exit(message="")', 'exit(message="7")', 'do(action="Scroll Down")',
+    ]  # fmt: skip
+    assert (sight.scene.shape, sight.patches.shape) == ((3, *eyes.SCENE), (6, 3, *eyes.PATCH))
+    left, top, right, bottom, width, height, share, is_named, was_done, exits = sight.places.T
+    assert (left[:3] < right[:3]).all()
+    assert (top[:3] < bottom[:3]).all()
+    assert width[:3] == pytest.approx(right[:3] - left[:3])
+    assert height[:3] == pytest.approx(bottom[:3] - top[:3])
+    assert (share[0], list(is_named)) == (1.0, [1, 0, 0, 0, 0, 0])
+    assert list(was_done) == [0, 1, 0, 0, 0, 0]
+    assert list(exits) == [0, 0, 0, 1, 1, 0]
+    assert not sight.patches[3:].any()
+
+
+def test_a_page_without_marks_can_be_scrolled():
+    seen, _ = observation(Random(0))
+    seen["boxes"][:] = -1
+    assert look(seen, (), (), scrolls=False).replies == ['do(action="Scroll Down")']
+
+
+def test_what_a_moment_is_read_as_does_not_depend_on_others():
+    torch.manual_seed(0)
+    network, given = Eyes().eval(), decisions(0, 4)
+    with torch.no_grad():
+        alone = [network([each.sight])[0] for each in given]
+        together = network([each.sight for each in given])
+    for one, other in zip(alone, together, strict=True):
+        assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5)
+        assert one.exp().sum().item() == pytest.approx(1.0)
+
+
+def test_it_learns_colours_from_pictures_alone(tmp_path):
+    torch.manual_seed(0)
+    network, held_out = Eyes().eval(), decisions(1, 100)
+    assert accuracy(network, held_out) < 0.6
+    settings = EyesSettings(out=tmp_path, clone_updates=80)
+    assert clone(network, decisions(0, 200), settings) < 0.4
+    assert accuracy(network, held_out) > 0.85
+
+
+def test_reinforcement_makes_what_was_better_likelier():
+    torch.manual_seed(0)
+    network = Eyes().eval()
+    (sight,) = [each.sight for each in decisions(0, 1)]
+    with torch.no_grad():
+        (before,) = network([sight])
+    optimizer = torch.optim.Adam(network.parameters(), 1e-3)
+    episodes = [([Decision(sight, chosen, float(before[chosen]))], float(chosen == 1)) for chosen in (0, 1, 2)]
+    broken = ([Decision(sight, 2, float(before[2]))], nan)
+    told = improve(network, [[*episodes, broken]], optimizer, 1, Random(0))
+    with torch.no_grad():
+        (after,) = network([sight])
+    assert after[1] > before[1]
+    assert told["rollouts"] == 3, "an episode whose browser failed is none"
+    assert told["success"] == pytest.approx(1 / 3)
+    equal = improve(network, [episodes[:1] * 2], optimizer, 1, Random(0))
+    assert equal["trained_steps"] == 0, "equal rewards tell nothing"
+
+
+@needs.chromium
+@needs.miniwob
+def test_a_run_goes_on_from_its_last_save(tmp_path, capsys):
+    arguments = [
+        "--out", str(tmp_path), "--tasks", "click-test-2", "--demonstrations", "3", "--clone-updates", "4", "--tasks-per-update", "1",
+        "--group-size", "2", "--evaluated", "2", "--max-steps", "1",
+    ]  # fmt: skip
+    eyes.main([*arguments, "--updates", "1"])
+    assert "n = 2" in capsys.readouterr().out
+    saved = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
+    eyes.main([*arguments, "--updates", "2"])
+    again = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
+    assert (saved["update"], again["update"]) == (1, 2)
+    assert saved["clone"] == again["clone"]
+    with pytest.raises(ValueError, match="clone_updates"):
+        eyes.main([*arguments, "--updates", "3", "--clone-updates", "5"])
