@@ -214,6 +214,7 @@ def actions() -> str:
     return _table(
         {"action": kind, **{name: example(kind, dialect) for name, dialect in DIALECTS.items()}, "what it does": meanings[kind]}
         for kind in Kind
+        if kind in meanings
     )
 
 

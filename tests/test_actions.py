@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from tests.growth import grows_too_fast
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
+from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT, NEEDS_POINTS
 from webarena_gym.actions.dialect import MAX_REASON
 from webarena_gym.errors import ActionError
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY
 
 WEBRL = DIALECTS["webrl"]
+KINDS = [kind for kind in Kind if kind not in NEEDS_POINTS]
 TAGS = ("</think>", "<answer>")  # they say where in a reply its action stands, so no action can hold them
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40).filter(
     lambda text: not any(tag in text for tag in TAGS)
@@ -35,7 +36,7 @@ def actions(kinds, elements, arguments):
     return st.sampled_from(kinds).flatmap(build)
 
 
-WEBRL_KINDS = [kind for kind in Kind if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.DRAG}]
+WEBRL_KINDS = [kind for kind in KINDS if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.DRAG}]
 
 
 @given(actions(WEBRL_KINDS, TEXT, TEXT), TEXT.filter(lambda text: "<" not in text))
@@ -53,7 +54,7 @@ NUMBERED = st.builds("{} [{}]".format, WORDS, st.integers(2, 9)) | st.builds(
 )
 
 
-WEBARENA_KINDS = [kind for kind in Kind if kind not in {Kind.RIGHT_CLICK, Kind.DRAG}]
+WEBARENA_KINDS = [kind for kind in KINDS if kind not in {Kind.RIGHT_CLICK, Kind.DRAG}]
 
 
 @given(actions(WEBARENA_KINDS, st.integers(0, 999).map(str) | WORDS | NUMBERED, WORDS))
@@ -61,7 +62,7 @@ def test_webarena_reads_what_it_writes(action):
     assert DIALECTS["webarena"].parse(DIALECTS["webarena"].format(action)) == action
 
 
-@given(actions([kind for kind in Kind if kind is not Kind.SEARCH], TEXT.filter(bool), TEXT))
+@given(actions([kind for kind in KINDS if kind is not Kind.SEARCH], TEXT.filter(bool), TEXT))
 def test_browsergym_reads_what_it_writes(action):
     assert DIALECTS["browsergym"].parse(DIALECTS["browsergym"].format(action)) == action
 
@@ -214,17 +215,22 @@ def test_an_action_needs_its_fields():
         Action(Kind.CLICK)
     with pytest.raises(ValueError, match="needs an argument"):
         Action(Kind.EXIT)
+    for kind in NEEDS_POINTS:
+        with pytest.raises(ValueError, match="needs points"):
+            Action(kind, "12", "x")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 def test_what_a_dialect_cannot_say_is_a_value_error(dialect):
     silent = []
-    for kind in Kind:
+    for kind in KINDS:
         action = Action(kind, "1" if kind in NEEDS_ELEMENT else None, "1" if kind in NEEDS_ARGUMENT else None)
         try:
             dialect.format(action)
         except ValueError:
             silent.append(kind)
+        with pytest.raises(ValueError, match="cannot express"):
+            dialect.format(Action(kind, argument="x", points=((1, 2),)))
     assert {"webrl": 5, "webarena": 2, "browsergym": 1}[dialect.name] == len(silent)
     assert all(line.strip() for line in dialect.grammar().splitlines())
 

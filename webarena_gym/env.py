@@ -493,6 +493,9 @@ class WebArenaLite(gymnasium.Env[Any, str]):
                 answer = action.argument or ""
             elif is_free := action.kind in _SCROLLING:
                 self._scroll(episode, observation, down=action.kind is Kind.SCROLL_DOWN)
+            elif action.points is not None:
+                is_free = action.kind is Kind.SCROLL
+                self._backend.browser.gesture(action)
             else:
                 element = None if action.element is None else observation.element(action.element)
                 target = observation.element(action.argument or "") if action.kind is Kind.DRAG else None

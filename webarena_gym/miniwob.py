@@ -27,10 +27,10 @@ from webarena_gym.options import MAX_STEPS
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
 
-_WINDOW = (600, 800)  # pixels; as large as the largest page. That of most is 160 x 210
+_WINDOW = (600, 800)  # pixels; as large as the largest page
 _OPTIONS = (
     "max_steps", "history", "observation", "dialect", "elements", "render_mode", "thoughts", "header", "window", "on_failure",
-    "window_size", "pictures", "picture_format", "cursor",
+    "window_size", "pictures", "picture_format", "cursor", "vendor", "coordinates",
 )  # fmt: skip
 _IS_REWARDED = "document.defaultView.WOB_RAW_REWARD_GLOBAL >= 1"
 _REWARDED = {
@@ -154,13 +154,13 @@ class MiniWobText(WebArenaLite):
     Args:
         tasks: what `reset` draws from: a name such as "click-test", or several; None for all (see `task_names`).
         data_mode: "train" or "test", for the few tasks whose data have these two parts.
-        max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window, on_failure, pictures,
-            picture_format, cursor: as in `WebArenaLite`; window_size as well, with a default of 600 x 800 pixels.
+        max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window, on_failure, window_size, pictures,
+            picture_format, cursor, vendor, coordinates: as in `WebArenaLite`. The window is 600 x 800 pixels where nothing else is said.
 
     An episode ends when its page says so. The reward is 1.0 when the page gives all of its own, else 0.0;
     `info["raw_reward"]` is that of the page, without its discount for time. The pages' limits of some seconds do not hold: what
     limits an agent are its steps. One that exits, or leaves the page, ends the episode with what it has earned, which is
-    nothing. What can only be seen (drawings, in SVG or on a canvas) is not in the text, but in pictures (`observation="marks"`).
+    nothing. What can only be seen (drawings, in SVG or on a canvas) is not in the text.
 
     An episode is known by `info["task_id"]`, such as "click-test/7": `reset(options={"task": "click-test/7"})` plays it again.
 
@@ -187,21 +187,15 @@ class MiniWobText(WebArenaLite):
             browser="chromium",
             max_steps=max_steps,
             side_effects="ignored",  # its pages keep no databases
-            **{"window_size": _WINDOW, **options},
+            **{"window_size": _WINDOW} | options,
         )
         self._backend = MiniWobBackend(self._make_browser, data_mode)
 
     def _make_browser(self, network: Network) -> Browser:
         from webarena_gym.browsers.chromium.browser import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
-        options = self.options
-        return ChromiumBrowser(
-            network,
-            headless=options.render_mode != "human",
-            strict=True,
-            viewport=options.window_size,
-            draws=options.has_pictures,
-        )
+        size, draws = self.options.window_size, self.options.has_pictures
+        return ChromiumBrowser(network, headless=self.render_mode != "human", strict=True, viewport=size, draws=draws)
 
     def _choose(self, options: dict[str, Any]) -> Task:
         if isinstance(options.get("task"), str):

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
+from webarena_gym.actions.computer import Computer, Coordinates, Vendor
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.arguments import expect_one_of, expect_positive, suggestion
 from webarena_gym.errors import RenderModeError
@@ -78,8 +79,12 @@ class EnvOptions:
     """encoding of pictures: "jpeg" (small and fast) or "png" (exact)"""
     cursor: bool = False
     """draw the mouse cursor on pictures"""
-    dialect: Literal["webrl", "webarena", "browsergym"] = "webrl"
-    """how actions are written"""
+    dialect: Literal["webrl", "webarena", "browsergym", "computer"] = "webrl"
+    """how actions are written: as those projects do, or with Chromium as mouse and keyboard at places of a picture ("computer")"""
+    vendor: Vendor = "openai"
+    """the shape of computer use that instructions and examples have; those of all vendors are read"""
+    coordinates: Coordinates = "pixels"
+    """unit of places in the dialect "computer": "pixels" of the picture, or "thousandths" of its width and height"""
     elements: Elements = "id"
     """actions name elements by their number in the page ("id"), or by their visible label ("label")"""
     max_steps: int | None = None
@@ -177,8 +182,11 @@ class EnvOptions:
             raise ValueError(f"window_size is {self.window_size!r}; expected two sides of {_SIDE[0]} to {_SIDE[1]} pixels")
         object.__setattr__(self, "window_size", (width, height))
         expect_positive("pictures", self.pictures)
-        if self.has_pictures and self.browser == "inprocess":
-            raise ValueError(f"observation={self.observation!r} needs a browser that draws: browser='chromium', or 'html'")
+        if self.browser == "inprocess":
+            if self.has_pictures:
+                raise ValueError(f"observation={self.observation!r} needs a browser that draws: browser='chromium', or 'html'")
+            if self.dialect == "computer":
+                raise ValueError("dialect='computer' needs a browser with a window: browser='chromium', or 'webrl'")
         if self.observation == "marks" and self.elements == "label":
             raise ValueError("observation='marks' numbers the elements: elements='id', or observation='text+pixels'")
 
@@ -216,13 +224,15 @@ class EnvOptions:
 
     def written_dialect(self) -> Dialect:
         """Return the dialect in which actions are written, with the way that its examples name elements."""
+        if self.dialect == "computer":
+            return Computer(vendor=self.vendor, window=self.window_size, coordinates=self.coordinates)
         return DIALECTS[self.dialect].naming_by(self.elements)
 
 
 OPTION_NAMES = tuple(each.name for each in fields(EnvOptions))
 _SIDE = (64, 4096)  # pixels that a side of a window may have
 _CHOSEN = (
-    "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "browser",
+    "observation", "picture_format", "elements", "history", "viewport", "on_failure", "on_unreadable", "variation", "scale", "dialect", "vendor", "coordinates", "browser",
     "side_effects", "render_mode",
 )  # fmt: skip
 """The options that have one of some values."""
@@ -256,13 +266,17 @@ def option_meanings() -> Mapping[str, str]:
 def add_options(parser: _ActionsContainer, *names: str, **defaults: Any) -> None:
     """Add options that choose among the values of some fields of `EnvOptions`; a default other than its own is given by keyword.
 
-    Commands show and keep texts, so that they offer no pictures.
+    Commands show and keep texts, so that they offer no pictures, nor places in these.
     """
     own = {each.name: None if each.default is MISSING else each.default for each in fields(EnvOptions)}
     for name in names:
         parser.add_argument(
             f"--{name.replace('_', '-')}",
-            choices=[value for value in option_choices(name) if value is not None and value not in get_args(PictureStyle)],
+            choices=[
+                value
+                for value in option_choices(name)
+                if value is not None and value not in (*get_args(PictureStyle), "computer")
+            ],
             default=defaults.get(name, own[name]),
             help=option_meanings()[name].partition(". ")[0],
         )

@@ -26,10 +26,21 @@ class Kind(StrEnum):
     GO_BACKWARD = "Go Backward"
     GO_FORWARD = "Go Forward"
     EXIT = "Exit"
+    DOUBLE_CLICK = (
+        "Double Click"  # this one and the next are done at places in the window alone, in the dialect of computer use
+    )
+    TRIPLE_CLICK = "Triple Click"
+    MIDDLE_CLICK = "Middle Click"
+    SCROLL = "Scroll"  # by pixels
+    WRITE = "Write"  # where the focus is
+    LOOK = "Look"
 
 
 NEEDS_ELEMENT = frozenset({Kind.CLICK, Kind.RIGHT_CLICK, Kind.HOVER, Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT})
 NEEDS_ARGUMENT = frozenset({Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT})
+
+NEEDS_POINTS = frozenset({Kind.DOUBLE_CLICK, Kind.TRIPLE_CLICK, Kind.MIDDLE_CLICK, Kind.SCROLL, Kind.WRITE, Kind.LOOK})
+"""The kinds that are done at places in the window alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +50,24 @@ class Action:
     `element` is an id or a label as the observation shows it. `argument` is the text to type, the option to choose, the key
     to press, the element to drop on, the index of the tab, the URL to open, the message to leave with, or how many milliseconds
     to wait, which may be left open.
+
+    What is done with mouse and keyboard at places in the window has `points`, in pixels from its upper left corner: the place, the path
+    of a drag, or () for where the mouse is. A `by` is how many pixels to scroll, to the right and down; the `argument` of a click or scroll are
+    then the keys that are held, such as "Control+Shift".
     """
 
     kind: Kind
     element: str | None = None
     argument: str | None = None
+    points: tuple[tuple[int, int], ...] | None = None
+    by: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.kind in NEEDS_ELEMENT and self.element is None:
+        if self.points is None and (self.kind in NEEDS_POINTS or self.by is not None):
+            raise ValueError(f"a {self.kind} needs points")
+        if self.kind in NEEDS_ELEMENT and self.element is None and self.points is None:
             raise ValueError(f"a {self.kind} needs an element")
-        if self.kind in NEEDS_ARGUMENT and self.argument is None:
+        if self.kind in NEEDS_ARGUMENT and self.argument is None and (self.kind is not Kind.DRAG or self.points is None):
             raise ValueError(f"a {self.kind} needs an argument")
 
 

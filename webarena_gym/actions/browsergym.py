@@ -67,6 +67,8 @@ class BrowserGym(Dialect):
         return Action(form.kind, present.pop("bid", None), next(iter(present.values()), None))
 
     def format(self, action: Action) -> str:
+        if action.points is not None:
+            raise ValueError(f"the browsergym dialect cannot express {action}")
         match action.kind:
             case Kind.SEARCH:
                 raise ValueError("browsergym has no action that types and presses Enter; format a TYPE and a PRESS")

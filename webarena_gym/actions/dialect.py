@@ -52,6 +52,10 @@ class Dialect:
         """Return a form with the names of its parameters in the places of their values."""
         raise NotImplementedError
 
+    def addressing(self, observation: str) -> str:
+        """Return the sentence of the instructions that says how actions name what they are done to."""
+        return f"An element is named by {_BY_LABEL if self.naming == 'label' else _NAMES[observation, self.naming]}."
+
     def naming_by(self, naming: Naming) -> Self:
         """Return the dialect with examples that name elements so."""
         return replace(self, naming=naming)
@@ -63,7 +67,7 @@ class Dialect:
 
         >>> from webarena_gym.actions import DIALECTS
         >>> DIALECTS["webrl"].parse("<think>Search.</think><answer>do(action='Click', element=12)</answer>")
-        Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None)
+        Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None, points=None, by=None)
         """
         try:
             if len(reply) > MAX_REPLY:
@@ -138,7 +142,6 @@ def instructions(
     'click [id]: Click an element. Example: click [12]'
     """
     end = next(form for form in dialect.forms if form.kind == "Exit")
-    named = _BY_LABEL if dialect.naming == "label" else _NAMES[observation, dialect.naming]
     actions = "\n".join(f"{dialect.signature(form)}: {form.meaning} Example: {dialect.example(form)}" for form in dialect.forms)
     return f"""\
 You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \
@@ -147,7 +150,7 @@ may be left out.{_LEFT.get(observation, "")} Reply to each turn with exactly one
 The actions:
 {actions}
 
-An element is named by {named}. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
+{dialect.addressing(observation)} A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
 Do what the task says and change nothing else. When it is done, end with {dialect.example(end)}, with your own answer in its place.
 
 {ANSWERS}"""

@@ -63,6 +63,8 @@ class WebArena(Dialect):
         return _build(match.group(1), match.group(2) or "", written[0][:80])
 
     def format(self, action: Action) -> str:
+        if action.points is not None:
+            raise ValueError(f"the webarena dialect cannot express {action}")
         text = _spelled(*_parts(action))
         return text if _FENCE in text else f"{_FENCE}{text}{_FENCE}"
 

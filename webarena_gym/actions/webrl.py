@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from webarena_gym.actions.action import ANSWER, ELEMENT, OPTION, TAB_INDEX, TEXT, Action, Form, Kind, Parameter
+from webarena_gym.actions.action import ANSWER, ELEMENT, NEEDS_POINTS, OPTION, TAB_INDEX, TEXT, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
@@ -11,7 +11,7 @@ _ANSWERED = 'End the task. The message is the answer; "N/A" if the task cannot b
 _TITLES: dict[Kind, str] = {
     kind: "Press Enter" if kind is Kind.PRESS else str(kind)
     for kind in Kind
-    if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.GO_BACKWARD, Kind.GO_FORWARD, Kind.EXIT}
+    if kind not in NEEDS_POINTS | {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.GO_BACKWARD, Kind.GO_FORWARD, Kind.EXIT}
 }
 _KINDS: dict[str, Kind] = {title.lower(): kind for kind, title in _TITLES.items()}
 _KINDS |= {"go backward": Kind.GO_BACKWARD, "go forward": Kind.GO_FORWARD}
@@ -66,7 +66,12 @@ class WebRL(Dialect):
     def format(self, action: Action) -> str:
         form = _FORMS.get(action.kind)
         is_other_key = action.kind is Kind.PRESS and (action.element, action.argument) != (None, "Enter")
-        if form is None or is_other_key or (action.kind is Kind.WAIT and action.argument is not None):
+        if (
+            form is None
+            or action.points is not None
+            or is_other_key
+            or (action.kind is Kind.WAIT and action.argument is not None)
+        ):
             raise ValueError(f"the webrl dialect cannot express {action}")
         values = {each.name: action.element if each.name == "element" else action.argument for each in form.parameters}
         return self.spell(form.name, {name: value or "" for name, value in values.items()})
@@ -99,4 +104,5 @@ def _read_do(arguments: dict[str, str]) -> Action:
             raise ActionError(f"{name.title()} takes no {field}; got {value!r}")
     if kind is Kind.PRESS:
         return Action(kind, argument="Enter")
-    return Action(kind, **{field: arguments[field] for field in fields})
+    given = {field: arguments[field] for field in fields}
+    return Action(kind, given.get("element"), given.get("argument"))

@@ -97,6 +97,9 @@ class Browser(Protocol):
         """Return what the window shows, and the boxes in it of numbered elements. Raises BrowserError for a browser that draws nothing."""
         ...
 
+    def gesture(self, action: Action) -> None:
+        """Do an action that has `points`, with mouse and keyboard. Raises ActionError, also for what was done and reached nothing."""
+
     def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page. Raises BrowserError for a browser without scripts."""
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
+from webarena_gym.actions import Action
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
 from webarena_gym.browsers.forms import (
     at_hand,
@@ -151,6 +152,9 @@ class InProcessBrowser:
 
     def capture(self, elements: Mapping[int, HtmlElement], kind: PictureFormat) -> Capture:  # noqa: ARG002 - the Protocol's
         return Capture(self.screenshot())
+
+    def gesture(self, action: Action) -> None:  # noqa: ARG002 - the Protocol's
+        raise BrowserError('the in-process browser has no window; mouse and keyboard need browser="chromium"')
 
     def run_script(self, expression: str) -> Any:
         raise BrowserError(f'the in-process browser runs no scripts, such as {expression!r}; that needs browser="chromium"')

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from lxml.html import HtmlElement
 
+from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, tree_of
+from webarena_gym.browsers.chromium.window import check_places, gesture
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.forms import (
     at_hand,
@@ -124,6 +126,7 @@ class ChromiumBrowser:
         how = {"records": records, "asks": asks, "draws": draws}
         self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), **how)
         self._windowed = windowed
+        self._viewport = viewport
         self._draws = draws
         self._seen: View | None = None
         self._closed = False
@@ -335,6 +338,30 @@ class ChromiumBrowser:
         known = {} if self._seen is None else self._seen.locations
         places = {number: known[element] for number, element in elements.items() if element in known}
         return self._run(self._context.capture(places, kind))
+
+    def gesture(self, action: Action) -> None:
+        """Do what the Protocol says; a text for an open file chooser or dialog goes there, and Enter and Escape answer a dialog."""
+        chooser, files = self._tab.signals.chooser, self._context.files
+        check_places(action, self._viewport, self._tab.mouse)
+        if asking := self._context.asking:
+            if action.kind is Kind.WRITE:
+                asking.entered, self._seen = action.argument or "", None
+            elif action.kind is Kind.PRESS and action.argument in ("Enter", "Escape"):
+                self._answer(accept=action.argument == "Enter")
+            elif action.kind is not Kind.LOOK:
+                raise ActionError("a dialog is open: press Enter for OK or Escape for Cancel first")
+        elif action.kind is Kind.WRITE and chooser is not None and files:
+            chosen = self._context.payloads([find_file((action.argument or "").strip(), files, "the file chooser")])
+            self._do(lambda _: chooser.set_files(chosen))
+        elif action.kind is not Kind.LOOK:
+            told: list[str] = []
+
+            async def act(tab: Tab) -> None:
+                told.append(await gesture(tab, action))
+
+            self._do(act)
+            if any(told):
+                raise ActionError(told[0])
 
     def snapshot(self) -> Any:
         self._check_open()

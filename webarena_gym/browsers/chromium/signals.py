@@ -93,7 +93,7 @@ class Signals:
         self.arrived.set()
 
     def _on_started(self, event: dict[str, Any]) -> None:
-        if event["frameId"] == self._frame:
+        if event["frameId"] == self._frame and event.get("disposition", "currentTab") == "currentTab":
             self.begin()
 
     def _on_navigated(self, event: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 // What a window shows and takes, for webarena_gym.browsers.chromium.window; run in a frame of a page.
 // "boxes": of each of the elements kept by page.js that `argument` names, the part of the window in whose middle the mouse reaches it: left, top,
-// right and bottom, in pixels; null where it cannot be reached. "hit": what the mouse would do at a place; null where a page's script may tell.
+// right and bottom, in pixels; null where it cannot be reached. "hit": what a click does at a place, or Enter where the focus is. "scrolled": where
+// everything stands that can be scrolled.
 async (what, argument) => {
   const USED = "a[href], area[href], button, input, select, textarea, summary, label, option, iframe, [contenteditable], [tabindex], [role=button]";
   const at = (x, y) => {
@@ -37,12 +38,21 @@ async (what, argument) => {
     const kept = window[Symbol.for("webarena_gym")] ?? [];
     return argument.map((index) => boxOf(kept[index]));
   }
-  const found = at(...argument), used = found?.closest(USED), form = used?.form;
-  const sends = form && ["submit", "image"].includes(used.type) && !form.noValidate && !used.formNoValidate;
+  if (what === "scrolled") {
+    const frame = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 500); });
+    await frame();
+    await frame();
+    return [...document.querySelectorAll("*")].map(({scrollLeft, scrollTop}) => scrollLeft || scrollTop ? `${scrollLeft} ${scrollTop}` : "").join();
+  }
+  const found = argument ? at(...argument) : document.activeElement, used = found?.closest(USED), form = used?.form;
+  const kinds = argument ? ["submit", "image"] : ["text", "search", "email", "password", "tel", "url", "number"];
+  const sends = form && kinds.includes(used.type) && !form.noValidate && !used.formNoValidate;
   const wrong = sends && [...form.elements].find((field) => field.willValidate && !field.validity.valid);
   return {
     tag: found && found !== document.body && found !== document.documentElement ? found.localName : null,
     used: !!used,
+    leads: used?.localName === "a",
+    typed: !!found?.matches("textarea, input:not([type]), input:is([type=text], [type=search], [type=email], [type=password], [type=tel], [type=url])"),
     disabled: !!used?.matches(":disabled"),
     saves: used?.localName === "a" && used.hasAttribute("download"),
     wrong: wrong ? `${wrong.labels?.[0]?.innerText ?? wrong.getAttribute("aria-label") ?? wrong.name}: ${wrong.validationMessage}` : "",

@@ -1,0 +1,519 @@
+"""The dialect of computer use: mouse and keyboard at places of a picture, as OpenAI's, Anthropic's, UI-TARS' and Qwen's agents write them.
+
+Calls of all these vendors are read, by one table of names, as theirs do not clash; `vendor` is the shape in which actions are written and explained.
+- OpenAI: `{"type": "click", "x": 5, "y": 9, "button": "left"}`, also inside of its `computer_call`.
+- Anthropic: `{"action": "left_click", "coordinate": [5, 9]}`, also inside of its `tool_use`.
+- UI-TARS: `Action: click(start_box='<|box_start|>(5,9)<|box_end|>')`, also with `[5, 9, 5, 9]` or `<point>5 9</point>`.
+- Qwen: `<tool_call>{"name": "computer_use", "arguments": {"action": "left_click", "coordinate": [5, 9]}}</tool_call>`.
+
+An episode ends with an answer: a final message (`{"type": "message", ...}`, `{"type": "text", ...}`), `finished(content='...')`, `answer`, or
+`terminate`. Plain prose is no answer: whoever calls a vendor's API hands on what it returned, as JSON.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any, Literal
+
+from webarena_gym.actions.action import KEY, TEXT, URL, Action, Form, Kind, Parameter
+from webarena_gym.actions.dialect import Dialect
+from webarena_gym.actions.replies import find_calls, only
+from webarena_gym.errors import ActionError
+
+Vendor = Literal["openai", "anthropic", "ui-tars", "qwen"]
+Coordinates = Literal["pixels", "thousandths"]
+NOTCH = 100
+"""Pixels of one step of the mouse wheel, in which Anthropic and UI-TARS count."""
+
+_FAR = 1e6  # pixels
+_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+_NUMBERS_OF_A_BOX = 4
+_MOST_OBJECTS = 20  # places of a reply at which JSON is looked for
+_ACTION = re.compile(r"^[ \t]*Action:", re.MULTILINE)
+_WHERE = ("coordinate", "start_box", "point", "start_point", "position")
+_TO = ("end_box", "end_point")
+
+_CLICKS: Mapping[str, Kind] = {
+    "click": Kind.CLICK, "left_click": Kind.CLICK, "left_single": Kind.CLICK, "right_click": Kind.RIGHT_CLICK,
+    "right_single": Kind.RIGHT_CLICK, "middle_click": Kind.MIDDLE_CLICK, "double_click": Kind.DOUBLE_CLICK, "left_double": Kind.DOUBLE_CLICK,
+    "triple_click": Kind.TRIPLE_CLICK, "left_triple": Kind.TRIPLE_CLICK, "move": Kind.HOVER, "mouse_move": Kind.HOVER, "hover": Kind.HOVER,
+}  # fmt: skip
+_BUTTONS: Mapping[str, Kind] = {
+    "left": Kind.CLICK, "right": Kind.RIGHT_CLICK, "wheel": Kind.MIDDLE_CLICK, "middle": Kind.MIDDLE_CLICK, "back": Kind.GO_BACKWARD,
+    "forward": Kind.GO_FORWARD,
+}  # fmt: skip
+_OTHERS = (
+    "drag", "left_click_drag", "scroll", "hscroll", "keypress", "key", "hotkey", "press", "type", "wait", "screenshot", "zoom",
+    "cursor_position", "finished", "done", "answer", "terminate", "call_user", "goto", "back", "forward",
+)  # fmt: skip
+NAMES = (*_CLICKS, *_OTHERS)
+"""The names of actions, of all vendors."""
+
+_NAMED_KEYS: Mapping[str, str] = {
+    key.lower(): key
+    for key in (
+        "Control", "Alt", "Shift", "Meta", "Enter", "Escape", "Backspace", "Delete", "Tab", "Space", "PageUp", "PageDown", "Home", "End",
+        "Insert", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", *(f"F{number}" for number in range(1, 13)),
+    )
+} | {
+    "ctrl": "Control", "option": "Alt", "cmd": "Meta", "command": "Meta", "super": "Meta", "win": "Meta", "return": "Enter", "kpenter": "Enter",
+    "esc": "Escape", "del": "Delete", "pgup": "PageUp", "pgdn": "PageDown", "up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft",
+    "right": "ArrowRight", "plus": "+", "minus": "-", "comma": ",", "period": ".", "slash": "/", "equal": "=",
+}  # fmt: skip
+_MODIFIERS = frozenset(("Control", "Alt", "Shift", "Meta"))
+_SPELLED: Mapping[Vendor, Mapping[str, str]] = {
+    "openai": {"Control": "CTRL", "Escape": "ESC"},
+    "anthropic": {
+        "Control": "ctrl", "Alt": "alt", "Shift": "shift", "Meta": "super", "Enter": "Return", "Space": "space", "Backspace": "BackSpace",
+        "PageUp": "Page_Up", "PageDown": "Page_Down", "ArrowUp": "Up", "ArrowDown": "Down", "ArrowLeft": "Left", "ArrowRight": "Right", "+": "plus",
+    },
+    "ui-tars": {"Control": "ctrl", "Escape": "esc", "+": "plus"},
+    "qwen": {"Control": "ctrl", "Escape": "esc"},
+}  # fmt: skip
+_SHORTCUTS: Mapping[str, Action] = {
+    "Alt+ArrowLeft": Action(Kind.GO_BACKWARD), "Alt+ArrowRight": Action(Kind.GO_FORWARD), "Control+t": Action(Kind.NEW_TAB),
+    "Control+w": Action(Kind.CLOSE_TAB), **{f"Control+{place + 1}": Action(Kind.SWITCH_TAB, argument=str(place)) for place in range(8)},
+}  # fmt: skip
+"""The shortcuts of a browser itself; pictures do not show its buttons and tabs."""
+
+_X = Parameter("x", "x", "pixels from the left edge of the window", "640", type="integer")
+_Y = Parameter("y", "y", "pixels from the upper edge of the window", "360", type="integer")
+_BUTTON = Parameter("button", "button", "the mouse button", choices=("left", "right", "wheel"), default="left")
+_TO_X, _TO_Y = _X._replace(name="to_x", example="700"), _Y._replace(name="to_y", example="400")
+_ACROSS = Parameter("scroll_x", "scroll_x", "pixels to the right", "0", type="number")
+_DOWN = Parameter("scroll_y", "scroll_y", "pixels; down is positive", "500", type="number")
+_ANSWER = 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'
+
+
+@dataclass(frozen=True)
+class Computer(Dialect):
+    """Mouse and keyboard at places in the window.
+
+    `window` is its width and height in pixels. `coordinates` are "pixels" of the picture, or "thousandths" of its width and height, as
+    some models are trained on.
+    """
+
+    vendor: Vendor = "openai"
+    window: tuple[int, int] = (1280, 720)
+    coordinates: Coordinates = "pixels"
+    name = "computer"
+    forms = (
+        Form(Kind.CLICK, "click", (_X, _Y, _BUTTON), "Click at a place."),
+        Form(Kind.DOUBLE_CLICK, "double_click", (_X, _Y), "Click twice at a place."),
+        Form(Kind.HOVER, "move", (_X, _Y), "Move the mouse to a place."),
+        Form(Kind.DRAG, "drag", (_X, _Y, _TO_X, _TO_Y), "Press the mouse at a place, and let it go at another."),
+        Form(Kind.SCROLL, "scroll", (_X, _Y, _ACROSS, _DOWN), "Turn the mouse wheel at a place."),
+        Form(
+            Kind.WRITE,
+            "type",
+            (TEXT._replace(name="text"),),
+            "Type a text where the focus is; a line break in it presses Enter.",
+        ),
+        Form(Kind.PRESS, "keypress", (KEY._replace(name="keys", example="CTRL+A"),), "Press a key, or several together."),
+        Form(Kind.WAIT, "wait", (), "Wait until the page changes, some seconds at most."),
+        Form(Kind.LOOK, "screenshot", (), "Do nothing but look."),
+        Form(Kind.GOTO, "goto", (URL,), "Open a URL."),
+        Form(Kind.GO_BACKWARD, "back", (), "Return to the previous page."),
+        Form(Kind.GO_FORWARD, "forward", (), "Undo back."),
+        Form(Kind.EXIT, "answer", (Parameter("text", "answer", _ANSWER, "84.3 km", default=""),), "Answer, and end the task."),
+    )
+
+    def addressing(self, observation: str) -> str:  # noqa: ARG002 - the same in all
+        width, height = self.window
+        unit = "pixels" if self.coordinates == "pixels" else "thousandths of its width and height"
+        return (
+            f"Places are {unit} from the upper left corner of the window, which is {width} pixels wide and {height} high. "
+            "Alt and ArrowLeft lead back, Ctrl and T open a tab, Ctrl and W close it, Ctrl and a digit turn to another."
+        )
+
+    def read(self, text: str) -> Action:
+        found = [self.action_of(name, given) for name, given in _calls(text)]
+        only([str(action.kind) for action in found])
+        return found[0]
+
+    def spell(self, name: str, values: Mapping[str, str]) -> str:
+        try:
+            return self.format(replace(self, coordinates="pixels").action_of(name, values))
+        except (ActionError, ValueError):
+            return json.dumps({"type": name, **values})
+
+    def signature(self, form: Form) -> str:
+        return f"{form.name}({', '.join(each.name for each in form.parameters)})"
+
+    def format(self, action: Action) -> str:
+        if action.points is None and action.kind in (
+            Kind.GO_BACKWARD,
+            Kind.GO_FORWARD,
+            Kind.NEW_TAB,
+            Kind.CLOSE_TAB,
+            Kind.SWITCH_TAB,
+        ):
+            keys = next((keys for keys, does in _SHORTCUTS.items() if does == action), None)
+            if keys is not None:
+                action = Action(Kind.PRESS, argument=keys, points=())
+        is_known = action.points is not None or action.kind in (Kind.WAIT, Kind.GOTO, Kind.EXIT)
+        if action.element is not None or not is_known:
+            raise ValueError(f"the computer dialect cannot express {action}")
+        write = {"openai": self._openai, "anthropic": self._anthropic, "ui-tars": self._ui_tars, "qwen": self._anthropic}[
+            self.vendor
+        ]
+        return write(action)
+
+    # Reading.
+
+    def action_of(self, name: str, given: Mapping[str, Any]) -> Action:  # noqa: C901 - one case a kind of action
+        """Return what a call of any vendor says. Raises ActionError."""
+        match name:
+            case "click" if given.get("button", "left") != "left":
+                kind = _BUTTONS.get(str(given["button"]))
+                if kind is None:
+                    raise ActionError(f"there is no mouse button {given['button']!r}; expected one of {', '.join(_BUTTONS)}")
+                if kind in (Kind.GO_BACKWARD, Kind.GO_FORWARD):
+                    return Action(kind)
+                return Action(kind, argument=_held(given), points=self._places(given))
+            case _ if name in _CLICKS:
+                return Action(_CLICKS[name], argument=_held(given), points=self._places(given))
+            case "drag" | "left_click_drag":
+                return Action(Kind.DRAG, points=self._path(given))
+            case "scroll" | "hscroll":
+                return Action(Kind.SCROLL, argument=_held(given), points=self._places(given), by=_distance(name, given))
+            case "keypress" | "key" | "hotkey" | "press":
+                keys = _chord(next((given[each] for each in ("keys", "key", "text") if each in given), ""))
+                return _SHORTCUTS.get(keys) or Action(Kind.PRESS, argument=keys, points=())
+            case "type":
+                return Action(Kind.WRITE, argument=_text(given, name), points=())
+            case "wait":
+                for key, scale in (("ms", 1), ("duration", 1000), ("time", 1000)):
+                    if key in given:
+                        return Action(Kind.WAIT, argument=f"{_number(given[key], key) * scale:g}")
+                return Action(Kind.WAIT)
+            case "screenshot" | "zoom" | "cursor_position":
+                return Action(Kind.LOOK, points=())
+            case "goto":
+                return Action(Kind.GOTO, argument=_text(given, name, "url"))
+            case "back" | "forward":
+                return Action(Kind.GO_BACKWARD if name == "back" else Kind.GO_FORWARD)
+            case "call_user":
+                return Action(Kind.EXIT, argument="N/A")
+            case "terminate":
+                return Action(Kind.EXIT, argument="N/A" if given.get("status") == "failure" else "")
+            case "finished" | "done" | "answer":
+                return Action(Kind.EXIT, argument=_text(given, name, default=""))
+        raise ActionError(f"there is no action {name!r}")
+
+    def _places(self, given: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+        """Return the place that a call names, or () where it names none."""
+        if "x" in given or "y" in given:
+            return (self._place([given.get("x"), given.get("y")]),)
+        return tuple(self._place(given[key]) for key in _WHERE if given.get(key) is not None)[:1]
+
+    def _path(self, given: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+        if isinstance(given.get("path"), Sequence):
+            path = tuple(map(self._place, given["path"]))
+        elif "start_coordinate" in given:
+            path = (self._place(given["start_coordinate"]), *self._places(given))
+        else:
+            ends = [given[key] for key in _TO if key in given] + (
+                [[given["to_x"], given.get("to_y")]] if "to_x" in given else []
+            )
+            path = (*self._places(given), *map(self._place, ends[:1]))
+        if not path:
+            raise ActionError("a drag needs the places where it begins and ends")
+        return path
+
+    def _place(self, value: Any) -> tuple[int, int]:
+        """Return a place in pixels; that of a box is its middle. Raises ActionError for what is none."""
+        numbers = _NUMBER.findall(value) if isinstance(value, str) else value
+        if isinstance(numbers, Mapping):
+            numbers = [numbers.get("x"), numbers.get("y")]
+        if not isinstance(numbers, Sequence) or len(numbers) not in (2, _NUMBERS_OF_A_BOX):
+            raise ActionError(f"expected the two numbers of a place, got {str(value)[:80]!r}")
+        read = [_number(each, "a coordinate") for each in numbers]
+        half = len(read) // 2  # of a box, both corners are given
+        x, y = (read[0] + read[half * 2 - 2]) / 2, (read[1] + read[-1]) / 2
+        if self.coordinates == "thousandths":
+            x, y = x * self.window[0] / 1000, y * self.window[1] / 1000
+        return round(x), round(y)
+
+    # Writing.
+
+    def _numbers(self, place: tuple[int, int]) -> list[float]:
+        """Return a place as the vendor's coordinates, exact enough to be read as the same pixel."""
+        if self.coordinates == "pixels":
+            return [*place]
+        parts = (round(1000 * at / side, 2) for at, side in zip(place, self.window, strict=True))
+        return [int(part) if part.is_integer() else part for part in parts]
+
+    def _keys(self, keys: str) -> list[str]:
+        spelled = _SPELLED[self.vendor]
+        usual = str.upper if self.vendor == "openai" else str if self.vendor == "anthropic" else str.lower
+        return [spelled.get(key) or (usual(key) if len(key) > 1 else key) for key in _parts(keys)]
+
+    def _openai(self, action: Action) -> str:
+        argument, points = action.argument or "", action.points or ()
+        place = dict(zip("xy", self._numbers(points[0]), strict=True)) if points else {}
+        held = {"keys": self._keys(argument)} if argument else {}
+        said: dict[str, Any]
+        match action.kind:
+            case Kind.CLICK | Kind.RIGHT_CLICK | Kind.MIDDLE_CLICK:
+                button = next(name for name, kind in _BUTTONS.items() if kind is action.kind)
+                said = {"type": "click", **place, "button": button, **held}
+            case Kind.DOUBLE_CLICK | Kind.TRIPLE_CLICK | Kind.HOVER:
+                said = {"type": {"Hover": "move"}.get(action.kind) or action.kind.lower().replace(" ", "_"), **place, **held}
+            case Kind.DRAG:
+                said = {"type": "drag", "path": [dict(zip("xy", self._numbers(each), strict=True)) for each in points]}
+            case Kind.SCROLL:
+                across, down = action.by or (0, 0)
+                said = {"type": "scroll", **place, "scroll_x": across, "scroll_y": down, **held}
+            case Kind.PRESS:
+                said = {"type": "keypress", "keys": self._keys(argument)}
+            case Kind.WRITE:
+                said = {"type": "type", "text": argument}
+            case Kind.WAIT:
+                said = {"type": "wait"} | ({"ms": float(argument)} if argument else {})
+            case Kind.LOOK:
+                said = {"type": "screenshot"}
+            case Kind.GOTO:
+                said = {"type": "goto", "url": argument}
+            case _:
+                said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": argument}]}
+        return json.dumps(said, ensure_ascii=False)
+
+    def _anthropic(self, action: Action) -> str:
+        """Write an action in Anthropic's words, which are Qwen's but for few."""
+        is_qwen, argument, points = self.vendor == "qwen", action.argument or "", action.points or ()
+        place = {"coordinate": self._numbers(points[-1])} if points else {}
+        held = {"text": "+".join(self._keys(argument))} if argument else {}
+        said: dict[str, Any]
+        match action.kind:
+            case Kind.DRAG:
+                if len(points) > 2:
+                    raise ValueError(f"{self.vendor} cannot express a drag of more than two places: {action}")
+                start = {"start_coordinate": self._numbers(points[0])} if len(points) > 1 else {}
+                said = {"action": "left_click_drag", **start, **place}
+            case Kind.SCROLL if is_qwen:
+                across, down = _straight(action)
+                name, pixels = ("hscroll", across) if across else ("scroll", -down)
+                said = {"action": name, "pixels": pixels, **place, **held}
+            case Kind.SCROLL:
+                way, amount = _notches(action)
+                said = {"action": "scroll", **place, "scroll_direction": way, "scroll_amount": amount, **held}
+            case Kind.PRESS:
+                keys = self._keys(argument)
+                said = {"action": "key"} | ({"keys": keys} if is_qwen else {"text": "+".join(keys)})
+            case Kind.WRITE:
+                said = {"action": "type", "text": argument}
+            case Kind.WAIT:
+                seconds = {"time" if is_qwen else "duration": float(argument) / 1000} if argument else {}
+                said = {"action": "wait", **seconds}
+            case Kind.LOOK:
+                said = {"action": "screenshot"}
+            case Kind.GOTO:
+                said = {"action": "goto", "url": argument}
+            case Kind.EXIT if not is_qwen:
+                said = {"type": "text", "text": argument}
+            case Kind.EXIT:
+                said = {"action": "answer", "text": argument}
+            case _:
+                said = {"action": _named(action.kind, "left_click", "mouse_move"), **place, **held}
+        if not is_qwen:
+            return json.dumps(said, ensure_ascii=False)
+        return f"<tool_call>\n{json.dumps({'name': 'computer_use', 'arguments': said}, ensure_ascii=False)}\n</tool_call>"
+
+    def _ui_tars(self, action: Action) -> str:
+        argument, points = action.argument or "", action.points or ()
+        boxes = ["<|box_start|>({},{})<|box_end|>".format(*self._numbers(each)) for each in points]
+        given = {"start_box": boxes[0]} if boxes else {}
+        held = {"keys": " ".join(self._keys(argument))} if argument else {}
+        match action.kind:
+            case Kind.DRAG:
+                if len(boxes) > 2:
+                    raise ValueError(f"{self.vendor} cannot express a drag of more than two places: {action}")
+                name = "drag"
+                given = {"start_box": boxes[0], "end_box": boxes[1]} if len(boxes) > 1 else {"end_box": boxes[0]}
+            case Kind.SCROLL:
+                way, amount = _notches(action)
+                name, given = "scroll", {**given, "direction": way, "amount": f"{amount:g}", **held}
+            case Kind.PRESS:
+                name, given = "hotkey", {"key": " ".join(self._keys(argument))}
+            case Kind.WRITE:
+                name, given = "type", {"content": argument}
+            case Kind.WAIT:
+                name, given = "wait", {"time": f"{float(argument) / 1000!r}"} if argument else {}
+            case Kind.LOOK:
+                name, given = "screenshot", {}
+            case Kind.GOTO:
+                name, given = "goto", {"url": argument}
+            case Kind.EXIT:
+                name, given = "finished", {"content": argument}
+            case Kind.DOUBLE_CLICK:
+                name, given = "left_double", given | held
+            case Kind.RIGHT_CLICK:
+                name, given = "right_single", given | held
+            case _:
+                name, given = _named(action.kind, "click", "hover"), given | held
+        return f"Action: {name}({', '.join(f'{key}={_quoted(value)}' for key, value in given.items())})"
+
+
+def _named(kind: Kind, click: str, move: str) -> str:
+    return {Kind.CLICK: click, Kind.HOVER: move}.get(kind) or kind.lower().replace(" ", "_")
+
+
+def _quoted(text: str) -> str:
+    """Write a text between single quotes, as UI-TARS does, so that `find_calls` reads it back."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"'{escaped}'"
+
+
+def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the names and arguments of the calls in a reply; a final message only where there is no other."""
+    if labelled := [*_ACTION.finditer(text)]:
+        yield from _called(text[labelled[-1].end() :])
+        return
+    found = [call for each in _objects(text) for call in _unwrapped(each)]
+    if found:
+        acting = [call for call in found if call[0] != "message"]
+        said = [given["text"] for name, given in found if name == "message"]
+        yield from acting or [("answer", {"text": "".join(said)})]
+        return
+    yield from _called(text)
+
+
+def _called(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for call in find_calls(text, NAMES):
+        if call.positional:
+            raise ActionError(f"{call.name}() takes named arguments, got {call.positional}")
+        yield call.name, call.keywords
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """Yield the JSON objects and lists in a text."""
+    decoder, position = json.JSONDecoder(), 0
+    for _ in range(_MOST_OBJECTS):
+        starts = [place for mark in "{[" if (place := text.find(mark, position)) >= 0]
+        if not starts:
+            return
+        try:
+            value, position = decoder.raw_decode(text, min(starts))
+        except (ValueError, RecursionError):
+            position = min(starts) + 1
+            continue
+        yield value
+
+
+def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the calls that a vendor's JSON holds: one itself, in a tool's call, or among the parts of a message; a text is a "message"."""
+    if isinstance(value, list) and depth:
+        for each in value:
+            yield from _unwrapped(each, depth - 1)
+    if not isinstance(value, dict) or not depth or value.get("type") in ("reasoning", "thinking", "redacted_thinking"):
+        return
+    given = next((value[key] for key in ("arguments", "input") if key in value), None)
+    if isinstance(given, str):
+        given = next(_objects(given), None)
+    if isinstance(given, dict):
+        is_named = isinstance(given.get("action"), str) or isinstance(given.get("type"), str)
+        yield from _unwrapped(given if is_named else {**given, "type": value.get("name")}, depth - 1)
+        return
+    inner = [
+        value[key]
+        for key in ("action", "actions", "content", "output", "tool_calls", "function")
+        if isinstance(value.get(key), dict | list)
+    ]
+    kind = value.get("action") if isinstance(value.get("action"), str) else value.get("type")
+    if kind in ("text", "output_text") and isinstance(value.get("text"), str):
+        yield "message", value
+    elif kind == "message" and isinstance(value.get("content"), str):
+        yield "message", {"text": value["content"]}
+    elif inner:
+        for each in inner:
+            yield from _unwrapped(each, depth - 1)
+    elif isinstance(kind, str):
+        yield kind, value
+
+
+def _number(value: Any, what: str) -> float:
+    """Return a number as models write it, also in quotes. Raises ActionError."""
+    is_text = isinstance(value, str) and _NUMBER.fullmatch(value.strip()) is not None
+    if not is_text and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ActionError(f"{what} is {str(value)[:80]!r}; expected a number")
+    if not is_text and (abs(value) > _FAR or not isfinite(value)):
+        raise ActionError(f"{what} is {str(value)[:80]}, which is far outside of any window")
+    return min(max(float(value), -_FAR), _FAR)
+
+
+def _text(given: Mapping[str, Any], name: str, *keys: str, default: str | None = None) -> str:
+    for key in (*keys, "text", "content", "answer"):
+        if isinstance(given.get(key), str):
+            return str(given[key])
+    if default is None:
+        raise ActionError(f"{name} needs a text; it is missing")
+    return default
+
+
+def _distance(name: str, given: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many pixels to scroll, to the right and down. Raises ActionError."""
+    if "scroll_x" in given or "scroll_y" in given:
+        return round(_number(given.get("scroll_x", 0), "scroll_x")), round(_number(given.get("scroll_y", 0), "scroll_y"))
+    if "pixels" in given:
+        pixels = round(_number(given["pixels"], "pixels"))
+        return (pixels, 0) if name == "hscroll" else (0, -pixels)
+    way = str(given.get("scroll_direction", given.get("direction", "")))
+    amount = round(_number(given.get("scroll_amount", given.get("amount", 5)), "the amount to scroll") * NOTCH)
+    ways = {"up": (0, -amount), "down": (0, amount), "left": (-amount, 0), "right": (amount, 0)}
+    if way not in ways:
+        raise ActionError(f"scroll needs a direction: up, down, left or right; got {way[:80]!r}")
+    return ways[way]
+
+
+def _straight(action: Action) -> tuple[int, int]:
+    across, down = action.by or (0, 0)
+    if across and down:
+        raise ValueError(f"only OpenAI's shape can express a slanting scroll: {action}")
+    return across, down
+
+
+def _notches(action: Action) -> tuple[str, float]:
+    """Return the direction of a scroll, and how many steps of the wheel it takes."""
+    across, down = _straight(action)
+    way = ("left" if across < 0 else "right") if across else ("up" if down < 0 else "down")
+    steps = abs(across or down) / NOTCH
+    return way, int(steps) if steps.is_integer() else steps
+
+
+def _parts(chord: str) -> list[str]:
+    """Return the keys of a chord whose keys are joined by +, which may be one of them."""
+    last = ["+"] if chord.endswith("+") else []
+    return [*filter(None, chord.removesuffix("+").removesuffix("+").split("+")), *last]
+
+
+def _chord(keys: Any) -> str:
+    """Return keys that are pressed together, as Playwright names them. Raises ActionError for a key that there is none of.
+
+    >>> _chord(["CTRL", "A"]), _chord("ctrl+shift+Page_Down"), _chord("ctrl c"), _chord("plus")
+    ('Control+a', 'Control+Shift+PageDown', 'Control+c', '+')
+    """
+    if isinstance(keys, str):
+        keys = [keys] if "+" in keys or len(keys) == 1 else keys.split()
+    if not isinstance(keys, list):
+        raise ActionError(f"the keys are {str(keys)[:80]!r}; expected a list of them")
+    named = []
+    for part in (part for key in keys for part in _parts(str(key))):
+        key = part.strip() or part
+        known = _NAMED_KEYS.get(key.lower().replace("_", ""))
+        if known is None and len(key) != 1:
+            raise ActionError(f"there is no key {key[:80]!r}")
+        named.append(known or ("Space" if key == " " else key))
+    if not named:
+        raise ActionError("no key is named")
+    if _MODIFIERS & {*named} and "Shift" not in named:
+        named = [key.lower() if len(key) == 1 else key for key in named]
+    return "+".join(named)
+
+
+def _held(given: Mapping[str, Any]) -> str | None:
+    """Return the keys that are held during a click or a scroll: OpenAI's `keys`, or Anthropic's `text`."""
+    keys = given.get("keys") or given.get("text")
+    return _chord(keys) if keys else None
