@@ -27,7 +27,7 @@ TEXT = "#text"
 _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
 # The lookup of lxml.html's own parser is a call of Python's for every element that is looked at.
 _PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
-_HANDLER = re.compile(rb"(?<![a-z])on(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
+_HANDLER = re.compile(rb"on(?<![a-z]on)(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
 _NO_SCRIPTS = ("json", "template", "text/html", "text/plain")  # in the types of `script` elements that are data
 _DUMB_ROLES = frozenset(
     "alert banner complementary contentinfo document feed figure form group heading img list listitem main navigation none note"  # noqa: SIM905
@@ -98,7 +98,11 @@ class Source:
         """A note on what is missing of the page where its scripts do not run or its frames do not load, if anything; and whether it takes files."""
         if self._first:
             return self._first.notes
-        reasons = [f"of the frame {frame.get('src') or 'without an address'}" for frame in _FRAMES(self.root)]
+        reasons = [
+            f"of the frame {frame.get('src') or 'without an address'}"
+            for frame in self.root.iter("iframe", "frame")
+            if "srcdoc" in frame.attrib or frame.get("src", "") not in ("", "about:blank")
+        ]
         if self.is_scripted:
             reasons += dict.fromkeys(_script_marks(self.root))
         more = f" and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
@@ -119,7 +123,6 @@ _FILLED = etree.XPath(
     "//*[self::div or self::ul or self::p or self::main or self::section or self::tbody][@id][not(node())] | //canvas"
     " | //iframe[@id and not(@srcdoc) and (not(@src) or @src = '' or @src = 'about:blank')]"
 )
-_FRAMES = etree.XPath("//*[self::iframe or self::frame][@srcdoc or (@src != '' and @src != 'about:blank')]")
 _NEWS = etree.XPath("boolean(//script[contains(., 'WebSocket(') or contains(., 'EventSource(')])")
 _HELD_BACK = re.compile(
     r"preventDefault|confirm|prompt|fetch|return\s+false\W*$"
