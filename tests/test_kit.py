@@ -14,7 +14,7 @@ from webarena_gym.pages.page import HostUnknownError, Network
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.seeding import ENDS, sign_in
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.kit.site import CompiledTemplates, Site
 from webarena_gym.sites.world import load_site
 
 SCHEMA = """
@@ -176,3 +176,18 @@ def test_sign_in_gives_a_new_session_each_time_and_the_same_in_every_copy(databa
     assert first != second
     database.reset()
     assert first == sign_in(database.connection, customer_id=1)
+
+
+def test_templates_are_compiled_once_an_installation(tmp_path, monkeypatch):
+    def rendered(folder, source="<p>{{ 1 + 1 }}</p>"):
+        notes = Site("notes", __file__)
+        notes.templates.loader, notes.templates.bytecode_cache = DictLoader({"page.html": source}), CompiledTemplates(folder)
+        return notes.templates.get_template("page.html").render()
+
+    assert rendered(tmp_path / "kept") == "<p>2</p>"
+    (tmp_path / "file").write_text("")
+    assert rendered(tmp_path / "file") == "<p>2</p>"  # which only costs time
+    monkeypatch.setattr("jinja2.Environment._compile", lambda *_: pytest.fail("compiled again"))
+    assert rendered(tmp_path / "kept") == "<p>2</p>"
+    with pytest.raises(pytest.fail.Exception):
+        rendered(tmp_path / "kept", "<p>{{ 1 + 2 }}</p>")

@@ -31,7 +31,7 @@ from webarena_gym.sites.changes import declared_by, net_changes, overlay_changes
 from webarena_gym.sites.country.dice import Scale
 from webarena_gym.sites.country.seeding import COOKIE
 from webarena_gym.sites.kit.database import Database, Overlay, Snapshot
-from webarena_gym.sites.kit.site import ResponseCache, Site
+from webarena_gym.sites.kit.site import CompiledTemplates, ResponseCache, Site
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.planting import Planted, plant
 
@@ -193,8 +193,14 @@ class Databases(Mapping[str, Database]):
 
 @cache
 def load_site(name: str) -> Site:
-    """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light."""
+    """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light.
+
+    Its templates are compiled once an installation: the code beside them that decides what they are compiled to names the folder.
+    """
     site: Site = import_module(f"webarena_gym.sites.{name}.site").site
+    code = b"".join((_PACKAGE / "sites" / file).read_bytes() for file in ("kit/site.py", "country/texts.py"))
+    digested = hashlib.sha256(code).hexdigest()[:16]
+    site.templates.bytecode_cache = CompiledTemplates(cache_folder() / f"templates-{sys.implementation.cache_tag}-{digested}")
     folder = Path(__file__).parent
     for file in sorted([*folder.glob(f"{name}/views.py"), *folder.glob(f"{name}/views/[a-z]*.py")]):
         import_module(".".join(("webarena_gym", "sites", *file.relative_to(folder).with_suffix("").parts)))

@@ -8,11 +8,13 @@ writes is taken back when it fails or refuses.
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
+from jinja2.bccache import Bucket
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError
 from werkzeug.routing import IntegerConverter, Map, Rule
 from werkzeug.utils import send_from_directory
@@ -96,6 +98,23 @@ class _Templates(jinja2.Environment):
             except IndexError:
                 pass
         return super().getattr(obj, attribute)
+
+
+class CompiledTemplates(jinja2.FileSystemBytecodeCache):
+    """Keeps what templates are compiled to in a folder, where there can be one; Jinja looks whether a template is still the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        super().__init__(str(folder), "%s")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)
 
 
 class Site:
