@@ -23,7 +23,10 @@ from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import templates
 from webarena_gym.tools import cli
 
-OWN_TESTS = {"docs/arena.md": "tests/test_arena_docs.py", "docs/guides/use-it-from.md": "tests/integrations/test_guide.py"}
+OWN_TESTS = {
+    "docs/arena.md": "tests/test_arena_docs.py", "docs/guides/use-it-from.md": "tests/integrations/test_guide.py",
+    "docs/guides/eyes.md": "tests/test_pictures.py",
+}  # fmt: skip
 """Documents whose blocks need more than a process, and the tests that run them."""
 WORDS_OF_A_SENTENCE = 35
 

@@ -1,7 +1,10 @@
 """Observations with pictures: what they hold, what is drawn on them, how long they are kept, and how chats carry them."""
 
 import base64
+import os
 import pickle
+import subprocess
+import sys
 from io import BytesIO
 
 import gymnasium
@@ -11,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from PIL import Image
 
 from tests import needs
+from tests.documents import ROOT, blocks
 from webarena_gym.observation.pictures import MAX_BOXES, Capture, messages_for, picture_of, with_pictures
 from webarena_gym.spaces import picture_space
 
@@ -158,3 +162,23 @@ def test_many_envs_give_stacked_pictures(opened):
     assert numpy.array_equal(after["screenshot"][1], expected["screenshot"])
     assert not numpy.array_equal(after["screenshot"][0], expected["screenshot"])
     assert numpy.array_equal(seen["screenshot"][0], expected["screenshot"])  # a copy, which the step has left alone
+
+
+@needs.chromium
+def test_the_guide_runs(tmp_path):
+    code = "\n".join(block.code for block in blocks(ROOT / "docs/guides/eyes.md", "python"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert lines[0] == "(720, 1280, 3) uint8"
+    assert lines[2] == "['text', 'image']"
+    assert lines[3:7] == [
+        "http://shop.test/ ",
+        "http://shop.test/catalogsearch/result/?q=Dimutre ",
+        "http://shop.test/catalogsearch/result/?q=Dimutre ",
+        "http://shop.test/catalogsearch/result/?q=Dimutre (1900, 90) is outside of the window, which is 1280 pixels wide and 720 high",
+    ]
+    assert lines[7] == "1.0"

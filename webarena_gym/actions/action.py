@@ -26,9 +26,8 @@ class Kind(StrEnum):
     GO_BACKWARD = "Go Backward"
     GO_FORWARD = "Go Forward"
     EXIT = "Exit"
-    DOUBLE_CLICK = (
-        "Double Click"  # this one and the next are done at places in the window alone, in the dialect of computer use
-    )
+    # The others are done at places in the window alone, in the dialect of computer use.
+    DOUBLE_CLICK = "Double Click"
     TRIPLE_CLICK = "Triple Click"
     MIDDLE_CLICK = "Middle Click"
     SCROLL = "Scroll"  # by pixels
