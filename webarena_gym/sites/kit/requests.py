@@ -92,7 +92,7 @@ class Request(BaseRequest):
             sorted((key, value) for key, value in values.items() if value not in (None, "", ())), doseq=True, errors="replace"
         )
         path = self._stands_at or self.path_of(self._spelling)
-        return f"{self.host_url.rstrip('/')}{path}{'?' if query else ''}{query}"
+        return f"{self.scheme}://{self.host}{path}{'?' if query else ''}{query}"
 
     @property
     def db(self) -> sqlite3.Connection:
