@@ -81,6 +81,8 @@ class EyesSettings:
     """episodes of each task, all from one seed"""
     epochs: int = 4
     """passes over a batch of rollouts, with 64 decisions an update"""
+    temperature: float = 2.0
+    """of sampling in GRPO, and of the probabilities that it trains"""
     max_steps: int = 8
     """steps after which an episode is truncated"""
     learning_rate: float = 1e-3
@@ -278,7 +280,9 @@ def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[tuple[Sight, str]]
     return steps if reward == 1 else []
 
 
-def play(network: Eyes, tasks: Tasks, task: Any, answers: Sequence[str], rng: Random | None) -> Episode:
+def play(
+    network: Eyes, tasks: Tasks, task: Any, answers: Sequence[str], rng: Random | None, temperature: float = 1.0
+) -> Episode:
     """Return an episode of the network: sampled, or greedy without random numbers."""
     observation, _ = tasks.env.reset(options={"task": task})
     decisions: list[Decision] = []
@@ -286,7 +290,7 @@ def play(network: Eyes, tasks: Tasks, task: Any, answers: Sequence[str], rng: Ra
         done = [each.sight.replies[each.chosen] for each in decisions]
         sight = look(observation, answers, done, scrolls=tasks.scrolls)
         with torch.no_grad():
-            (logprobs,) = network([sight])
+            logprobs = (network([sight])[0] / temperature).log_softmax(0)
         weights = logprobs.exp().tolist()
         chosen = int(logprobs.argmax()) if rng is None else rng.choices(range(len(weights)), weights)[0]
         decisions.append(Decision(sight, chosen, float(logprobs[chosen])))
@@ -325,7 +329,9 @@ def clone(network: Eyes, decisions: Sequence[Decision], settings: EyesSettings) 
     return fmean(losses)
 
 
-def improve(network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, epochs: int, rng: Random) -> dict[str, float]:
+def improve(
+    network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, settings: EyesSettings, rng: Random
+) -> dict[str, float]:
     """Take clipped steps towards what was better than the rest of its group; return metrics."""
     trained: list[Decision] = []
     for group in groups:
@@ -335,9 +341,10 @@ def improve(network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, 
                 advantage = 0.0 if isnan(reward) else (reward - fmean(rewards)) / pstdev(rewards)
                 trained += [each._replace(advantage=advantage) for each in decisions if advantage]
     losses = [0.0]
-    for _ in range(epochs):
+    for _ in range(settings.epochs):
         for batch in batches(trained, 64, rng):
-            logprobs = network([each.sight for each in batch])
+            scores = network([each.sight for each in batch])
+            logprobs = [(own / settings.temperature).log_softmax(0) for own in scores]
             ratios = torch.stack([own[each.chosen] - each.logprob for own, each in zip(logprobs, batch, strict=True)]).exp()
             advantages = torch.tensor([each.advantage for each in batch])
             clipped = ratios.clamp(1 - CLIP[0], 1 + CLIP[1])
@@ -399,10 +406,9 @@ def train(settings: EyesSettings) -> dict[str, Any]:
                 drawn = rng.sample(tasks.train, min(settings.tasks_per_update, len(tasks.train)))
                 if settings.tasks:  # of whose episodes there are as many as one likes
                     drawn = [(f"{name}/{rng.randrange(HELD_OUT)}", name) for _, name in drawn]
-                groups = [
-                    [play(network, tasks, task, state["answers"], rng) for _ in range(settings.group_size)] for task, _ in drawn
-                ]
-                told = improve(network, groups, optimizer, settings.epochs, rng)
+                sampled = (state["answers"], rng, settings.temperature)
+                groups = [[play(network, tasks, task, *sampled) for _ in range(settings.group_size)] for task, _ in drawn]
+                told = improve(network, groups, optimizer, settings, rng)
                 metrics.log(update + 1, told | {"cpu_minutes": (time.process_time() - started_s) / 60})
                 metrics.show((update + 1) / settings.updates, f"success {told['success']:.2f}")
                 state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "update": update + 1}

@@ -86,8 +86,9 @@ def test_it_learns_colours_from_pictures_alone(tmp_path):
     assert accuracy(network, held_out) > 0.85
 
 
-def test_reinforcement_makes_what_was_better_likelier():
+def test_reinforcement_makes_what_was_better_likelier(tmp_path):
     torch.manual_seed(0)
+    settings = EyesSettings(out=tmp_path, epochs=1, temperature=1.0)
     network = Eyes().eval()
     (sight,) = [each.sight for each in decisions(0, 1)]
     with torch.no_grad():
@@ -95,13 +96,13 @@ def test_reinforcement_makes_what_was_better_likelier():
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
     episodes = [([Decision(sight, chosen, float(before[chosen]))], float(chosen == 1)) for chosen in (0, 1, 2)]
     broken = ([Decision(sight, 2, float(before[2]))], nan)
-    told = improve(network, [[*episodes, broken]], optimizer, 1, Random(0))
+    told = improve(network, [[*episodes, broken]], optimizer, settings, Random(0))
     with torch.no_grad():
         (after,) = network([sight])
     assert after[1] > before[1]
     assert told["rollouts"] == 3, "an episode whose browser failed is none"
     assert told["success"] == pytest.approx(1 / 3)
-    equal = improve(network, [episodes[:1] * 2], optimizer, 1, Random(0))
+    equal = improve(network, [episodes[:1] * 2], optimizer, settings, Random(0))
     assert equal["trained_steps"] == 0, "equal rewards tell nothing"
 
 
