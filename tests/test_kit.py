@@ -191,3 +191,8 @@ def test_templates_are_compiled_once_an_installation(tmp_path, monkeypatch):
     assert rendered(tmp_path / "kept") == "<p>2</p>"
     with pytest.raises(pytest.fail.Exception):
         rendered(tmp_path / "kept", "<p>{{ 1 + 2 }}</p>")
+    monkeypatch.undo()
+    (kept,) = (tmp_path / "kept").iterdir()
+    for size in (0, 20, kept.stat().st_size - 1):
+        kept.write_bytes(kept.read_bytes()[:size])
+        assert rendered(tmp_path / "kept") == "<p>2</p>"  # and the file is whole again

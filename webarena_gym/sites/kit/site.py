@@ -108,8 +108,10 @@ class CompiledTemplates(jinja2.FileSystemBytecodeCache):
         super().__init__(str(folder), "%s")
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError):
+        try:
             super().load_bytecode(bucket)
+        except Exception:  # noqa: BLE001 - whatever a file that is broken, or cannot be read, may raise
+            bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with suppress(OSError):
