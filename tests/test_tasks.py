@@ -136,7 +136,9 @@ def test_every_task_survives_its_own_json():
             assert parse_task(json.loads(json.dumps(task.to_json()))) == task
 
 
-@pytest.mark.parametrize("split", ["validation", "pool"])  # train and test: the test of a template more; hard: test_hard.py
+@pytest.mark.parametrize(
+    "split", ["validation", "pool", "pictures"]
+)  # train and test: the test of a template more; hard: test_hard.py
 def test_the_shipped_files_are_what_the_generator_draws(split):
     assert list(suite.load(split)) == [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
 

@@ -46,7 +46,7 @@ class EnvOptions:
 
     split: str = "train"
     """the part of the shipped suite that `reset` draws from: "train", "validation" or "test"; "pool" for tasks of other templates, to
-    train on; or "hard" for tasks for strong agents"""
+    train on; "hard" for tasks for strong agents; or "pictures" for tasks that need eyes"""
     tasks: str | Path | Sequence[str | Task] | None = None
     """instead of a split, a list of task ids, or the path of a task file in WebArena's own schema"""
     browser: BrowserKind = "inprocess"

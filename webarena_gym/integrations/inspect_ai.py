@@ -34,7 +34,7 @@ def webarena_gym(
     """Return the tasks of a split.
 
     Args:
-        split: "train", "validation", "test", "pool" or "hard".
+        split: "train", "validation", "test", "pool", "hard" or "pictures".
         sites: those that have no other sites than these; all by default.
         templates: those of these templates; all by default.
         mode: "tools" (each action is a tool, and every page stays in the conversation), or "text" (replies in the env's own words, in its

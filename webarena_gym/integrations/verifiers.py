@@ -24,7 +24,7 @@ __all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     """The tasks, and the keywords of `WebArenaLite` with which they are shown."""
 
-    split: Literal["train", "validation", "test", "pool", "hard"] = "train"
+    split: Literal["train", "validation", "test", "pool", "hard", "pictures"] = "train"
     sites: tuple[str, ...] = ()
     """those tasks that need no other sites; all by default"""
     templates: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from webarena_gym.sites.world import LARGEST_SEED
 from webarena_gym.texts import MAX_PAGE
 
 Mode = Literal["browse", "step"]
-Split = Literal["train", "validation", "test", "pool", "hard"]
+Split = Literal["train", "validation", "test", "pool", "hard", "pictures"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 

@@ -50,12 +50,17 @@ class Split(NamedTuple):
 STANDARD: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "validation": Split((1001,), 14), "test": Split((1000,), 20)}
 """Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
 
-SPLITS: Mapping[str, Split] = {**STANDARD, "pool": Split((1, 2), 30), "hard": Split((1002,), 59, "large")}
-"""The splits of the standard suite; the pool, of all other standard templates, for training beyond the suite; and the hard one,
-whose templates have kinds of difficulty and belong to no other.
+SPLITS: Mapping[str, Split] = {
+    **STANDARD,
+    "pool": Split((1, 2), 30),
+    "hard": Split((1002,), 59, "large"),
+    "pictures": Split((1003,), 20),
+}
+"""The splits of the standard suite; the pool, of all other standard templates, for training beyond the suite; the hard one,
+whose templates have kinds of difficulty and belong to no other; and the one of tasks that need eyes.
 """
 
-_DRAWS = {"pool": 2, "hard": 3}  # tasks that a template gives to its split
+_DRAWS = {"pool": 2, "hard": 3, "pictures": 3}  # tasks that a template gives to its split
 
 
 @cache
@@ -135,9 +140,10 @@ def spread(
 
 
 def named(names: Iterable[str] | None, application: Application | None = None) -> list[Template]:
-    """Return the templates of these names; for None all that are not hard. Raises TaskError."""
+    """Return the templates of these names; for None all that are not hard and need no eyes. Raises TaskError."""
     known = templates_of(application) if application else templates()
-    wanted = [name for name, template in known.items() if not template.difficulty] if names is None else list(names)
+    usual = (name for name, template in known.items() if not (template.difficulty or template.needs_eyes))
+    wanted = list(usual if names is None else names)
     for name in wanted:
         if name not in known:
             raise TaskError(f"there is no template {shown(name)}; {suggestion(name, known)}")
@@ -228,14 +234,11 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
     if split in STANDARD:
         return [(part.names(split), part.total(split)) for part in PARTS.values()]
     suite = {name for part in PARTS.values() for split in STANDARD for name in part.names(split)}
-    of_hard, of_pool = [], []
+    of: dict[str, list[str]] = {name: [] for name in _DRAWS}
     for name, template in templates().items():
-        if template.difficulty:
-            of_hard.append(name)
-        elif name not in suite | LEFT_OUT.keys():
-            of_pool.append(name)
-    names = tuple(of_hard if split == "hard" else of_pool)
-    return [(names, _DRAWS[split] * len(names))]
+        if template.difficulty or template.needs_eyes or name not in suite | LEFT_OUT.keys():
+            of["hard" if template.difficulty else "pictures" if template.needs_eyes else "pool"].append(name)
+    return [(tuple(of[split]), _DRAWS[split] * len(of[split]))]
 
 
 def _file(split: str) -> Path:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from webarena_gym.errors import TaskError
 
-Operation = Literal["sum", "difference", "count", "joined", "says", "lacks"]
+Operation = Literal["sum", "difference", "count", "joined", "says", "lacks", "pictured"]
 """The derivation of an answer from what pages state.
 
 - "sum": of amounts, numbers or durations;
@@ -14,7 +14,8 @@ Operation = Literal["sum", "difference", "count", "joined", "says", "lacks"]
 - "count": of different things, each of which a page names;
 - "joined": of texts, with words between them that the intent has;
 - "says": yes, no or N/A, since a page says something in words of its own, such as "In stock" or that nothing was found;
-- "lacks": no or N/A, since pages that state the operands do not state what is `away`.
+- "lacks": no or N/A, since pages that state the operands do not state what is `away`;
+- "pictured": pictures show it, each named by what its address says between /pictures/ and .png, and no text tells it.
 """
 
 
@@ -39,7 +40,7 @@ def _of(operation: Operation) -> Callable[..., Ground]:
     return lambda *operands: Ground(operation, operands)
 
 
-sum_of, number_of, joined, says = _of("sum"), _of("count"), _of("joined"), _of("says")
+sum_of, number_of, joined, says, pictured = _of("sum"), _of("count"), _of("joined"), _of("says"), _of("pictured")
 """Grounds of the operands that they are called with."""
 
 

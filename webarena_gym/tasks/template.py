@@ -155,6 +155,11 @@ class Template:
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
 
     @property
+    def needs_eyes(self) -> bool:
+        """True where the truth stands in pictures alone."""
+        return self.name.startswith("pictures.")
+
+    @property
     def phrasings(self) -> tuple[str, ...]:
         """All phrasings of the intent, of which each task has one."""
         return self.intent, *self.others

@@ -21,6 +21,7 @@ from werkzeug.utils import send_from_directory
 
 from webarena_gym.sites.country.texts import FILTERS
 from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.pictures import KINDS, draw
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.layout import PLAIN, Layout
 
@@ -132,12 +133,19 @@ class Site:
         self._rules = Map(strict_slashes=False, merge_slashes=True, converters={"int": _RowId})
         self._views: dict[tuple[str, str], View] = {}
         self.get("/static/<path:name>")(self._static)
+        self.get("/pictures/<kind>/<int:row>.png")(self._picture)
 
     def _static(self, request: Request, name: str) -> Response:
         """Serve a file of the site's own folder `static`; its style sheet with the rules that all sites share before it."""
         if name == _STYLE:
             return Response(self.style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=86400"})
         return send_from_directory(self._folder / "static", name, request.environ, max_age=86400)
+
+    def _picture(self, request: Request, kind: str, row: int) -> Response:
+        """Serve what the picture of a row shows, which no page says."""
+        if kind not in KINDS:
+            return Response(status=404)
+        return Response(draw(request.db, kind, row), content_type="image/png", headers={"Cache-Control": "no-cache"})
 
     @cached_property
     def style(self) -> str:

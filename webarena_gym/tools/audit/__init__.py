@@ -20,6 +20,7 @@ from webarena_gym.tasks import Task, find, templates, templates_of
 from webarena_gym.tools.audit.answers import another as another
 from webarena_gym.tools.audit.answers import other_answers, try_answers
 from webarena_gym.tools.audit.evidence import Sightings, groundless
+from webarena_gym.tools.audit.pictures import needs_eyes, told
 from webarena_gym.tools.audit.replays import Findings as Findings
 from webarena_gym.tools.audit.replays import earns, exit_with
 from webarena_gym.tools.audit.replays import imitate as imitate
@@ -53,7 +54,7 @@ def audit(
     can be done, leaving with each of the task's wrong answers, which are of the right type, the right answer in every form and attacks
     made from it and from those of other draws (`answers`, which are counted), and doing what solves another draw of the
     template in the same world. Each answer must stand on a page that the solution saw, or follow from such as the task declares
-    (see `sightings`), and each fact of its `evidence` must have been shown. With `side_effects`, solutions are also tried with something else done before or after them, and with
+    (see `sightings`), and each fact of its `evidence` must have been shown. What stands in pictures alone must be told by no text (`told`). With `side_effects`, solutions are also tried with something else done before or after them, and with
     detours. The result is the same for any number of `jobs`, processes that share the work.
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
@@ -126,6 +127,7 @@ def _examine_all(
         is_drawn = task.template in (templates_of(application) if application else templates())
         if is_drawn and _text(find(task.task_id, scale=task.scale, **options)) != _text(task):
             findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
+        findings.told += [f"{task.task_id}: {problem}" for problem in (told(task, variation) if needs_eyes(task) else ())]
         for place in _places([task], variation) & repertoires.keys():
             try_side_effects(patient, task, other, repertoires[place], findings)
     patient.close()

@@ -42,11 +42,13 @@ class Sightings:
         self._values: set[Value] = set()
         self.looks = 0
         self.addresses: set[str] = set()
+        self.pictures: set[str] = set()  # by their addresses
 
     def add(self, page: Page, shown: str = "") -> None:
         """Take in a page: what a person reads on it, and what an agent is `shown` of it, by default its beginning."""
         self.looks += 1
         self.addresses.add(page.url)
+        self.pictures.update(image.get("src", "") for image in page.root.iter("img"))
         observation = shown or observe(page).text
         text = f"{visible_text(page.root)}\n{observation}"
         self._shown.append(plain(observation))
@@ -167,6 +169,10 @@ def _groundless(answer: str, task: Task, sightings: Sightings) -> Iterator[str]:
 
 def _shaky(piece: str, ground: Ground, sightings: Sightings, intent: str) -> Iterator[str]:
     """Yield what is wrong with a declared ground."""
+    if ground.operation == "pictured":  # which other pictures prove (see `told`)
+        hidden = [name for name in ground.operands if f"/pictures/{name}.png" not in sightings.pictures]
+        yield from (f"the picture {name} is on no page" for name in hidden or ([] if ground.operands else ["of nothing"]))
+        return
     lacks = ground.operation == "lacks"
     operands = (*ground.operands, *(() if lacks else ground.away))
     unseen = [operand for operand in operands if not sightings.has(operand)]

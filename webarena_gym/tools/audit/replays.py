@@ -36,6 +36,7 @@ class Findings:
     wrong_rewarded: list[str] = field(default_factory=list)
     other_rewarded: list[str] = field(default_factory=list)  # by the solution of another draw
     groundless: list[str] = field(default_factory=list)  # answers that stand on no page and follow from nothing
+    told: list[str] = field(default_factory=list)  # by a text, what pictures alone should show
     drawn_differently: list[str] = field(default_factory=list)  # the template draws another task from the same seed
     changed: list[str] = field(default_factory=list)  # by a solution that has only to answer, on an application
     side_effects_tried: int = 0  # solutions with something else done before or after them

@@ -1,0 +1,193 @@
+"""Tasks that need eyes: their truth is what the pictures of `sites.kit.pictures` show, which no page says.
+
+Rows are drawn before it is looked at what their pictures show, and so is what is asked for. So the same goal has another truth where
+other pictures are drawn, by which the audit proves that no text tells it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webarena_gym.sites.kit.pictures import COLOURS, MONTHS, SHAPES, THINGS, facts
+from webarena_gym.sites.layout import page_sizes
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import pictured as pictured
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates import shopping_admin
+from webarena_gym.templates.gitlab import PLANNING as PLANNING
+from webarena_gym.templates.gitlab import PROJECTS, new_rows, open_by_stars, project_label
+from webarena_gym.templates.gitlab import find_project as find_project
+from webarena_gym.templates.gitlab import open_project as open_project
+from webarena_gym.templates.gitlab.projects import STARRED
+from webarena_gym.templates.gitlab.projects import starred_with as starred_with
+from webarena_gym.templates.map import open_place as open_place
+from webarena_gym.templates.map import some_place as some_place
+from webarena_gym.templates.map.facts import MINE as MINE
+from webarena_gym.templates.map.facts import saved_become as saved_become
+from webarena_gym.templates.reddit import ME as ME
+from webarena_gym.templates.reddit import PER_PAGE, POSTS
+from webarena_gym.templates.reddit import UNVOTED as UNVOTED
+from webarena_gym.templates.reddit import open_forum as open_forum
+from webarena_gym.templates.reddit import open_post as open_post
+from webarena_gym.templates.reddit import open_user as open_user
+from webarena_gym.templates.reddit import vote_becomes as vote_becomes
+from webarena_gym.templates.shopping import GOODS, WISHES, open_category, open_product, show_all
+from webarena_gym.templates.shopping import cart_holds as cart_holds
+from webarena_gym.templates.shopping_admin import PRODUCTS as PRODUCTS
+from webarena_gym.templates.shopping_admin import a_product as a_product
+from webarena_gym.templates.shopping_admin import becomes as becomes
+from webarena_gym.templates.shopping_admin import open_customer as open_customer
+from webarena_gym.templates.wikipedia import open_article as open_article
+from webarena_gym.templates.wikipedia.articles import WATCHED as WATCHED
+
+open_in_admin = shopping_admin.open_product
+PAINTS, FORMS = ", ".join(COLOURS), ", ".join(SHAPES)
+FEWEST = 7  # among which one is to be found
+_CHOICES = {
+    "box": list(COLOURS),
+    "ribbon": list(COLOURS),
+    "sticker": list(SHAPES),
+    "shape": list(SHAPES),
+    "emblem": list(SHAPES),
+    "thing": list(THINGS),
+}
+
+
+def look(world: t.Sampler, site: str, kind: str, number: int) -> Mapping[str, Any]:
+    """Return what the picture of the row with that number shows."""
+    return facts(world.connection(site), kind, number)
+
+
+def the_one(world: t.Sampler, site: str, kind: str, key: str, rows: Sequence[t.Row], fact: str) -> dict[str, Any]:
+    """Return the only one of some rows whose picture shows a fact, as drawn, under its name. Raises NothingToDraw."""
+    t.skip_if(len(rows) < FEWEST, "so many that one is not guessed")
+    wanted = world.rng.choice(_CHOICES[fact])
+    found = [row for row in rows if look(world, site, kind, row[key])[fact] == wanted]
+    t.skip_if(len(found) != 1, f"a single {wanted}")
+    return {**dict(found[0]), fact: wanted}
+
+
+def shelf(world: t.Sampler) -> list[t.Row]:
+    """Return the products of a category, of which each is in stock and has no options."""
+    category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
+    rows = world.rows(GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY product_id", category_id)
+    t.skip_if(len(rows) < FEWEST, "a full category")
+    return rows
+
+
+def open_shelf(world: t.Sampler, row: t.Row, count: int) -> list[Step]:
+    """Return the steps to a category, with all of its products on one page."""
+    return [*open_category(row), *show_all(world, count)]
+
+
+def wrapped(world: t.Sampler, fact: str) -> dict[str, Any]:
+    """Return the only product of a category that is wrapped in some way, with the way to its page. Raises NothingToDraw."""
+    rows = shelf(world)
+    found = the_one(world, "shopping", "wrapping", "product_id", rows, fact)
+    t.skip_if(not (found["is_salable"] and found["is_plain"]), "a product that can be bought as it is")
+    return {**found, "to_it": [*open_shelf(world, rows[0], len(rows)), t.click(found["name"])]}
+
+
+def in_boxes(world: t.Sampler) -> dict[str, Any]:
+    """Return three colours, and how many products of a category have boxes of each."""
+    rows, colours = shelf(world), world.rng.sample(list(COLOURS), 3)
+    boxes = [look(world, "shopping", "wrapping", row["product_id"])["box"] for row in rows]
+    return {
+        "category": rows[0]["category"],
+        "colours": colours,
+        "counts": [boxes.count(colour) for colour in colours],
+        "pictures": [f"wrapping/{row['product_id']}" for row in rows],
+        "to_list": open_shelf(world, rows[0], len(rows)),
+    }
+
+
+def wish_boxes(world: t.Sampler) -> t.Draw:
+    """Return a task to wish for all products of a category in a box of some colour."""
+    rows, colour = shelf(world), world.rng.choice(list(COLOURS))
+    found = [row for row in rows if look(world, "shopping", "wrapping", row["product_id"])["box"] == colour]
+    t.skip_if(not 2 <= len(found) <= 4, "a few boxes")
+    wishes = [tuple(row) for row in world.rows(WISHES)]
+    t.skip_if({row["sku"] for row in found} & {sku for sku, _ in wishes}, "products that are not wished for")
+    check = t.state(WISHES, expected=[list(row) for row in sorted([*wishes, *((row["sku"], 1) for row in found)])])
+    steps = [step for row in found for step in (*open_product(row["name"]), t.click("Add to Wish List"))]
+    way = [*open_shelf(world, rows[0], len(rows)), *steps, t.leave("", "All of them are on the list.")]
+    return t.Draw({"colour": an(colour), "category": rows[0]["category"]}, check, way)
+
+
+def links(world: t.Sampler, condition: str = "1") -> dict[str, Any]:
+    """Return the only link of a forum with a photo of some thing, all on the first page of the newest. Raises NothingToDraw."""
+    condition = f"{condition} AND url IS NOT NULL AND newest <= {page_sizes(PER_PAGE)[0]}"
+    forum = world.pick(
+        POSTS + f"SELECT forum FROM posts WHERE {condition} GROUP BY forum HAVING count(*) >= {FEWEST} ORDER BY forum"
+    )
+    rows = world.rows(POSTS + f"SELECT * FROM posts WHERE {condition} AND forum = ? ORDER BY newest", forum["forum"])
+    shown = world.rows(POSTS + "SELECT * FROM posts WHERE url IS NOT NULL AND forum = ?", forum["forum"])
+    found = the_one(world, "reddit", "photo", "submission_id", rows, "thing")
+    seen = [look(world, "reddit", "photo", row["submission_id"])["thing"] for row in shown]
+    t.skip_if(seen.count(found["thing"]) > 1 or "?" in found["title"], "a single photo of it, and a title that is no question")
+    return {**found, "others": [row["title"] for row in rows if row["title"] != found["title"]][:2]}
+
+
+def commenters(world: t.Sampler) -> dict[str, Any]:
+    """Return a thread of one page, and the only one of its commenters with a badge of some shape. Raises NothingToDraw."""
+    post = world.pick(POSTS + f"SELECT * FROM posts WHERE comments BETWEEN {FEWEST + 1} AND 15 ORDER BY submission_id")
+    rows = world.rows(
+        """SELECT DISTINCT c.user_id, u.username FROM comment c JOIN user u USING (user_id)
+        WHERE submission_id = ? AND state = 'visible' ORDER BY 1""",
+        post["submission_id"],
+    )
+    found = the_one(world, "reddit", "badge", "user_id", rows, "shape")
+    others = [row["username"] for row in rows if row["username"] != found["username"]][:2]
+    return {**found, "title": post["title"], "others": others}
+
+
+def with_logo(world: t.Sampler) -> dict[str, Any]:
+    """Return the only one of the most starred projects with a logo of some shape. Raises NothingToDraw."""
+    rows = world.rows(
+        PROJECTS + "SELECT * FROM project_seen WHERE visibility != 'private' ORDER BY stars DESC, project_id LIMIT 11"
+    )
+    t.skip_if(rows[9]["stars"] == rows[10]["stars"], "ten projects that are the most starred")
+    found = the_one(world, "gitlab", "badge", "project_id", rows[:10], "shape")
+    t.skip_if(found["project_id"] in {row[0] for row in world.rows(STARRED)}, "a star to give")
+    return {**found, "label": project_label(found), "to_list": open_by_stars()}  # type: ignore[arg-type]
+
+
+def an(word: str) -> str:
+    """Return a word with its article.
+
+    >>> an("arrow"), an("cat")
+    ('an arrow', 'a cat')
+    """
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
+def on_to(project: t.Row) -> list[Step]:
+    """Return the steps from one project to another."""
+    return find_project(project)
+
+
+def issue_titled(world: t.Sampler, row: t.Row, title: str) -> dict[str, Any]:
+    """The only new issue must be one of a project with that title."""
+    return new_rows(world, "issue", "project_id, title, state", [[row["project_id"], title, "opened"]])
+
+
+def increased(numbers: Sequence[int]) -> list[int]:
+    """Return numbers that are greater by one."""
+    return [number + 1 for number in numbers]
+
+
+def other_months(*months: str) -> list[str]:
+    """Return the months behind some of them."""
+    return [MONTHS[(MONTHS.index(month) + 1) % 12] for month in months]
+
+
+def watch_flag(world: t.Sampler) -> t.Draw:
+    """Return a task to watch the only one of seven towns that has an emblem on its flag."""
+    towns = world.rows(f"SELECT * FROM article WHERE kind = 'town' AND title NOT IN ({WATCHED}) ORDER BY article_id")
+    towns = world.rng.sample(towns, FEWEST)
+    found = the_one(world, "wikipedia", "flag", "article_id", towns, "emblem")
+    names = [town["title"] for town in towns]
+    looks = [step for name in names[: names.index(found["title"]) + 1] for step in open_article(name)]
+    watched = sorted([row[0] for row in world.rows(WATCHED)] + [found["title"]])
+    check = t.state(WATCHED, expected=[[title] for title in watched])
+    way = [*looks, t.click("Add to watchlist", "This is the flag."), t.leave("", "It is on the watchlist.")]
+    return t.Draw({"towns": f"{', '.join(names[:-1])} and {names[-1]}", "emblem": an(found["emblem"])}, check, way)
