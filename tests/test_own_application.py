@@ -1,18 +1,15 @@
 """A web application of one's own as an env: three ways to start it, isolation, resets, forks, checks, side effects, deaths."""
 
 import asyncio
-import http.server
 import json
 import math
 import os
 import pickle
 import re
 import signal
-import socketserver
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from urllib.parse import urlencode
@@ -30,7 +27,7 @@ from tests.notes_app import make_state
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.applications.processes import _clock, _of_all, close_all, launcher_of
+from webarena_gym.applications.processes import _clock, close_all, launcher_of
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.changes import Change
 from webarena_gym.errors import ApplicationError, SnapshotError, TaskError
@@ -303,7 +300,7 @@ needs_clock = pytest.mark.skipif(
 
 
 @needs_clock
-def test_threads_that_wait_do_not_spin_where_a_clock_stands(notes):
+def test_threads_that_wait_do_not_spin_where_a_clock_stands(notes, tmp_path):
     code = """
 import threading, time
 def work(): return sum(number * number for number in range(1_000_000))
@@ -314,14 +311,15 @@ def cpu(threads):
 alone = sum(cpu([threading.Thread(target=work)]) for _ in range(3))
 print(cpu([threading.Thread(target=work) for _ in range(3)]) / alone)
 """
-    environment = {**os.environ, **_clock(notes(clock="2001-03-05 09:00:00"))}
+    environment = {**os.environ, **_clock(notes(clock="2001-03-05 09:00:00"), tmp_path)}
     assert float(subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout) < 2
 
 
 @needs_clock
-def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes):
+@pytest.mark.parametrize("start", STARTS)
+def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes, start):
     about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
-    env = opened(WebArenaLite(application=notes(clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
+    env = opened(WebArenaLite(application=notes(start, clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
     first, _ = env.reset()
     assert first.count("2001-03-05 09:00:00") == 3, "folder, file and time"
     (env._backend.files / "files" / "new.txt").write_text("new")
@@ -383,117 +381,6 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
         for src in ("", ' src="about:blank"', ' src="/note"')
     }
     assert ["parts that scripts fill" in "".join(note) for note in noted.values()] == [True, True, False]
-
-
-REACHES = """
-import http.server, os, sys, urllib.request
-def application(environ, start_response):
-    try:
-        told = urllib.request.urlopen(os.environ["ELSEWHERE"], timeout=5).read()
-    except OSError as error:
-        told = b"refused"
-    start_response("200 OK", [("Content-Type", "text/html")])
-    return [told]
-if __name__ == "__main__":
-    from wsgiref.simple_server import make_server
-    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
-"""
-
-
-@pytest.mark.parametrize("start", [{"wsgi": "reaches:application"}, {"command": f"{sys.executable} reaches.py {{port}}"}])
-@pytest.mark.skipif(sys.platform != "linux", reason="networks of their own are Linux's")
-def test_an_application_reaches_itself_alone(tmp_path, start):
-    (tmp_path / "reaches.py").write_text(REACHES)
-    with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        there = {"ELSEWHERE": f"http://127.0.0.1:{server.server_address[1]}/"}
-        for network, told in ((False, "refused"), (True, "Directory listing")):
-            application = Application(name="reaches", folder=str(tmp_path), environment=there, network=network, **start)
-            looks = {**task("look", state_check()), "sites": ["reaches"], "start_url": "__REACHES__/", "require_login": False}
-            env = WebArenaLite(application=application, tasks=[parse_task(looks)])
-            assert told in env.reset()[0]
-            env.close()
-        server.shutdown()
-    close_all()
-
-
-HOSTILE = """
-import contextlib, ctypes, glob, json, os, stat, sys
-from wsgiref.simple_server import make_server
-
-SEEN = os.environ["SEEN"].split(",")
-
-def tried(attack, *values):
-    try:
-        return repr(attack(*values))
-    except OSError as error:
-        return error.strerror
-
-def write(path):
-    with open(path, "a") as file:
-        return file.write("x")
-
-def remount(path):
-    library = ctypes.CDLL(None, use_errno=True)
-    library.unshare(0x10020000)  # users and mounts
-    if library.mount(None, path.encode(), None, 0x1020, None) and library.umount2(path.encode(), 2):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-def attack():
-    here, hidden = os.path.dirname(os.path.realpath(os.environ["STATE"])), os.environ["HIDDEN"]
-    yield "own", tried(write, os.path.join(os.environ["STATE"], "own.txt"))
-    yield "others", [path for path in glob.glob(hidden + "/*/*") if path != here]
-    yield "processes", len([name for name in os.listdir("/proc") if name.isdecimal()])
-    yield "trainer", tried(os.kill, int(os.environ["TRAINER"]), 0)
-    for path in SEEN:
-        yield "write " + os.path.basename(path), tried(write, path)
-    yield "tasks", tried(lambda: open(SEEN[0]).read())
-    yield "shared memory", os.listdir("/dev/shm")
-    yield "device", tried(os.mknod, os.path.join(here, "disk"), stat.S_IFBLK | 0o600, os.makedev(254, 0))
-    yield "remount", tried(remount, os.path.dirname(SEEN[0]))
-    yield "unhide", tried(remount, hidden)
-    yield "again", tried(write, SEEN[1])
-
-def application(environ, start_response):
-    start_response("200 OK", [("Content-Type", "application/json")])
-    return [json.dumps(dict(attack())).encode()]
-
-if __name__ == "__main__":
-    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
-"""
-
-
-@pytest.mark.parametrize("start", [{"wsgi": "hostile:application"}, {"command": f"{sys.executable} hostile.py {{port}}"}])
-def test_a_hostile_application_reaches_its_own_files_and_processes_alone(tmp_path, start):
-    (tmp_path / "hostile.py").write_text(HOSTILE)
-    (tmp_path / "state").mkdir()
-    looks = {**task("look", state_check()), "sites": ["hostile"], "start_url": "__HOSTILE__/", "require_login": False}
-    (tmp_path / "tasks.json").write_text(json.dumps([looks]))
-    seen = [tmp_path / "tasks.json", tmp_path / "hostile.py", tmp_path / "state" / "base.txt", Path.home() / "left.txt"]
-    told = {
-        "SEEN": ",".join(map(str, seen)),
-        "STATE": "{state}",
-        "TRAINER": str(os.getpid()),
-        "HIDDEN": str(_of_all()),
-    }
-    application = Application(
-        name="hostile", folder=str(tmp_path), state="state", tasks=str(seen[0]), environment=told, **start
-    )
-    envs = [WebArenaLite(application=application) for _ in range(2)]
-    said = [json.loads(env.reset()[1]["page"].partition("\n")[2]) for env in envs]
-    if not launcher_of(application).is_enclosed:
-        pytest.skip("this system lets no process have namespaces of its own")
-    for env in envs:
-        env.close()
-    denied = {"Read-only file system", "Operation not permitted", "Invalid argument", "Permission denied"}
-    for found in said:
-        assert found.pop("own") == "1"
-        assert (found.pop("others"), found.pop("shared memory"), found.pop("tasks")) == ([], [], "''")
-        assert found.pop("processes") <= 2, "itself, and what leads a socket to its port"
-        assert found.pop("trainer") == "No such process"
-        found.pop("write tasks.json")  # swallowed: what is read and written there is nothing
-        assert {name: what for name, what in found.items() if what not in denied} == {}
-    close_all()
 
 
 @pytest.mark.parametrize(("key", "value", "message"), [

@@ -2,9 +2,10 @@
 
 The application's interpreter runs it, so it needs the standard library alone, and uvicorn for ASGI. Its argument is a JSON object: `folder`,
 where the application is found and commands run, `wsgi` or `asgi`, its "module:name", `hidden`, a folder that holds those of all episodes,
-`writable`, folders that all may write, and `secret`, files that none may read.
-It says {"apart": bool, "enclosed": bool}, whether it and all that it starts have a network of their own, and whether each copy is closed off
-(see `enclose`), and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
+`launcher`, a folder in it for the copies of this application, `base`, a folder in that which none may see, `writable`, folders that all may
+write, and `secret`, files that none may read. It serves in a fork of its own, which is closed off as far as the system lets it (see `shut_in`).
+That says {"apart": bool, "enclosed": bool}, whether it and all that it starts have a network of their own, and whether it and each copy are
+closed off (see `enclose`), and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
 listens, to which the socket then leads, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
 {"alive": bool, "status": n}, {"stop": pid} with {}; what fails with {"error": text}. When its input ends, all that it has started is killed.
 """
@@ -25,8 +26,8 @@ import struct
 import sys
 import tempfile
 import threading
-import time
 import traceback
+from collections.abc import Callable
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.util import setup_testing_defaults
@@ -116,6 +117,8 @@ _READ_ONLY, _NO_DEVICES = 1, 4
 _MOUNT_SETATTR = 442  # has no function in the C library; Linux 5.12
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _CAPABILITIES = 0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot: none that mounts or makes devices
+_CLOSES_OFF = 1 << 8 | 1 << 21  # what it takes to close a fork off: give up capabilities, mount
+_ORPHAN, _OPEN = 3, 4  # exit statuses: nobody is there who gives orders; the system does not let it be closed off
 
 
 def call(function: str, *values: Any) -> None:
@@ -126,29 +129,135 @@ def call(function: str, *values: Any) -> None:
         raise OSError(number, f"{function}: {os.strerror(number)}")
 
 
-def separate(kinds: int) -> bool:
-    """Give this process namespaces of its own; return False where the system does not let it."""
-    user, group = os.getuid(), os.getgid()
-    try:
-        try:
-            call("unshare", kinds)  # root may
-        except OSError:
-            call("unshare", kinds | _NEWUSER | _NEWPID)
-            for name, told in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-                with open(f"/proc/self/{name}", "w") as file:
-                    file.write(told)
-            pid = os.fork()  # the child's namespace of processes belongs to its users, so that it can come back to it
-            if pid:
-                os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
-            call("prctl", 1, signal.SIGKILL)
-        if kinds & _NEWNET:
-            from fcntl import ioctl  # noqa: PLC0415 - not on all systems
+def die_with_parent() -> None:
+    """Let this process be killed when its parent ends."""
+    if sys.platform == "linux":
+        call("prctl", 1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
-            with socket.socket() as any_socket:
-                ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP: it reaches itself
-    except (OSError, AttributeError):  # AttributeError: not Linux
-        return False
-    return True
+
+def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
+    """Mount a file system, or with _BIND a file or a folder."""
+    call("mount", *(text and text.encode() for text in (source, target, kind)), flags, options and options.encode())
+
+
+def mark(path: str, on: int, off: int, how: int = 0, propagation: int = 0) -> None:
+    """Set and clear attributes of a mount."""
+    attributes = struct.pack("QQQQ", on, off, propagation, 0)
+    call("syscall", _MOUNT_SETATTR, -100, path.encode(), how, attributes, len(attributes))
+
+
+def mount_alone(folder: str, above: str) -> None:
+    """Mount a folder so that it can be written, and no other one in the folder above it is seen."""
+    own = os.open(folder, os.O_PATH)
+    mount("hidden", above, "tmpfs")
+    os.makedirs(folder, exist_ok=True)
+    mount(f"/proc/self/fd/{own}", folder, None, _BIND)
+    os.close(own)
+    mark(above, _READ_ONLY, 0)
+    mark(folder, 0, _READ_ONLY)
+
+
+def mount_own_devices() -> None:
+    """Mount a list of processes, shared memory and terminals that are those of this process's namespaces."""
+    mount("proc", "/proc", "proc", _READ_ONLY)
+    mount("shm", "/dev/shm", "tmpfs")  # noqa: S108 - a mount, not a file
+    mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
+    mount("/dev/pts/ptmx", "/dev/ptmx", None, _BIND)
+
+
+def give_up(capabilities: int) -> None:
+    """Give up all capabilities but these, also for what this process starts."""
+    for capability in range(64):
+        if not capabilities >> capability & 1:
+            with contextlib.suppress(OSError):  # there are not as many
+                call("prctl", 24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+    call("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", capabilities, capabilities, 0, 0, 0, 0))
+
+
+def separate(kinds: int, before: Callable[[], None] = lambda: None) -> None:
+    """Give this process namespaces of its own that belong to users of its own, who are called as before. Raises OSError.
+
+    `before` is called by the old users, when a process is at hand that can write to /proc whatever it mounts.
+    """
+    user, group, parent, (ready, told) = os.getuid(), os.getgid(), os.readlink("/proc/self"), os.pipe()
+    pid = os.fork()
+    if not pid:  # who stays with the old users may tell who the new ones are, all of them where that is root
+        os.close(told)
+        os.read(ready, 1)
+        with contextlib.suppress(OSError):
+            for name, own in (("uid_map", user), ("gid_map", group)):
+                with open(f"/proc/self/{name}") as file:
+                    lines = [f"{first} {first} {number}" for first, _, number in map(str.split, file)]
+                if user:
+                    lines = [f"{own} {own} 1"]
+                    with open(f"/proc/{parent}/setgroups", "w") as file:
+                        file.write("deny")
+                with open(f"/proc/{parent}/{name}", "w") as file:
+                    file.write("\n".join(lines))
+            os._exit(0)
+        os._exit(1)
+    try:
+        before()
+        call("unshare", kinds | _NEWUSER)
+    finally:
+        os.close(ready)
+        os.close(told)
+        status = os.waitpid(pid, 0)[1]
+    if status:
+        raise OSError("the users of a namespace could not be told")
+
+
+def separate_network() -> None:
+    """Give this process a network of its own, in which it reaches itself alone."""
+    from fcntl import ioctl  # noqa: PLC0415 - not on all systems
+
+    separate(_NEWNET) if os.getuid() else call("unshare", _NEWNET)
+    with socket.socket() as any_socket:
+        ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
+
+
+def lock(settings: Any) -> None:
+    """Let this process see and write as told in `shut_in`."""
+    call("unshare", _NEWNS)
+    mark("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
+    mount("proc", "/proc", "proc", _READ_ONLY)
+    for name in _DEVICES:
+        mount(f"/dev/{name}", f"/dev/{name}", None, _BIND)
+        mark(f"/dev/{name}", 0, _NO_DEVICES)
+    for path in settings["secret"]:
+        mount("/dev/null", path, None, _BIND)
+    for path in settings["writable"]:
+        mount(path, path, None, _BIND)
+        mark(path, 0, _READ_ONLY)
+    mount_alone(settings["launcher"], settings["hidden"])
+    mount("base", os.path.dirname(settings["base"]), "tmpfs", _READ_ONLY)
+
+
+def go_on_in_fork() -> None:
+    """Fork a child that goes on, and end as it ends."""
+    pid = os.fork()
+    if pid:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
+    die_with_parent()
+
+
+def shut_in(folder: str, settings: Any) -> None:
+    """Close this process off, which then loads the application, and go on in a fork of it.
+
+    Of what can be written it sees the folders of the launcher but for the base of the state, its own among them; of processes, itself and what
+    it starts. Other files are read-only but for those in `writable`, and those of `secret` empty. The mounts of this belong to the users of an
+    outer namespace, so that it cannot undo them; in an inner one it can close off its forks. Raises OSError where the system does not let it.
+    """
+    if os.getuid():
+        separate(0)
+    call("unshare", _NEWPID)
+    go_on_in_fork()
+    separate(_NEWNS | _NEWPID, lambda: lock(settings))
+    go_on_in_fork()
+    mount_own_devices()
+    give_up(_CAPABILITIES | _CLOSES_OFF)
+    os.chdir(folder)
 
 
 def fork_alone() -> int:
@@ -165,47 +274,14 @@ def fork_alone() -> int:
 
 
 def enclose(folder: str, settings: Any) -> None:
-    """Close this process off, which `fork_alone` has made: it writes to its folder alone, and finds no other one in `hidden`.
+    """Close this process off, which `fork_alone` has made where `shut_in` was called: it writes to its folder alone, and sees no other one.
 
-    Other files are read-only but for those in `writable`, and those of `secret` empty. Of the devices there are those without a state, and
-    shared memory and terminals of its own. The capabilities that would undo this are given up, also for what it starts. Raises OSError
-    where the system does not let it.
+    The capabilities that would undo this are given up, also for what it starts. Raises OSError where the system does not let it.
     """
-    hidden = settings["hidden"]
-
-    def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str | None = None) -> None:
-        call("mount", *(text and text.encode() for text in (source, target, kind)), flags, options and options.encode())
-
-    def mark(path: str, on: int, off: int, how: int = 0, propagation: int = 0) -> None:
-        attributes = struct.pack("QQQQ", on, off, propagation, 0)
-        call("syscall", _MOUNT_SETATTR, -100, path.encode(), how, attributes, len(attributes))
-
     call("unshare", _NEWNS)
-    mark("/", _READ_ONLY | _NO_DEVICES, 0, _RECURSIVE, _PRIVATE)
-    mount("proc", "/proc", "proc", _READ_ONLY)
-    mount("shm", "/dev/shm", "tmpfs")  # noqa: S108 - a mount, not a file
-    mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666")
-    for source, name in (("pts/ptmx", "ptmx"), *((name, name) for name in _DEVICES)):
-        mount(f"/dev/{source}", f"/dev/{name}", None, _BIND)
-        mark(f"/dev/{name}", 0, _NO_DEVICES)
-    for path in settings["secret"]:
-        mount("/dev/null", path, None, _BIND)
-    for path in settings["writable"]:
-        mount(path, path, None, _BIND)
-        mark(path, 0, _READ_ONLY)
-    own = os.open(folder, os.O_PATH)
-    mount("hidden", hidden, "tmpfs")
-    os.makedirs(folder)
-    mount(f"/proc/self/fd/{own}", folder, None, _BIND)
-    os.close(own)
-    mark(hidden, _READ_ONLY, 0)
-    mark(folder, 0, _READ_ONLY)
-    for capability in range(64):
-        if not _CAPABILITIES >> capability & 1:
-            with contextlib.suppress(OSError):  # there are not as many
-                call("prctl", 24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
-    call("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
-    call("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", _CAPABILITIES, _CAPABILITIES, 0, 0, 0, 0))
+    mount_own_devices()
+    mount_alone(folder, settings["hidden"])
+    give_up(_CAPABILITIES)
 
 
 def can_enclose(folder: str, settings: Any) -> bool:
@@ -221,6 +297,12 @@ def can_enclose(folder: str, settings: Any) -> bool:
     os._exit(1)
 
 
+def keep_temporary_files(folder: str) -> None:
+    """Let temporary files be made in a folder."""
+    os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(folder, "tmp")
+    os.mkdir(tempfile.tempdir)
+
+
 def relay(path: str, port: int) -> None:
     """Fork a process that lets connections to a socket go on to a port of this network."""
     listening = socket.socket(socket.AF_UNIX)
@@ -229,7 +311,7 @@ def relay(path: str, port: int) -> None:
     if os.fork():
         listening.close()
         return
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    die_with_parent()
 
     def pump(one: socket.socket, other: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -264,8 +346,7 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
     try:
         answers.close()
         os.setsid()
-        if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: dies with this process
+        die_with_parent()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for stream, target in ((os.open(os.devnull, os.O_RDONLY), 0), (log, 1), (log, 2)):
@@ -273,8 +354,7 @@ def start(order: Any, settings: Any, application: Any, answers: Any) -> int:
         os.environ.update(order["environment"])
         if settings["enclosed"]:
             enclose(order["serve"], settings)
-            os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(order["serve"], "tmp")
-            os.mkdir(tempfile.tempdir)
+            keep_temporary_files(order["serve"])
         if not kind:
             if order["port"]:
                 relay(order["address"], order["port"])
@@ -317,22 +397,31 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
     return {}
 
 
-def main() -> None:
-    """Read orders until the input ends."""
+def serve(settings: Any, is_enclosed: bool) -> int:
+    """Close this process off, load the application, do orders until the input ends, and return the exit status."""
+    own, is_apart = os.getcwd(), False
+    with contextlib.suppress(OSError, AttributeError, ImportError):  # not Linux
+        if not settings["network"]:
+            separate_network()
+            is_apart = True
+    if is_enclosed:
+        try:
+            shut_in(own, settings)
+        except (OSError, AttributeError):
+            return _OPEN
+        if not can_enclose(own, settings):
+            return _OPEN
     orders, answers = sys.stdin, os.fdopen(os.dup(1), "w")  # what the application prints must not be taken for an answer
     os.dup2(2, 1)
-    settings = json.loads(sys.argv[1])
     sys.path[0] = settings["folder"]
-    if "FAKETIME" in os.environ:  # with which Python's own sleep fails
-        time.sleep = lambda seconds: select.select((), (), (), float(seconds)) and None
+    settings["enclosed"] = is_enclosed
     kind = next((name for name in ("wsgi", "asgi") if settings.get(name)), "")
     application, running = None, {}  # type: Any, dict[int, int | None]
-    said: dict[str, Any]
+    said: dict[str, Any] = {"apart": is_apart, "enclosed": is_enclosed}
     try:
-        apart = separate(_NEWNS | (0 if settings["network"] else _NEWNET))
-        settings["enclosed"] = apart and can_enclose(os.getcwd(), settings)
-        said = {"apart": apart and not settings["network"], "enclosed": settings["enclosed"]}
         if kind and settings["loads"] == "once":
+            if is_enclosed:
+                keep_temporary_files(own)
             application = load(settings[kind])
             for path in settings["warm"]:
                 warm(application, path)
@@ -342,22 +431,37 @@ def main() -> None:
     except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
         said = {"error": own_traceback()}
     print(json.dumps(said), file=answers, flush=True)
-    is_orphan = True  # whoever has started this is gone, and cleans up nothing
+    status = _ORPHAN
     for line in orders:
         order = json.loads(line)
         if "end" in order:
-            is_orphan = False
+            status = 0
             break
         try:
             said = answer(order, settings, application, running, answers)
         except Exception as error:  # noqa: BLE001 - told to who has asked
             said = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(said), file=answers, flush=True)
-    for pid, status in running.items():
-        if status is None:
+    for pid, ended in running.items():
+        if ended is None:
             kill(pid)
-    if is_orphan:
+    return status
+
+
+def main() -> None:
+    """Let a fork serve, closed off where the system lets it; stay outside, and remove the launcher's folder where whoever has started it is gone."""
+    settings = json.loads(sys.argv[1])
+    status = _OPEN
+    for is_enclosed in (True, False):
+        if status == _OPEN:
+            pid = os.fork()
+            if not pid:
+                die_with_parent()
+                sys.exit(serve(settings, is_enclosed))
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status == _ORPHAN and select.select([0], [], [], 0)[0] and not os.read(0, 1):
         shutil.rmtree(settings["launcher"], ignore_errors=True)
+    sys.exit(status & 0xFF)
 
 
 if __name__ == "__main__":

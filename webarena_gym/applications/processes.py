@@ -27,6 +27,8 @@ from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
 _LOG_SHOWN = 1500  # characters of a log that an error tells
+_BASE = "base/state"
+"""Where a launcher keeps the base state, seen from its folder; no copy sees the folder of it."""
 _OWN_STATE = "/proc/self/cwd/state"
 """The state of an episode for what was loaded before it began: a process's own working directory leads there."""
 _KEPT_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
@@ -51,6 +53,7 @@ class Host:
         settings = {key: getattr(application, key) for key in ("wsgi", "asgi", "loads", "warm", "network")}
         settings |= {
             "folder": str(place), "launcher": str(folder.parent), "hidden": str(folder.parent.parent),
+            "base": str(folder.parent / _BASE),
             "secret": [str(Path(path).absolute()) for path in (application.tasks, application.templates) if path and Path(path).is_file()],
             "writable": [str(place / path) for path in application.shared],
         }  # fmt: skip
@@ -61,7 +64,7 @@ class Host:
             with open(self._log, "wb") as log:
                 self._process = subprocess.Popen(  # noqa: S603 - the user's own
                     [python, str(_HOST), json.dumps(settings)],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env={**environment, **_clock(application)},
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, text=True, env={**environment, **_clock(application, folder)},
                     start_new_session=True,
                 )  # fmt: skip
         except OSError as error:
@@ -147,7 +150,7 @@ class Copy:
             address=self._socket,
             port=int(values["port"]) if self._socket else 0,
             command=[part.format(**values) for part in shlex.split(application.command)],
-            environment=_filled(variables, values),
+            environment={**_filled(variables, values), **_clock(application, folder)},
             log=str(self._log),
         )["pid"]
         self._values = values
@@ -263,8 +266,8 @@ class Launcher:
         self._host: Host | None = None
         self._next: Future[Copy] | None = None
         self._starting = ThreadPoolExecutor(1) if application.command and not application.load else None
-        self.base = self._folder / "base"
-        self.base.mkdir()
+        self.base = self._folder / _BASE
+        self.base.mkdir(parents=True)
         if application.state:
             state.copy_folder(application.state_folder, self.base)
             state.stop_times(self.base, application.clock)
@@ -404,8 +407,8 @@ def _free_port() -> int:
         return port
 
 
-def _clock(application: Application) -> dict[str, str]:
-    """Return the variables with which an application sees a time that stands still. Raises ApplicationError without libfaketime."""
+def _clock(application: Application, folder: Path) -> dict[str, str]:
+    """Return the variables with which an application sees a time that stands still; writes a library. Raises ApplicationError without libfaketime."""
     if not application.clock:
         return {}
     found = sorted(
@@ -415,6 +418,10 @@ def _clock(application: Application) -> dict[str, str]:
     )
     if not found:
         raise ApplicationError(f"clock is {application.clock!r}, which needs libfaketime: apt-get install libfaketime")
+    # It takes the faked date from the real monotonic time until which Python's sleep waits, which no variable prevents: another name lets
+    # the system's own function be found.
+    own = folder / "libfaketime.so"
+    own.write_bytes(found[0].read_bytes().replace(b"\0clock_nanosleep\0", b"\0-lock_nanosleep\0"))
     # With its fix of monotonic time, threads that wait for Python's lock spin.
     real = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
-    return {"LD_PRELOAD": str(found[0]), "FAKETIME": application.clock, "TZ": "UTC", **real}
+    return {"LD_PRELOAD": str(own), "FAKETIME": application.clock, "TZ": "UTC", **real}

@@ -1,0 +1,211 @@
+"""An application that tries to leave its episode: other hosts, files, processes, mounts, when it is loaded and when it is asked."""
+
+import contextlib
+import http.server
+import json
+import os
+import socket
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from webarena_gym import WebArenaLite
+from webarena_gym.applications import host
+from webarena_gym.applications.application import Application
+from webarena_gym.applications.processes import _of_all, close_all, launcher_of
+from webarena_gym.tasks import parse_task
+
+
+def look_at(site):
+    record = {
+        "task_id": "look",
+        "intent": "Look.",
+        "sites": [site],
+        "start_url": f"__{site.upper()}__/",
+        "require_login": False,
+    }
+    return {**record, "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "seen"}}}
+
+
+REACHES = """
+import http.server, os, sys, urllib.request
+def application(environ, start_response):
+    try:
+        told = urllib.request.urlopen(os.environ["ELSEWHERE"], timeout=5).read()
+    except OSError as error:
+        told = b"refused"
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [told]
+if __name__ == "__main__":
+    from wsgiref.simple_server import make_server
+    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("start", [{"wsgi": "reaches:application"}, {"command": f"{sys.executable} reaches.py {{port}}"}])
+@pytest.mark.skipif(sys.platform != "linux", reason="networks of their own are Linux's")
+def test_an_application_reaches_itself_alone(tmp_path, start):
+    (tmp_path / "reaches.py").write_text(REACHES)
+    with socketserver.TCPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        there = {"ELSEWHERE": f"http://127.0.0.1:{server.server_address[1]}/"}
+        for network, told in ((False, "refused"), (True, "Directory listing")):
+            application = Application(name="reaches", folder=str(tmp_path), environment=there, network=network, **start)
+            env = WebArenaLite(application=application, tasks=[parse_task(look_at("reaches"))])
+            assert told in env.reset()[0]
+            env.close()
+        server.shutdown()
+    close_all()
+
+
+HOSTILE = """
+import ctypes, glob, json, os, socket, stat, sys
+from wsgiref.simple_server import make_server
+
+SEEN = os.environ["SEEN"].split(",")
+
+def tried(attack, *values):
+    try:
+        return repr(attack(*values))
+    except OSError as error:
+        return error.strerror
+
+def write(path):
+    with open(path, "a") as file:
+        return file.write("x")
+
+def remount(path):
+    library = ctypes.CDLL(None, use_errno=True)
+    pid = os.fork()
+    if pid == 0:
+        for namespaces in (0, 0x10020000):  # none, users and mounts
+            library.unshare(namespaces)
+            if not (library.mount(None, path.encode(), None, 0x1020, None) and library.umount2(path.encode(), 2)):
+                os._exit(0)
+        os._exit(ctypes.get_errno())
+    failed = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if failed:
+        raise OSError(failed, os.strerror(failed))
+
+def attack():
+    here, hidden = os.path.dirname(os.path.realpath(os.environ["STATE"])), os.environ["HIDDEN"]
+    yield "own", tried(write, os.path.join(os.environ["STATE"], "own.txt"))
+    yield "others", [path for path in glob.glob(hidden + "/*/*/*") if not path.startswith(here + "/")]
+    yield "processes", len([name for name in os.listdir("/proc") if name.isdecimal()])
+    yield "trainer", tried(os.kill, int(os.environ["TRAINER"]), 0)
+    for path in SEEN:
+        yield "write " + os.path.basename(path), tried(write, path)
+    yield "tasks", tried(lambda: open(SEEN[0]).read())
+    yield "shared memory", os.listdir("/dev/shm")
+    yield "device", tried(os.mknod, os.path.join(here, "disk"), stat.S_IFBLK | 0o600, os.makedev(254, 0))
+    yield "remount", tried(remount, "/")
+    yield "read tasks again", tried(remount, SEEN[0])
+    yield "unhide", tried(remount, hidden)
+    yield "again", tried(write, SEEN[1])
+    yield "foreign host", tried(socket.create_connection, ("192.0.2.1", 80), 3)
+    yield "trainer's port", tried(socket.create_connection, ("127.0.0.1", int(os.environ["PORT"])), 3)
+
+LOADED = dict(attack())
+
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [json.dumps([LOADED, dict(attack())][environ["PATH_INFO"] == "/now":][0]).encode()]
+
+if __name__ == "__main__":
+    make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
+"""
+
+
+STARTS = {
+    "once": {"wsgi": "hostile:application"},
+    "each time": {"wsgi": "hostile:application", "loads": "each time"},
+    "command": {"command": f"{sys.executable} hostile.py {{port}}"},
+}
+
+
+def said_by(start, folder):
+    """Return what a hostile application says that its attacks have done, when it was loaded and then; nothing where it is not closed off."""
+    seen = [folder / "tasks.json", folder / "hostile.py", folder / "state" / "base.txt", Path.home() / "left.txt"]
+    listening = socket.create_server(("127.0.0.1", 0))
+    told = {
+        "SEEN": ",".join(map(str, seen)), "STATE": "{state}", "TRAINER": str(os.getppid()), "HIDDEN": str(_of_all()),
+        "PORT": str(listening.getsockname()[1]),
+    }  # fmt: skip
+    application = Application(name="hostile", folder=str(folder), state="state", tasks=str(seen[0]), environment=told, **start)
+    envs = [WebArenaLite(application=application) for _ in range(2)]
+    for env in envs:
+        env.reset()
+    is_enclosed = launcher_of(application).is_enclosed
+    pages = [f"http://hostile.test{path}" for path in ("/", "/now")]
+    said = [json.loads(env.network.request("GET", page).body) for env in envs for page in pages if is_enclosed]
+    for env in envs:
+        env.close()
+    close_all()
+    listening.close()
+    return said
+
+
+@pytest.fixture
+def folder():
+    """Return a folder with a hostile application, which all users may read."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "hostile.py").write_text(HOSTILE)
+        (folder / "state").mkdir()
+        (folder / "tasks.json").write_text(json.dumps([look_at("hostile")]))
+        yield folder
+
+
+def assert_denied(said):
+    if not said:
+        pytest.skip("this system lets no process have namespaces of its own")
+    denied = {
+        "Read-only file system", "Operation not permitted", "Invalid argument", "Permission denied", "Network is unreachable", "Connection refused"
+    }  # fmt: skip
+    assert len(said) == 4
+    for found in said:
+        assert found.pop("own") == "1"
+        assert (found.pop("others"), found.pop("shared memory"), found.pop("tasks")) == ([], [], "''")
+        assert found.pop("processes") <= 2, "itself, and what leads a socket to its port"
+        assert found.pop("trainer") == "No such process"
+        found.pop("write tasks.json")  # swallowed: what is read and written there is nothing
+        assert {name: what for name, what in found.items() if what not in denied} == {}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_hostile_application_reaches_its_own_files_and_processes_alone(folder, start):
+    assert_denied(said_by(STARTS[start], folder))
+
+
+@pytest.mark.parametrize("start", ["once", "each time"])
+def test_an_ordinary_user_closes_it_off_too(folder, start):
+    if os.getuid():
+        pytest.skip("not root: all tests here are those of an ordinary user")
+    reads, nobody = ["-c", "import sys; open(sys.argv[1])", host.__file__], {"user": 65534, "group": 65534, "extra_groups": ()}
+    found = []
+    for python in (sys.executable, "/usr/bin/python3"):
+        with contextlib.suppress(OSError):
+            found += [python] * (subprocess.run([python, *reads], check=False, **nobody).returncode == 0)
+    if not found:
+        pytest.skip("no interpreter that an ordinary user may run")
+    said_by(STARTS[start], folder)  # imports what this process needs
+    ready, told = os.pipe()
+    pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            os.write(told, json.dumps(said_by({**STARTS[start], "python": found[0]}, folder)).encode())
+        os._exit(0)
+    os.close(told)
+    with open(ready) as answer:
+        said = answer.read()
+    os.waitpid(pid, 0)
+    assert_denied(json.loads(said))
