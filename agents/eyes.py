@@ -1,4 +1,4 @@
-"""An agent that sees: `python -m agents.eyes --out runs/eyes --tasks click-color identify-shape`, from random weights on a CPU.
+"""An agent that sees, from random weights on a CPU: what `python -m agents.train_eyes` trains.
 
 A small network chooses among the marks of `observation="marks"`: which one to click, or with which answer to exit. It reads the patch of
 the picture under each mark, the mark's words and place, the words of the goal, and, by attention, the whole picture. It is cloned from
@@ -15,9 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from math import isnan
-from pathlib import Path
 from random import Random
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple
@@ -29,7 +27,8 @@ from PIL import Image
 from torch import Tensor, nn
 
 from agents.models.checkpoints import claim
-from agents.settings import MayChange, lasting, parse_settings
+from agents.settings import lasting
+from agents.train_eyes import EyesSettings
 from agents.training.metrics import Metrics
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
@@ -57,45 +56,7 @@ _format = DIALECTS["webrl"].format
 SCROLL = _format(Action(Kind.SCROLL_DOWN))
 
 
-@dataclass(frozen=True, kw_only=True)
-class EyesSettings:
-    """Clone an agent that sees, improve it by GRPO, and evaluate both on episodes that it has never seen."""
-
-    out: Path
-    """folder of the run"""
-    tasks: tuple[str, ...] = ()
-    """names of tasks of MiniWoB++; by default the shipped tasks that need eyes"""
-    worlds: tuple[int, ...] = (11, 12, 13, 14, 15, 16, 17, 18)
-    """seeds of the worlds that shipped tasks are drawn in"""
-    test_world: int = 2601
-    """seed of the world that shipped tasks are evaluated in"""
-    demonstrations: int = 24
-    """of each task of MiniWoB++; shipped tasks have one in each world"""
-    clone_updates: int = 600
-    """updates of cloning, of 32 decisions each"""
-    updates: MayChange[int] = 30
-    """updates by GRPO; 0: the clone alone"""
-    tasks_per_update: int = 12
-    """groups in one batch of rollouts"""
-    group_size: int = 8
-    """episodes of each task, all from one seed"""
-    epochs: int = 4
-    """passes over a batch of rollouts, with 64 decisions an update"""
-    temperature: float = 2.0
-    """of sampling in GRPO, and of the probabilities that it trains"""
-    max_steps: int = 8
-    """steps after which an episode is truncated"""
-    learning_rate: float = 1e-3
-    """of cloning; GRPO's is a third of it"""
-    evaluated: int = 16
-    """episodes of each task of MiniWoB++ that are evaluated"""
-    seed: int = 0
-    """of weights, tasks, sampling and order"""
-    threads: MayChange[int] = 1
-    """CPU threads of the network"""
-
-
-class Sight(NamedTuple):
+class View(NamedTuple):
     """A moment of an episode as the network reads it, with C choices."""
 
     scene: numpy.ndarray[Any, Any]  # uint8, 3 x SCENE
@@ -109,7 +70,7 @@ class Sight(NamedTuple):
 class Decision(NamedTuple):
     """A choice that was made, or is to be made."""
 
-    sight: Sight
+    view: View
     chosen: int
     logprob: float = 0.0  # of the network that chose
     advantage: float = 1.0
@@ -122,7 +83,7 @@ Episode = tuple[list[Decision], float]
 # What is seen.
 
 
-def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[str], *, scrolls: bool) -> Sight:
+def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[str], *, scrolls: bool) -> View:
     """Return what the network reads of an observation with marks; `done` are the replies of the episode so far."""
     picture, (height, width) = Image.fromarray(observation["screenshot"]), observation["screenshot"].shape[:2]
     said = dict(_MARK.findall(observation["text"]))
@@ -158,7 +119,7 @@ def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[
         add("scroll down", "", SCROLL, nowhere, blank)
     scene = numpy.asarray(picture.resize(SCENE[::-1], Image.Resampling.BILINEAR))
     stacked = numpy.stack(patches).transpose(0, 3, 1, 2)
-    return Sight(scene.transpose(2, 0, 1), stacked, _hashed(goal), words, numpy.array(places, numpy.float32), replies)
+    return View(scene.transpose(2, 0, 1), stacked, _hashed(goal), words, numpy.array(places, numpy.float32), replies)
 
 
 def _hashed(text: str) -> list[int]:
@@ -196,15 +157,15 @@ class Eyes(nn.Module):
         self.named, self.told = nn.Linear(WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH)
         self.score = nn.Sequential(nn.Linear(11 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
 
-    def forward(self, sights: Sequence[Sight]) -> list[Tensor]:
+    def forward(self, views: Sequence[View]) -> list[Tensor]:
         """Return the log-probabilities (C,) of each moment's choices."""
-        counts = [len(sight.replies) for sight in sights]
-        of_C = torch.arange(len(sights)).repeat_interleave(torch.tensor(counts))
-        scene_SPW = self.scene(_pixels([sight.scene[None] for sight in sights])).flatten(2).transpose(1, 2) + self.where
-        patch_CW = self.patch(_pixels([sight.patches for sight in sights]))
-        place_CW = self.place(torch.from_numpy(numpy.concatenate([sight.places for sight in sights])))
-        goal_CW = self._mean([sight.goal for sight in sights])[of_C]
-        said_CW = self._mean([words for sight in sights for words in sight.words])
+        counts = [len(view.replies) for view in views]
+        of_C = torch.arange(len(views)).repeat_interleave(torch.tensor(counts))
+        scene_SPW = self.scene(_pixels([view.scene[None] for view in views])).flatten(2).transpose(1, 2) + self.where
+        patch_CW = self.patch(_pixels([view.patches for view in views]))
+        place_CW = self.place(torch.from_numpy(numpy.concatenate([view.places for view in views])))
+        goal_CW = self._mean([view.goal for view in views])[of_C]
+        said_CW = self._mean([words for view in views for words in view.words])
         query_C4W = self.query(torch.cat([goal_CW, said_CW, place_CW], 1)).view(len(of_C), 4, WIDTH)
         parts = []
         for queries, scene_PW, key_PW in zip(query_C4W.split(counts), scene_SPW, self.key(scene_SPW), strict=True):
@@ -242,9 +203,7 @@ def tasks_of(settings: EyesSettings) -> Tasks:
     common: dict[str, Any] = {"max_steps": settings.max_steps, "observation": "marks"}
     if settings.tasks:
         env: Any = MiniWobText(tasks=settings.tasks, window_size=MINIWOB_WINDOW, **common)
-        train: list[tuple[Any, str]] = [
-            (f"{name}/{seed}", name) for seed in range(settings.demonstrations) for name in settings.tasks
-        ]
+        train: list[tuple[Any, str]] = [(f"{name}/{seed}", name) for seed in range(settings.shown) for name in settings.tasks]
         held_out = range(HELD_OUT, HELD_OUT + settings.evaluated)
         return Tasks(env, train, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], scrolls=False)
     drawn = {seed: task_suite.load("pictures", seed) for seed in (*settings.worlds, settings.test_world)}
@@ -253,26 +212,26 @@ def tasks_of(settings: EyesSettings) -> Tasks:
     return Tasks(env, train, [(task, task.template) for task in drawn[settings.test_world]], scrolls=True)
 
 
-def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[tuple[Sight, str]]:
+def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[tuple[View, str]]:
     """Return what is seen and replied at each step of an episode that is rewarded; empty where there is none of clicks alone."""
     env = tasks.env
     observation, _ = env.reset(options={"task": task})
     if not env.task.solution:
-        sight = look(observation, (), (), scrolls=tasks.scrolls)
-        for place, reply in enumerate(rng.sample(sight.replies, len(sight.replies))):
+        view = look(observation, (), (), scrolls=tasks.scrolls)
+        for place, reply in enumerate(rng.sample(view.replies, len(view.replies))):
             if place:
                 env.reset(options={"task": task})
             if env.step(reply)[1] == 1:
-                return [(sight, reply)]
+                return [(view, reply)]
         return []
     expert, reward, wanted = Expert(env.task), 0.0, ""
-    steps: list[tuple[Sight, str]] = []
+    steps: list[tuple[View, str]] = []
     while len(steps) < env.options.max_steps:
         wanted = wanted or expert.reply(env.page, env.observation)
         answer = env.dialect.parse(wanted).argument or "" if wanted.startswith("exit") else None
-        sight = look(observation, () if answer is None else (answer,), [reply for _, reply in steps], scrolls=True)
-        reply = wanted if wanted in sight.replies else SCROLL
-        steps.append((sight, reply))
+        view = look(observation, () if answer is None else (answer,), [reply for _, reply in steps], scrolls=True)
+        reply = wanted if wanted in view.replies else SCROLL
+        steps.append((view, reply))
         observation, reward, terminated, truncated, _ = env.step(reply)
         wanted = "" if reply == wanted else wanted
         if terminated or truncated:
@@ -287,14 +246,14 @@ def play(
     observation, _ = tasks.env.reset(options={"task": task})
     decisions: list[Decision] = []
     while True:
-        done = [each.sight.replies[each.chosen] for each in decisions]
-        sight = look(observation, answers, done, scrolls=tasks.scrolls)
+        done = [each.view.replies[each.chosen] for each in decisions]
+        view = look(observation, answers, done, scrolls=tasks.scrolls)
         with torch.no_grad():
-            logprobs = (network([sight])[0] / temperature).log_softmax(0)
+            logprobs = (network([view])[0] / temperature).log_softmax(0)
         weights = logprobs.exp().tolist()
         chosen = int(logprobs.argmax()) if rng is None else rng.choices(range(len(weights)), weights)[0]
-        decisions.append(Decision(sight, chosen, float(logprobs[chosen])))
-        observation, reward, terminated, truncated, _ = tasks.env.step(sight.replies[chosen])
+        decisions.append(Decision(view, chosen, float(logprobs[chosen])))
+        observation, reward, terminated, truncated, _ = tasks.env.step(view.replies[chosen])
         if terminated or truncated:
             return decisions, reward
 
@@ -318,7 +277,7 @@ def clone(network: Eyes, decisions: Sequence[Decision], settings: EyesSettings) 
         for batch in batches(decisions, 32, rng):
             for group in optimizer.param_groups:
                 group["lr"] = settings.learning_rate * max(1 - update / settings.clone_updates, 0.0)
-            logprobs = network([each.sight for each in batch])
+            logprobs = network([each.view for each in batch])
             loss = -torch.stack([own[each.chosen] for own, each in zip(logprobs, batch, strict=True)]).mean()
             optimizer.zero_grad()
             loss.backward()
@@ -343,7 +302,7 @@ def improve(
     losses = [0.0]
     for _ in range(settings.epochs):
         for batch in batches(trained, 64, rng):
-            scores = network([each.sight for each in batch])
+            scores = network([each.view for each in batch])
             logprobs = [(own / settings.temperature).log_softmax(0) for own in scores]
             ratios = torch.stack([own[each.chosen] - each.logprob for own, each in zip(logprobs, batch, strict=True)]).exp()
             advantages = torch.tensor([each.advantage for each in batch])
@@ -384,7 +343,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
     with closing(tasks.env):
         if not state:
             bar = console.Progress(len(tasks.train), "tasks demonstrated")
-            shown: list[list[tuple[Sight, str]]] = []
+            shown: list[list[tuple[View, str]]] = []
             for task, _ in tasks.train:
                 shown.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(shown)}")))
                 bar.show(len(shown))
@@ -392,7 +351,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
             replies = [reply for steps in shown for _, reply in steps if reply.startswith("exit")]
             state["answers"] = sorted({DIALECTS["webrl"].parse(reply).argument or "" for reply in replies})
             state["demonstrated"] = sum(map(bool, shown))
-            decisions = [Decision(sight, sight.replies.index(reply)) for steps in shown for sight, reply in steps]
+            decisions = [Decision(view, view.replies.index(reply)) for steps in shown for view, reply in steps]
             state["clone_loss"] = clone(network, decisions, settings)
             state |= {"network": network.state_dict(), "update": 0, "clone": scores(), "rewards": {}}
             save()
@@ -429,17 +388,3 @@ def train(settings: EyesSettings) -> dict[str, Any]:
     }
     (settings.out / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return result
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Train as the command line says, and print how the clone and the reinforced agent do."""
-    result = train(parse_settings(EyesSettings, arguments, program="agents.eyes"))
-    for name in ("clone", "reinforced"):
-        score = result[name]
-        print(f"{name}: {score['success']:.1%} ({score['low']:.0%} to {score['high']:.0%}, n = {score['n']})")
-    lift = result["lift"]
-    print(f"lift: {lift['lift']:+.1%} ({lift['low']:+.1%} to {lift['high']:+.1%})")
-
-
-if __name__ == "__main__":
-    console.run("python -m agents.eyes", main)

@@ -26,6 +26,7 @@ from agents.ensemble import EnsembleSettings
 from agents.evaluation.settings import EvaluationSettings, SearchSettings
 from agents.integrations.verl import RowSettings
 from agents.settings import parse_settings
+from agents.train_eyes import EyesSettings
 from agents.training.settings import METHODS, AgentQSettings, BCSettings, PointerBCSettings, RememberSettings, SB3Settings
 from agents.workflows import WorkflowsSettings
 from benchmarks.allocation import AllocationSettings
@@ -56,6 +57,7 @@ KINDS = {
     "agents.train_bc": BCSettings,
     "agents.train_bc pointer": PointerBCSettings,
     "agents.train_sb3": SB3Settings,
+    "agents.train_eyes": EyesSettings,
     "agents.integrations.verl": RowSettings,
     "benchmarks.compare": CompareSettings,
     "benchmarks.coverage": CoverageSettings,

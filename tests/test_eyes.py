@@ -7,8 +7,9 @@ import numpy
 import pytest
 import torch
 
-from agents import eyes
-from agents.eyes import Decision, Eyes, EyesSettings, clone, improve, look
+from agents import eyes, train_eyes
+from agents.eyes import Decision, Eyes, clone, improve, look
+from agents.train_eyes import EyesSettings
 from tests import needs
 
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}
@@ -36,7 +37,7 @@ def decisions(seed, count):
 
 def accuracy(network, held_out):
     with torch.no_grad():
-        found = network([each.sight for each in held_out])
+        found = network([each.view for each in held_out])
     return sum(int(own.argmax()) == each.chosen for own, each in zip(found, held_out, strict=True)) / len(held_out)
 
 
@@ -44,12 +45,12 @@ def test_what_is_read_of_an_observation():
     seen, _ = observation(Random(0))
     seen["text"] = "[0] button 'Yes'\n[1] link 'No way'\n[2] textbox ''"
     seen["goal"] = "Click on Yes."
-    sight = look(seen, ("", "7"), ('do(action="Click", element="1")',), scrolls=True)
-    assert sight.replies == [
+    view = look(seen, ("", "7"), ('do(action="Click", element="1")',), scrolls=True)
+    assert view.replies == [
         *(f'do(action="Click", element="{number}")' for number in range(3)), 'exit(message="")', 'exit(message="7")', 'do(action="Scroll Down")',
     ]  # fmt: skip
-    assert (sight.scene.shape, sight.patches.shape) == ((3, *eyes.SCENE), (6, 3, *eyes.PATCH))
-    left, top, right, bottom, width, height, share, is_named, was_done, exits = sight.places.T
+    assert (view.scene.shape, view.patches.shape) == ((3, *eyes.SCENE), (6, 3, *eyes.PATCH))
+    left, top, right, bottom, width, height, share, is_named, was_done, exits = view.places.T
     assert (left[:3] < right[:3]).all()
     assert (top[:3] < bottom[:3]).all()
     assert width[:3] == pytest.approx(right[:3] - left[:3])
@@ -57,7 +58,7 @@ def test_what_is_read_of_an_observation():
     assert (share[0], list(is_named)) == (1.0, [1, 0, 0, 0, 0, 0])
     assert list(was_done) == [0, 1, 0, 0, 0, 0]
     assert list(exits) == [0, 0, 0, 1, 1, 0]
-    assert not sight.patches[3:].any()
+    assert not view.patches[3:].any()
 
 
 def test_a_page_without_marks_can_be_scrolled():
@@ -70,8 +71,8 @@ def test_what_a_moment_is_read_as_does_not_depend_on_others():
     torch.manual_seed(0)
     network, given = Eyes().eval(), decisions(0, 4)
     with torch.no_grad():
-        alone = [network([each.sight])[0] for each in given]
-        together = network([each.sight for each in given])
+        alone = [network([each.view])[0] for each in given]
+        together = network([each.view for each in given])
     for one, other in zip(alone, together, strict=True):
         assert one.tolist() == pytest.approx(other.tolist(), abs=1e-5)
         assert one.exp().sum().item() == pytest.approx(1.0)
@@ -90,15 +91,15 @@ def test_reinforcement_makes_what_was_better_likelier(tmp_path):
     torch.manual_seed(0)
     settings = EyesSettings(out=tmp_path, epochs=1, temperature=1.0)
     network = Eyes().eval()
-    (sight,) = [each.sight for each in decisions(0, 1)]
+    (view,) = [each.view for each in decisions(0, 1)]
     with torch.no_grad():
-        (before,) = network([sight])
+        (before,) = network([view])
     optimizer = torch.optim.Adam(network.parameters(), 1e-3)
-    episodes = [([Decision(sight, chosen, float(before[chosen]))], float(chosen == 1)) for chosen in (0, 1, 2)]
-    broken = ([Decision(sight, 2, float(before[2]))], nan)
+    episodes = [([Decision(view, chosen, float(before[chosen]))], float(chosen == 1)) for chosen in (0, 1, 2)]
+    broken = ([Decision(view, 2, float(before[2]))], nan)
     told = improve(network, [[*episodes, broken]], optimizer, settings, Random(0))
     with torch.no_grad():
-        (after,) = network([sight])
+        (after,) = network([view])
     assert after[1] > before[1]
     assert told["rollouts"] == 3, "an episode whose browser failed is none"
     assert told["success"] == pytest.approx(1 / 3)
@@ -110,15 +111,15 @@ def test_reinforcement_makes_what_was_better_likelier(tmp_path):
 @needs.miniwob
 def test_a_run_goes_on_from_its_last_save(tmp_path, capsys):
     arguments = [
-        "--out", str(tmp_path), "--tasks", "click-test-2", "--demonstrations", "3", "--clone-updates", "4", "--tasks-per-update", "1",
+        "--out", str(tmp_path), "--tasks", "click-test-2", "--shown", "3", "--clone-updates", "4", "--tasks-per-update", "1",
         "--group-size", "2", "--evaluated", "2", "--max-steps", "1",
     ]  # fmt: skip
-    eyes.main([*arguments, "--updates", "1"])
+    train_eyes.main([*arguments, "--updates", "1"])
     assert "n = 2" in capsys.readouterr().out
     saved = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
-    eyes.main([*arguments, "--updates", "2"])
+    train_eyes.main([*arguments, "--updates", "2"])
     again = torch.load(tmp_path / eyes.NEWEST, weights_only=True)
     assert (saved["update"], again["update"]) == (1, 2)
     assert saved["clone"] == again["clone"]
     with pytest.raises(ValueError, match="clone_updates"):
-        eyes.main([*arguments, "--updates", "3", "--clone-updates", "5"])
+        train_eyes.main([*arguments, "--updates", "3", "--clone-updates", "5"])

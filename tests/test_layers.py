@@ -162,7 +162,7 @@ def test_the_package_has_types():
     assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
-CEILINGS = {"webarena_gym": (257, 432), "agents": (96, 211), "benchmarks": (32, 43)}
+CEILINGS = {"webarena_gym": (257, 432), "agents": (97, 211), "benchmarks": (32, 43)}
 """Files and classes, at most. These numbers fall, but for a new subject (`agents.eyes`); a ratio to the lines would rise with every line that goes."""
 _QUESTION = re.compile(r"\s*(What|Which|Whether|Who|How|Where|When)\b")
 

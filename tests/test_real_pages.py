@@ -22,6 +22,7 @@ import pytest
 import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
 from tests.control_pages import FILES, RUNS, expected, steps_of
+from tests.processes import ends, pid_of
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import SnapshotError
@@ -349,8 +350,10 @@ def test_sockets_lead_to_the_application_alone_and_its_death_is_no_zero(make_env
         assert browser.run_script(ask.format("controls.test/socket")) == "open"
         with pytest.raises(BlockingIOError):
             elsewhere.accept()
-    os.kill(env.unwrapped._backend._copy._pid, signal.SIGKILL)
-    _, reward, _, truncated, info = env.step("send_msg_to_user('done')")
+    pid = pid_of(env.unwrapped._backend._copy)
+    os.kill(pid, signal.SIGKILL)
+    assert ends(pid)
+    _, reward, _, truncated, info = env.unwrapped.step("send_msg_to_user('done')")
     assert math.isnan(reward)
     assert truncated
     assert "controls has died" in info["failure"]

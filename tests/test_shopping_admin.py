@@ -123,7 +123,8 @@ def test_login_is_needed_everywhere_and_works():
     assert person.path == "/admin/"
     for path in sorted(paths("GET")):
         answer = person.network.request("GET", HOME + path)
-        assert answer.status == 302 or path in ("/admin/", "/static/style.css"), path
+        is_open = path in ("/admin/", "/static/style.css") or path.startswith("/pictures/")
+        assert answer.status == 302 or is_open, path
     person.fill(Username="admin", Password="wrong").press("Sign in")
     assert "incorrect" in person.messages[0]
     person.fill(Username="admin", Password="admin1234").press("Sign in").at("/admin/admin/dashboard/")

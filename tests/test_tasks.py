@@ -375,7 +375,7 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
     ('fly = "Fly to {place}."', "map names fly, which no module of"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''\nhow = 1", "fly has how; expected the keys"),
     ("[fly]\nintent = 'Fly.'\nway = []", "fly has 0 of draw, answer, url, check, says, lacks"),
-    ("[fly]\nintent = 'Fly.'\nway = ['soar high']\nanswer = ''", "fly has the step 'soar high'; expected a verb"),
+    ("[fly]\nintent = 'Fly.'\nway = ['soar high']\nanswer = ''", "fly has the step 'soar high'; expected click, hover, type"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '$NOWHERE'", "fly names \\$NOWHERE, which no module"),
     ("[fly]\nintent = 'Fly.'\nway = []\ncheck = {soars = []}", "fly calls soars, which no module"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a:wings}'", "fly has the format wings, which no module"),

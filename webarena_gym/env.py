@@ -442,7 +442,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         text = f"Action error: {action_error}\n{text}" if action_error else text
         return Seen(page, seen, cut(within_charset(text), MAX_PAGE), picture)
 
-    @property
+    @cached_property
     def _shows_layout(self) -> bool:
         """True if the browser's window, and none over the text, decides what of a page is shown."""
         return self.options.viewport == "layout" or self.options.observation in ("pixels", "marks")

@@ -7,7 +7,7 @@ import sys
 from argparse import _ActionsContainer
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from math import inf
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
@@ -211,12 +211,12 @@ class EnvOptions:
         """True if changes of databases can be compared with those of the reference solution."""
         return self.sites is None and self.rules == "native"
 
-    @property
+    @cached_property
     def has_pictures(self) -> bool:
         """True if observations hold pictures."""
         return self.observation in get_args(PictureStyle)
 
-    @property
+    @cached_property
     def text_style(self) -> Style:
         """The style in which elements are numbered and pages written."""
         styles: Mapping[str, Style] = {"axtree": "axtree", "occam": "occam"}

@@ -28,7 +28,7 @@ from webarena_gym.errors import ApplicationError
 _HOST = Path(__file__).with_name("host.py")
 _LOG_SHOWN = 1500  # characters of a log that an error tells
 _BASE = "base/state"
-"""Where a launcher keeps the base state, seen from its folder; no copy sees the folder of it."""
+"""The place of the base state in the folder of a launcher; no copy sees it."""
 _OWN_STATE = "/proc/self/cwd/state"
 """The state of an episode for what was loaded before it began: a process's own working directory leads there."""
 _KEPT_HEADERS = ("CONTENT_TYPE", "CONTENT_LENGTH")
