@@ -2,6 +2,8 @@
 
 The network plays training tasks, or `--episodes` names files of `agents.evaluate --save`. The steps of successes are kept, and the
 network learns to read them. The folder is then used like any run: `python -m agents.train_rl --model FOLDER`.
+
+With `--walk STEPS` it is given what labels do on the sites instead, for `agents.evaluate --reads meaning`.
 """
 
 import json
@@ -9,8 +11,10 @@ import time
 from collections.abc import Sequence
 
 from agents.data.demonstrations import draw_tasks
+from agents.data.expert import in_env
 from agents.data.trajectories import read_trajectories
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
+from agents.models.checkpoints import agent_record, save_agent
 from agents.settings import parse_settings
 from agents.training.settings import RememberSettings
 from webarena_gym import console
@@ -29,6 +33,8 @@ def remember(args: RememberSettings) -> dict[str, float]:
     from agents.training.pointing_networks import fill  # noqa: PLC0415 - options are refused without torch
 
     started_s = time.process_time()
+    if args.walk:
+        return walk_sites(args)
     if args.episodes:
         played = [item for file in args.episodes for item in read_trajectories(file)]
     else:
@@ -46,6 +52,28 @@ def remember(args: RememberSettings) -> dict[str, float]:
     }
     (args.out / _SPENT).write_text(json.dumps(spent), encoding="utf-8")
     return spent
+
+
+def walk_sites(args: RememberSettings) -> dict[str, float]:
+    """Write the network with what labels did in walks of each site in each world, and return the labels tried by all."""
+    from agents.models.pointer.labels import learn_effects, walk  # noqa: PLC0415 - as above
+    from agents.models.pointer.network import load_pointer  # noqa: PLC0415
+
+    network, vocabulary = load_pointer(args.model)
+    if network.labels is None:
+        raise ValueError(f"{args.model} has no labels of its training; expected a network of this version's train_bc")
+    walks = []
+    for world in args.worlds:
+        begun = {
+            task.sites[0]: task for task in reversed(draw_tasks([world], 1, templates=args.templates, variation=args.variation))
+        }
+        shown = {"variation": args.variation, "elements": "id", "window": 20_000, "history": "none", "max_steps": args.walk + 1}
+        walks.append(
+            {key: did for env, task in in_env([*begun.values()], **shown) for key, did in walk(env, task, args.walk).items()}
+        )
+    learn_effects(network.labels, walks)
+    save_agent(args.out, network, vocabulary, agent_record(args.model))
+    return {"worlds": len(walks), "labels_tried": sum(map(len, walks))}
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -2,12 +2,18 @@
 
 import importlib.util
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy
 import pytest
 
-from agents.models.pointer.labels import count_labels, known_labels, label_reader, load_encoder
+from agents.data.expert import in_env
+from agents.models.pointer.labels import count_labels, known_labels, label_reader, learn_effects, load_encoder, walk
+from agents.models.pointer.network import load_pointer
 from agents.models.pointer.pages import read_page
+from agents.remember import remember
+from agents.training.settings import RememberSettings
+from webarena_gym import tasks as task_suite
 
 WORDS = {"shop": 0, "store": 0, "log": 1, "sign": 1, "enter": 1, "cart": 2, "basket": 2, "search": 3, "find": 3, "ann": 4}
 
@@ -21,6 +27,7 @@ def encode(texts):
     return vectors / numpy.linalg.norm(vectors, axis=1, keepdims=True)
 
 
+STARTER = Path(__file__).parent.parent / "agents" / "checkpoints" / "starter"
 NAMES = {label: label for label in ("Sign", "Cart", "Search", "Shop")}
 
 
@@ -78,6 +85,64 @@ def test_what_one_world_says_is_no_known_label():
     for world, label in enumerate(("Ann Lee", "Bo Chen", "Cy Diaz")):
         count_labels(seen, page('<a id="1">Cart</a>', f'<a id="2">{label}</a>'), "layout", str(world))
     assert known_labels(seen) == {"shop.test": {"click": {"/": ["Cart"]}}}
+
+
+def test_what_a_label_does_outweighs_what_it_says():
+    labels = known(page('<a id="1">Cart</a>', '<a id="2">Sign</a>'))
+    strange = page('<a id="1">Basket</a>', '<a id="2">Enter</a>')
+    assert label_reader(labels, encode, NAMES)("", strange) == page('<a id="1">Cart</a>', '<a id="2">Sign</a>')
+    labels["shop.test"]["effect"] = {
+        "a shop.test /cart": ["Cart", "Enter"],
+        "a shop.test /sign": ["Sign"],
+        "a shop.test *": ["Basket"],
+    }
+    assert label_reader(labels, encode, NAMES)("", strange) == page('<a id="1">Basket</a>', '<a id="2">Cart</a>')
+
+
+def walks(worlds, variation, steps=60):
+    """What labels do on the shop, in each world."""
+    shown = {"variation": variation, "elements": "id", "window": 20_000, "history": "none"}
+    tasks = [task_suite.draw(["shopping.account_place"], world_seed=world, count=1, variation=variation)[0] for world in worlds]
+    return [walk(env, task, steps) for env, task in in_env(tasks, quiet=True, **shown)]
+
+
+def test_a_walk_tells_the_links_of_a_strange_layout_by_where_they_lead():
+    (rebuilt,) = walks([1101], "layout")
+    assert rebuilt["shop.test", "Account Center"] == {"a shop.test /customer /account"}
+    assert rebuilt["shop.test", "Type what you need"] == {"input ?q shop.test /catalogsearch /result"}
+    assert ("shop.test", "My Account") not in rebuilt
+    labels = known(page('<a id="1">My Account</a> <a id="2">My Wish List</a> <a id="3">Sign Out</a> <a id="4">Contact Us</a>'))
+    learn_effects(labels, walks([11, 12], "content"))
+    before = {effect: [*found] for effect, found in labels["shop.test"]["effect"].items()}
+    assert "My Account" in before["a shop.test /customer /account"]
+    learn_effects(labels, [rebuilt])
+    learned = labels["shop.test"]["effect"]
+    assert all(set(found) <= set(learned[effect]) for effect, found in before.items())
+    read = label_reader(labels, lambda texts: numpy.full((len(texts), 1), 0.1, numpy.float32), None)
+    text = page(
+        '<a id="1">Leave My Account</a> <a id="2">Account Center</a> <a id="3">My Picks</a> <a id="4">Drop Us a Line</a>'
+    )
+    assert [each.label for each in read_page(read("", text)).controls] == [
+        "Sign Out",
+        "My Account",
+        "My Wish List",
+        "Contact Us",
+    ]
+
+
+def test_a_walk_takes_no_more_steps_than_it_may_and_leaves_the_same_marks_again():
+    (few,), (again,), (more,) = (walks([11], "content", steps) for steps in (5, 5, 30))
+    assert few == again
+    assert len(few) <= 5 < len(more)
+
+
+def test_the_command_writes_a_network_that_knows_what_strange_labels_do(tmp_path):
+    walked = {"walk": 20, "worlds": (1101,), "variation": "layout", "templates": ("shopping.account_place",)}
+    told = remember(RememberSettings(model=STARTER, out=tmp_path, **walked))
+    assert 0 < told["labels_tried"] <= 20
+    (before, _), (after, _) = load_pointer(STARTER), load_pointer(tmp_path)
+    account = "a shop.test /customer /account"
+    assert after.labels["shop.test"]["effect"][account] == [*before.labels["shop.test"]["effect"][account], "Account Center"]
 
 
 def has_encoder():

@@ -11,6 +11,7 @@ from agents.data.thoughts import Thoughts
 from agents.settings import EnvSettings, MayChange, OptimizerName, Processes, RunSettings, TaskSettings, expect_least
 from webarena_gym.arguments import expect_one_of
 from webarena_gym.observation import Elements
+from webarena_gym.sites.layout import Variation
 
 SMALL = "small"
 POINTER = "pointer"
@@ -522,6 +523,11 @@ class RememberSettings:
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
     """templates that it plays; by default those of the training split"""
+    walk: int = 0
+    """above 0: use links, buttons and fields of each site for so many steps without a task, which tells what unknown labels are to
+    `agents.evaluate --reads meaning`; first in several training worlds, then in the world to be played"""
+    variation: Variation = "content"
+    """of the worlds that are walked"""
     max_steps: int = 15
     """steps of an episode that it plays"""
     temperature: float = 1.0
