@@ -9,6 +9,7 @@ With `--walk STEPS` it is given what labels do on the sites instead, for `agents
 import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.expert import in_env
@@ -67,7 +68,13 @@ def walk_sites(args: RememberSettings) -> dict[str, float]:
         begun = {
             task.sites[0]: task for task in reversed(draw_tasks([world], 1, templates=args.templates, variation=args.variation))
         }
-        shown = {"variation": args.variation, "elements": "id", "window": 20_000, "history": "none", "max_steps": args.walk + 1}
+        shown: dict[str, Any] = {
+            "variation": args.variation,
+            "elements": "id",
+            "window": 20_000,
+            "history": "none",
+            "max_steps": args.walk + 1,
+        }
         walks.append(
             {key: did for env, task in in_env([*begun.values()], **shown) for key, did in walk(env, task, args.walk).items()}
         )
