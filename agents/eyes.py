@@ -28,8 +28,8 @@ from torch import Tensor, nn
 
 from agents.models.checkpoints import claim
 from agents.settings import lasting
-from agents.train_eyes import EyesSettings
 from agents.training.metrics import Metrics
+from agents.training.settings import EyesSettings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind

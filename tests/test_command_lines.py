@@ -26,8 +26,15 @@ from agents.ensemble import EnsembleSettings
 from agents.evaluation.settings import EvaluationSettings, SearchSettings
 from agents.integrations.verl import RowSettings
 from agents.settings import parse_settings
-from agents.train_eyes import EyesSettings
-from agents.training.settings import METHODS, AgentQSettings, BCSettings, PointerBCSettings, RememberSettings, SB3Settings
+from agents.training.settings import (
+    METHODS,
+    AgentQSettings,
+    BCSettings,
+    EyesSettings,
+    PointerBCSettings,
+    RememberSettings,
+    SB3Settings,
+)
 from agents.workflows import WorkflowsSettings
 from benchmarks.allocation import AllocationSettings
 from benchmarks.compare import CompareSettings

@@ -9,7 +9,7 @@ import torch
 
 from agents import eyes, train_eyes
 from agents.eyes import Decision, Eyes, clone, improve, look
-from agents.train_eyes import EyesSettings
+from agents.training.settings import EyesSettings
 from tests import needs
 
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}

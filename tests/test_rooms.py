@@ -74,7 +74,7 @@ def test_there_is_no_circle_of_imports():
     assert not waiting, f"in or behind a circle: {sorted(waiting)}"
 
 
-KNOWS_POINTING_NETWORKS = {
+KNOWS_POINTING_NETWORKS = {"agents.remember",
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.average",
     "agents.training.pointer_cloning", "agents.training.pointing_networks",

@@ -581,3 +581,56 @@ class SB3Settings(RunSettings):
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
         return {**self.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EyesSettings:
+    """Clone an agent that sees, improve it by GRPO, and evaluate both on episodes that it has never seen."""
+
+    out: Path
+    """folder of the run"""
+    tasks: tuple[str, ...] = ()
+    """names of tasks of MiniWoB++; by default the shipped tasks that need eyes"""
+    worlds: tuple[int, ...] = (11, 12, 13, 14, 15, 16, 17, 18)
+    """seeds of the worlds that shipped tasks are drawn in"""
+    test_world: int = 2601
+    """seed of the world that shipped tasks are evaluated in"""
+    shown: int = 24
+    """of each task of MiniWoB++; shipped tasks have one in each world"""
+    clone_updates: int = 600
+    """updates of cloning, of 32 decisions each"""
+    updates: MayChange[int] = 30
+    """updates by GRPO; 0: the clone alone"""
+    tasks_per_update: int = 12
+    """groups in one batch of rollouts"""
+    group_size: int = 8
+    """episodes of each task, all from one seed"""
+    epochs: int = 4
+    """passes over a batch of rollouts, with 64 decisions an update"""
+    temperature: float = 2.0
+    """of sampling in GRPO, and of the probabilities that it trains"""
+    max_steps: int = 8
+    """steps after which an episode is truncated"""
+    learning_rate: float = 1e-3
+    """of cloning; GRPO's is a third of it"""
+    evaluated: int = 16
+    """episodes of each task of MiniWoB++ that are evaluated"""
+    seed: int = 0
+    """of weights, tasks, sampling and order"""
+    threads: MayChange[int] = 1
+    """CPU threads of the network"""
+
+    def __post_init__(self) -> None:
+        expect_least(
+            self,
+            shown=1,
+            clone_updates=1,
+            updates=0,
+            tasks_per_update=1,
+            group_size=2,
+            epochs=1,
+            max_steps=1,
+            evaluated=1,
+        )
+        if not self.temperature > 0:
+            raise ValueError(f"temperature is {self.temperature}; expected more than 0")
