@@ -24,6 +24,7 @@ from agents.evaluation.report.episodes import Replayer
 from agents.evaluation.report.sources import task_of
 from tests.chat_server import serving_chat
 from tests.notes_app import make_state
+from tests.processes import ends
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
@@ -344,6 +345,7 @@ def test_the_death_of_a_process_is_never_a_zero(make):
     env.reset(options={"task": "add"})
     host = env._backend._copy._host._process.pid
     os.kill(host, signal.SIGKILL)
+    assert ends(host)
     assert solve(env, "add")[1] == 1.0, "a killed host is started again"
 
 
