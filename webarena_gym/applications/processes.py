@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -411,17 +411,21 @@ def _clock(application: Application, folder: Path) -> dict[str, str]:
     """Return the variables with which an application sees a time that stands still; writes a library. Raises ApplicationError without libfaketime."""
     if not application.clock:
         return {}
-    found = sorted(
-        path
-        for place in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib")
-        for path in Path(place).glob("**/faketime/libfaketime.so.1")
-    )
-    if not found:
-        raise ApplicationError(f"clock is {application.clock!r}, which needs libfaketime: apt-get install libfaketime")
-    # It takes the faked date from the real monotonic time until which Python's sleep waits, which no variable prevents: another name lets
-    # the system's own function be found.
     own = folder / "libfaketime.so"
-    own.write_bytes(found[0].read_bytes().replace(b"\0clock_nanosleep\0", b"\0-lock_nanosleep\0"))
+    own.write_bytes(_faketime())
     # With its fix of monotonic time, threads that wait for Python's lock spin.
     real = {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "FAKETIME_FORCE_MONOTONIC_FIX": "0"}
     return {"LD_PRELOAD": str(own), "FAKETIME": application.clock, "TZ": "UTC", **real}
+
+
+@cache
+def _faketime() -> bytes:
+    """Return libfaketime, which is looked for once: that takes longer than a reset. Raises ApplicationError where there is none.
+
+    It takes the faked date from the real monotonic time until which Python's sleep waits, which no variable prevents: another name of its
+    function lets the system's own be found.
+    """
+    for place in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib"):
+        for path in sorted(Path(place).glob("**/faketime/libfaketime.so.1")):
+            return path.read_bytes().replace(b"\0clock_nanosleep\0", b"\0-lock_nanosleep\0")
+    raise ApplicationError("an application with a clock needs libfaketime: apt-get install libfaketime")
