@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from webarena_gym import WebArenaLite
-from webarena_gym.applications import host
+from webarena_gym.applications import host, state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import _of_all, close_all, launcher_of
 from webarena_gym.tasks import parse_task
@@ -209,3 +209,51 @@ def test_an_ordinary_user_closes_it_off_too(folder, start):
         said = answer.read()
     os.waitpid(pid, 0)
     assert_denied(json.loads(said))
+
+
+LINKS = """
+import os
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    state = os.environ["STATE"]
+    if environ["PATH_INFO"] == "/now":
+        there = os.path.join(os.path.dirname(os.path.realpath(state)), "socket")
+        os.rename(there, there + ".old")
+        os.symlink(os.environ["ELSEWHERE"], there)
+    return [b"own"]
+"""
+
+
+def test_a_link_in_the_place_of_its_socket_leads_nowhere(folder):
+    (folder / "links.py").write_text(LINKS)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / "elsewhere"))
+        listening.listen()
+        told = {"STATE": "{state}", "ELSEWHERE": str(folder / "elsewhere")}
+        application = Application(name="links", folder=str(folder), wsgi="links:application", environment=told)
+        env = WebArenaLite(application=application, tasks=[parse_task(look_at("links"))])
+        env.reset()
+        assert [env.network.request("GET", f"http://links.test{path}").body for path in ("/now", "/")] == [b"own", b"own"]
+        assert (env._backend._copy.folder / "socket").is_symlink()
+        env.close()
+    close_all()
+
+
+def test_links_in_its_state_are_neither_read_nor_written_through(tmp_path):
+    outside, base, now, again = (tmp_path / name for name in ("outside", "base", "now", "again"))
+    for place in (outside, base, now, again):
+        place.mkdir()
+    (outside / "secret").write_text("secret")
+    (base / "one").symlink_to(outside / "secret")
+    (base / "all").symlink_to(outside)
+    state.copy_folder(base, again)
+    (now / "all").mkdir()
+    for name in ("one", "all/secret", "kept"):
+        (now / name).write_text("changed")
+    (now / "read").symlink_to(outside / "secret")
+    (now / "alias").symlink_to("kept")
+    changed = state.difference(base, now)
+    assert set(changed) == {"one", "all/secret", "kept", "alias"}
+    state.apply(changed, again)
+    assert (outside / "secret").read_text() == "secret"
+    assert (again / "all" / "secret").read_text() == (again / "one").read_text() == "changed"

@@ -133,6 +133,7 @@ class Copy:
     """
 
     is_closed = False
+    _descriptor: int | None = None
 
     def __init__(self, application: Application, host: Host, folder: Path, number: int) -> None:
         self._application, self._host, self._log = application, host, folder / "log"
@@ -210,15 +211,19 @@ class Copy:
             if self._socket:
                 connection.sock = socket.socket(socket.AF_UNIX)
                 connection.sock.settimeout(self._application.answer_s)
-                connection.sock.connect(self._socket)
+                connection.sock.connect(str(self.address))
             connection.request(method, target, body, dict(headers))
             answer = connection.getresponse()
             return answer, answer.read()
 
     @property
     def address(self) -> int | str:
-        """The port at which it listens, or the path of its socket."""
-        return self._port or self._socket
+        """The port at which it listens, or a path to its socket, as it was first found: a link in its place leads nowhere. Raises OSError."""
+        if self._port or sys.platform != "linux":
+            return self._port or self._socket
+        if self._descriptor is None:
+            self._descriptor = os.open(self._socket, os.O_PATH | os.O_NOFOLLOW)
+        return f"/proc/self/fd/{self._descriptor}"
 
     @property
     def is_alive(self) -> bool:
@@ -242,6 +247,9 @@ class Copy:
         with suppress(ApplicationError):  # the next one that has its number makes it anew
             run_command(self._application, self._application.drop, self._values)
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
         self.is_closed = True
 
 

@@ -64,7 +64,8 @@ def stop_times(folder: Path, clock: str) -> None:
 def difference(base: Path, now: Path) -> Difference:
     """Return what differs between two copies of a folder. A file of the same size and time is the same.
 
-    The second may be in use: it is read until nothing was changed meanwhile. Raises ApplicationError where that never comes.
+    The second may be in use: it is read until nothing was changed meanwhile. Links that lead out of a folder are no part of it. Raises
+    ApplicationError where it never comes to rest.
     """
     before = _stamps(base)
     for _ in range(_TRIES):
@@ -84,9 +85,12 @@ def difference(base: Path, now: Path) -> Difference:
 
 
 def apply(changed: Difference, folder: Path) -> None:
-    """Bring a copy of the base to the state that a difference tells."""
+    """Bring a copy of the base to the state that a difference tells; a link gives way to what is written in its place."""
     for name, content in changed.items():
         path = folder / name
+        for place in (*reversed(path.relative_to(folder).parents), path.relative_to(folder)):
+            if (folder / place).is_symlink():
+                (folder / place).unlink()
         if content is None:
             path.unlink(missing_ok=True)
         else:
@@ -159,9 +163,11 @@ def _schema(content: bytes) -> dict[str, str | None]:
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
     """Return the size and the time of each file."""
     found = {}
+    within = folder.resolve()
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):
-            if path.is_file() and not path.name.endswith("-shm"):
+            is_own = not path.is_symlink() or path.resolve().is_relative_to(within)
+            if is_own and path.is_file() and not path.name.endswith("-shm"):
                 told = path.stat()
                 found[path.relative_to(folder).as_posix()] = (told.st_size, told.st_mtime_ns)
     return found
