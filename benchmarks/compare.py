@@ -6,6 +6,8 @@ row for each agent: success, and the lift over the first row; a recipe that play
 
 - adaptation: clones of all sites but one, fine-tuned with few demonstrations of it, after AdaptAgent (arXiv 2411.13451).
 - agent_q: `--agents`, one for each seed, before and after each iteration of `agents.agent_q`.
+- carrying: clones without some templates or a site, trained on alone or with DAgger, on templates and the site of no training; and one agent
+  of `--agents` on rebuilt sites, by words, by meaning, and after walks of these sites.
 - ensembles: `--agents` one by one, and joined with weights that are fitted on validation tasks, after LLM-Ens (arXiv 2505.15306).
 - interactions: one agent with several step limits; the paper has limits of up to 30.
 - long_tasks: clones from whole demonstrations of long tasks or from overlapping pieces, then M-GRPO with fixed or growing step limits, after
@@ -23,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -36,7 +39,8 @@ from agents.data.trajectories import Step, read_trajectories
 from agents.data.workflows import WorkflowMemory
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
-from agents.models.checkpoints import agent_record, checkpoints
+from agents.models.checkpoints import agent_record, checkpoints, save_agent
+from agents.models.pointer.network import load_pointer
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import parse_settings
 from agents.training.metrics import read_metrics
@@ -169,6 +173,64 @@ def agent_q(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         names = ("env_steps", "pairs", "cpu_minutes")
         title = f"after {number} iterations" if number else "before"
         yield playing.Measured(title, [playing.rewards(played)], {name: spent.get(name, 0.0) for name in names})
+
+
+def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
+    """Clone without some templates, and without a site; play what was in no training, and an agent on rebuilt sites with walks and without.
+
+    The sham has the walks' effects, dealt at random among the labels that a kind of control has on a site.
+    """
+    options, out, (starter,) = run.options, run.folder / f"seed_{seed}", run.settings.agents
+    tasks, site = run.tasks(), options["site"]
+    names = [name for part in PARTS.values() for name in part.names("train")]
+    kept = {name for name in names if sha256(name.encode()).digest()[0] % options["one_held_out_of"]}
+    cloning = {"model": "pointer", "seed": seed, "threads": 1, "one_world_each": True, "worlds": options["worlds"]}
+    targets = {
+        "trained_templates": ("clone", [task for task in tasks if task.template in kept]),
+        "templates_of_no_training": ("clone", [task for task in tasks if task.template not in kept]),
+        "site_of_no_training": (f"without_{site}", [task for task in tasks if site in task.sites]),
+    }
+    for part, (name, own) in targets.items():
+        shared = cloning | {"templates": others(site) if name != "clone" else [each for each in names if each in kept]}
+        command("agents.train_bc", **shared, out=out / name, updates=options["cloning_updates"])
+        more = {"begin_with": out / name, "updates": options["more_updates"]}
+        for way, plays in (("longer", 0), ("dagger", options["plays"])):
+            command("agents.train_bc", **shared, **more, dagger=plays, out=out / f"{name}_{way}")
+        titles = {
+            "random": "random actions",
+            name: "the clone",
+            f"{name}_longer": "trained on",
+            f"{name}_dagger": "with DAgger",
+        }
+        for policy, title in titles.items():
+            file = out / "episodes" / f"{part}_{policy}.jsonl"
+            played = playing.play(policy if policy == "random" else str(out / policy), own, file)
+            yield playing.Measured(title, [playing.rewards(played)], part=part, tasks=own)
+    rebuilt = [task for world in run.test_worlds for task in task_suite.load(run.settings.split, world, "layout")]
+    rebuilt = playing.some(rebuilt, run.settings.limit)
+    walked, sham = out / "walked", out / "sham"
+    walk = {"walk": options["walk"], "worlds": run.test_worlds, "variation": "layout"}
+    if not sham.is_dir():
+        command("agents.remember", model=starter, out=walked, **walk)
+        network, vocabulary = load_pointer(walked)
+        for labels in (network.labels or {}).values():
+            effects, rng = labels.get("effect", {}), Random(seed)
+            for tag in sorted({effect.partition(" ")[0] for effect in effects}):
+                own_effects = [effect for effect in effects if effect.partition(" ")[0] == tag]
+                dealt = rng.sample([effects[effect] for effect in own_effects], len(own_effects))
+                effects.update(zip(own_effects, dealt, strict=True))
+        save_agent(sham, network, vocabulary, agent_record(walked))
+    ways = {
+        "random actions": "random",
+        "one agent": starter,
+        "reading by meaning": starter,
+        "and after walks": walked,
+        "sham": sham,
+    }
+    for number, (title, agent) in enumerate(ways.items()):
+        reading = {"variation": "layout", "reads": "meaning" if number > 1 else "words"}
+        played = playing.play(str(agent), rebuilt, out / "episodes" / f"layouts_{number}.jsonl", **reading)
+        yield playing.Measured(title, [playing.rewards(played)], part="held_out_layouts", tasks=rebuilt)
 
 
 def ensembles(run: Comparison, _: int) -> Iterator[playing.Measured]:
@@ -377,7 +439,7 @@ class Recipe(NamedTuple):
 with (Path(__file__).parent / "recipes.toml").open("rb") as _file:
     _NUMBERS = tomllib.load(_file)["compare"]
 RECIPES = {
-    "adaptation": Recipe(adaptation, (0, 1, 2), 0), "agent_q": Recipe(agent_q, (), None),
+    "adaptation": Recipe(adaptation, (0, 1, 2), 0), "agent_q": Recipe(agent_q, (), None), "carrying": Recipe(carrying, (0,), 1),
     "ensembles": Recipe(ensembles, (0,), None, "one of them, mean"), "interactions": Recipe(interactions, (0,), 1),
     "long_tasks": Recipe(long_tasks, (0, 1, 2), 0), "recovery": Recipe(recovery, (0, 1, 2), 0),
     "searches": Recipe(searches, (0,), 1), "unseen_states": Recipe(unseen_states, (), None), "workflows": Recipe(workflows, (0,), 1),

@@ -84,15 +84,15 @@ def some(tasks: list[Task], limit: int | None) -> list[Task]:
 
 def play(
     policy: str, tasks: Sequence[Task], file: Path, *, temperature: float = 0.0, max_steps: int = MAX_STEPS,
-    led: Callable[[Policy], Policy] | None = None,
+    led: Callable[[Policy], Policy] | None = None, **options: Any,
 ) -> list[Trajectory]:  # fmt: skip
     """Return an episode of each task; those that were played before are read from the file.
 
-    `led` returns what plays in the policy's place, with it inside.
+    `led` returns what plays in the policy's place, with it inside. `options` are other settings of the evaluation.
     Raises RuntimeError if episodes failed for reasons other than the policy, and ValueError for a file of other tasks.
     """
     if not file.exists():
-        defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature}
+        defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature} | options
         settings = EvaluationSettings(policy=policy, **defaults)
         with closing(create_policy(settings)) as player:
             evaluation = evaluate(led(player) if led else player, tasks, settings)

@@ -9,6 +9,8 @@ import torch
 
 from agents.models.checkpoints import save_checkpoint
 from agents.models.parameters import create_optimizer
+from agents.models.pointer import labels
+from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from agents.training.settings import BCSettings
@@ -187,6 +189,30 @@ def test_long_tasks_have_a_row_for_each_way(tmp_path, capsys):
     assert len(rows) == 5
     assert rows[4]["title"] == "cloned from overlapping pieces, then M-GRPO with growing step limits"
     assert all(row["env_steps"] >= 40 for row in rows[2:])
+
+
+def test_carrying_has_rows_for_templates_a_site_and_layouts_of_no_training(tmp_path, capsys, monkeypatch):
+    starter, made = "agents/checkpoints/starter", {}
+
+    def command(module, out, **options):
+        made[out.name] = module, options
+        shutil.copytree(starter, out, dirs_exist_ok=True)
+
+    monkeypatch.setattr(compare, "command", command)
+    monkeypatch.setattr(playing, "MAX_STEPS", 2)
+    monkeypatch.setattr(labels, "load_encoder", lambda: lambda texts: torch.ones(len(texts), 1).numpy())
+    sizes = ["--agents", starter, "--limit", 6, "--test-worlds", 1101, "--set", "plays=3", "one_held_out_of=2", "site=shopping"]
+    found = measured(capsys, "carrying", "--out", tmp_path, *sizes)
+    for part in ("trained_templates", "templates_of_no_training", "site_of_no_training"):
+        assert [row["title"] for row in found[part]] == ["random actions", "the clone", "trained on", "with DAgger"]
+    assert found["trained_templates"][0]["tasks"] + found["templates_of_no_training"][0]["tasks"] == 6
+    assert [row["title"] for row in found["held_out_layouts"]][-2:] == ["and after walks", "sham"]
+    assert [made[f"clone{way}"][1].get("dagger") for way in ("", "_longer", "_dagger")] == [None, 0, 3]
+    assert made["walked"][1]["worlds"] == (1101,)
+    walked, sham = (load_pointer(tmp_path / "carrying" / "seed_0" / name)[0].labels["shop.test"] for name in ("walked", "sham"))
+    assert walked["effect"] != sham["effect"]
+    assert sorted(map(sorted, walked.pop("effect").values())) == sorted(map(sorted, sham.pop("effect").values()))
+    assert walked == sham
 
 
 @pytest.mark.slow

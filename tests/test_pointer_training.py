@@ -6,6 +6,7 @@ import torch
 
 from agents import train_rl
 from agents.average import AverageSettings, average
+from agents.data.expert import correct, in_env
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_pointer, is_small, load_model
@@ -20,7 +21,8 @@ from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import POINTER, PointerBCSettings
 from tests import tiny
 from webarena_gym import tasks as task_suite
-from webarena_gym.actions import Kind
+from webarena_gym.actions import Action, Kind
+from webarena_gym.tasks import Expert
 
 TEMPLATES = ("reddit.subscription", "gitlab.star_count")
 
@@ -276,3 +278,26 @@ def test_fine_tuning_learns_what_the_first_network_did_not_know_and_keeps_its_si
     assert (after.width, after.hidden, same.words) == (before.width, before.hidden, words.words) == (24, 40, words.words)
     assert agent_record(tuned) == agent_record(tmp_path / "one")
     assert success(tuned, world=14) > success(tmp_path / "one", world=14) + 0.1
+
+
+def test_who_errs_once_and_takes_the_advice_of_dagger_earns_the_reward_and_the_expert_needs_none():
+    tasks, wrong = task_suite.draw(list(TEMPLATES), world_seed=14, count=2), Action(Kind.CLICK, "0")
+    for env, task in in_env(tasks, quiet=True, elements="id", window=20_000):
+        expert = Expert(task, env.dialect)
+        assert list(correct(env, task, lambda _, env=env, expert=expert: expert.reply(env.page, env.observation))) == []
+        advice = []
+        for _, steps in correct(env, task, lambda _, env=env, said=advice: env.dialect.format(said[-1] if said else wrong)):
+            assert [step.is_example for step in steps] == [False] * (len(steps) - 1) + [True]
+            advice.append(steps[-1].action)
+        assert advice[-1].kind is Kind.EXIT  # which is advised only where it earns the reward
+
+
+def test_dagger_adds_what_leads_back_to_the_demonstrations(unsure, tmp_path):
+    with pytest.raises(ValueError, match="begin_with"):
+        clone_settings(tmp_path, dagger=1)
+    tuned = {"begin_with": unsure, "updates": 30, "learning_rate": 1e-3}
+    train_pointer(clone_settings(tmp_path / "more", **tuned))
+    train_pointer(clone_settings(tmp_path / "dagger", **tuned, dagger=1))
+    more, dagger = (load_pointer(tmp_path / name)[0].state_dict() for name in ("more", "dagger"))
+    assert any(not torch.equal(more[name], dagger[name]) for name in more)
+    assert success(tmp_path / "dagger") >= success(unsure)

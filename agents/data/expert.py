@@ -6,10 +6,11 @@ the search of another agent, and pages cannot be forked. Here every fork is prov
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from copy import copy
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -111,6 +112,51 @@ def force_mistake(env: Any, task: Task, rng: Random) -> tuple[str, list[Shown]] 
         if branch and branch[0][-1].is_undoing and _can_finish(env, of_moment):
             return info["goal"], [*before, branch[0][0]]
     return None
+
+
+def correct(env: Any, task: Task, reply: Callable[[dict[str, Any]], str]) -> Iterator[tuple[str, list[Shown]]]:
+    """Yield for each state in which a policy has left the expert's path the goal, its steps, and a step that leads back.
+
+    These are the examples of DAgger (Ross et al., arXiv 1011.0686): the expert labels what the policy visits. `reply` is the policy. An
+    answer is given only where the solution gives it. The episode ends where nothing leads back.
+    """
+    _, info = env.reset(seed=0, options={"task": task})
+    expert, path, is_over = Expert(task, env.dialect), list[tuple[str, Expert]](), False
+    while not is_over:
+        path.append((info["page"], copy(expert)))
+        info, _, is_over = _take(env, expert.choose(env.page, env.observation).action)
+    _, info = env.reset(seed=0, options={"task": task})
+    steps, is_over, is_on_path = list[Shown](), False, True
+    while not is_over:
+        if not is_on_path:
+            way = _way_back(env, info, path)
+            if way is None:
+                return
+            yield info["goal"], [*steps, Shown(info["page"], way, bool(info["action_error"]))]
+        action = env.dialect.parse(reply(info))
+        is_on_path = is_on_path and action == _peek(env, path[len(steps)][1])
+        steps.append(Shown(info["page"], action, bool(info["action_error"]), is_example=False))
+        info, _, is_over = _take(env, action)
+
+
+def _way_back(env: Any, info: dict[str, Any], path: Sequence[tuple[str, Expert]]) -> Action | None:
+    """Return the expert's action where the page is one of its own, else one that leads to one of them; the latest that can be finished."""
+    for page, expert in reversed(path):
+        if page == info["page"] and _can_finish(env, expert):
+            return _peek(env, expert)
+    begun = env.snapshot()
+    for (_, expert), (following, after) in reversed([*pairwise(path)]):
+        with suppress(ActionError):  # the page lacks the element
+            action = _peek(env, expert)
+            seen, _, is_over = _take(env, action)
+            leads_back = not is_over and seen["page"] == following and _can_finish(env, after)
+            env.restore(begun)
+            if leads_back:
+                return action
+    seen, _, is_over = _take(env, Action(Kind.GO_BACKWARD))
+    leads_back = not is_over and any(page == seen["page"] and _can_finish(env, expert) for page, expert in path)
+    env.restore(begun)
+    return Action(Kind.GO_BACKWARD) if leads_back else None
 
 
 def named(env: Any, action: Action) -> Action:

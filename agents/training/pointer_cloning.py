@@ -5,7 +5,7 @@ The expert plays, each of its actions becomes decisions among the candidates of 
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,17 +14,19 @@ import torch
 from torch import Tensor
 
 from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
-from agents.data.expert import MOST_STEPS, Shown, in_env, play_expert, play_with_mistakes
+from agents.data.expert import MOST_STEPS, Shown, correct, in_env, play_expert, play_with_mistakes
 from agents.models.checkpoints import begin, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
 from agents.models.pointer.labels import Seen, count_labels, known_labels
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, load_pointer, tokens_of
 from agents.models.pointer.pages import read_page
 from agents.models.pointer.reader import Reader, Rows
+from agents.rollouts.pointer import PointerPolicy
+from agents.rollouts.policies import Request
 from agents.training.metrics import Metrics
 from agents.training.pointing_networks import THREADS
 from agents.training.settings import PointerBCSettings
-from webarena_gym.actions import Action, Kind
+from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
@@ -143,14 +145,15 @@ def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
 
 
 def episodes(
-    tasks: Sequence[Task], *, detours: float = 0.0, mistakes: float = 0.0, seed: int = 0, **env_arguments: Any
-) -> Iterator[tuple[Task, str, list[Shown]]]:
+    tasks: Sequence[Task], *, detours: float = 0.0, mistakes: float = 0.0, seed: int = 0,
+    players: Sequence[Callable[[dict[str, Any]], str]] = (), **env_arguments: Any,
+) -> Iterator[tuple[Task, str, list[Shown]]]:  # fmt: skip
     """Yield the task, the goal and the steps of the expert's episode on each task.
 
     With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
     several times. The return is an example to learn from, the wrong link is none. Where a detour changes any later page, as signing
     out does, the episode has none. With `mistakes`, each task has a second episode, in which wrong steps are taken with that
-    probability and undone (`agents.data.expert`).
+    probability and undone (`agents.data.expert`). Of each of `players` follow the ways back to the expert's path.
     """
     room = _ROOM if detours else MOST_STEPS if mistakes else 1
     for env, task in in_env(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
@@ -161,6 +164,9 @@ def episodes(
         yield task, goal, steps
         if mistakes:
             yield task, *play_with_mistakes(env, task, mistakes, rng)
+        for player in players:
+            for goal, steps in correct(env, task, player):
+                yield task, goal, steps
 
 
 def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:
@@ -210,8 +216,19 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
     if last and args.progress(update, elapsed_s) >= 1:
         return last.path
-    reader, seen = Reader(), Seen()
-    items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader, seen)
+    reader, seen, players = Reader(), Seen(), list[Callable[[dict[str, Any]], str]]()
+    if args.dagger:
+        assert args.begin_with is not None
+        policy = PointerPolicy(*load_pointer(args.begin_with), DIALECTS["webrl"].naming_by(args.elements), temperature=1.0)
+        rng = random.Random(f"{args.seed}/dagger")
+
+        def player(info: dict[str, Any]) -> str:
+            policy.ask([Request(0, None, info, rng.getrandbits(32))])
+            return policy.replies()[0][1].text
+
+        players = [player] * args.dagger
+
+    items, coverage = collect_decisions(draw(args) if tasks is None else tasks, args, reader, seen, players)
     source = last.path if last else args.begin_with
     saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
     if saved is not None and saved.memory is not None:
@@ -263,8 +280,9 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
 
 
 def collect_decisions(
-    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, seen: Seen
-) -> tuple[list[Imitation], float]:
+    tasks: Sequence[Task], args: PointerBCSettings, reader: Reader, seen: Seen,
+    players: Sequence[Callable[[dict[str, Any]], str]] = (),
+) -> tuple[list[Imitation], float]:  # fmt: skip
     """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of episodes that they express whole."""
     env = args.env_arguments()
     items: list[Imitation] = []
@@ -276,6 +294,7 @@ def collect_decisions(
             "split": args,
             "wrong_kept": args.wrong_kept,
             "seen": seen,
+            "players": players,
         }
         found, played, whole = collect(part, reader, seed=args.seed, **options, **arguments) if part else ([], 0, 0)
         items, count, expressed = items + found, count + played, expressed + whole

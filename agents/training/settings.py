@@ -480,6 +480,8 @@ class PointerBCSettings(CloningSettings):
     """seeds of further worlds, each with a layout of its own, that tasks come from"""
     detours: float = 0.0
     """probability that a wrong link is tried before one of the expert's: the network learns to go back, and not to try it again"""
+    dagger: int = 0
+    """let the network of `begin_with` play each task so often, too, and learn what leads back from where it left the expert's path (DAgger)"""
     width: int = 48
     """size of a word's embedding"""
     hidden: int = 96
@@ -505,11 +507,13 @@ class PointerBCSettings(CloningSettings):
             raise ValueError(f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most")
         if self.elements != "id":
             raise ValueError(f"elements={self.elements!r}; expected 'id' with a pointing network")
+        if self.dagger and self.begin_with is None:
+            raise ValueError("dagger is set and begin_with is not; expected the network that plays")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RememberSettings:
-    """Fill a memory with steps of successful episodes, and clone its read."""
+    """Fill a memory with steps of successful episodes, and clone its read; or walk the sites, and remember what labels do."""
 
     model: Path
     """a run of a pointing network, or its folder"""
