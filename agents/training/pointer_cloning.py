@@ -220,10 +220,10 @@ def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) 
     if args.dagger:
         assert args.begin_with is not None
         policy = PointerPolicy(*load_pointer(args.begin_with), DIALECTS["webrl"].naming_by(args.elements), temperature=1.0)
-        rng = random.Random(f"{args.seed}/dagger")
+        draws = random.Random(f"{args.seed}/dagger")
 
         def player(info: dict[str, Any]) -> str:
-            policy.ask([Request(0, None, info, rng.getrandbits(32))])
+            policy.ask([Request(0, None, info, draws.getrandbits(32))])
             return policy.replies()[0][1].text
 
         players = [player] * args.dagger
