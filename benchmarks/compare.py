@@ -181,7 +181,7 @@ def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     The sham has the walks' effects, dealt at random among the labels that a kind of control has on a site.
     """
     options, out, (starter,) = run.options, run.folder / f"seed_{seed}", run.settings.agents
-    tasks, site = run.tasks(), options["site"]
+    tasks, site = run.tasks(), options["left_out_site"]
     names = [name for part in PARTS.values() for name in part.names("train")]
     kept = {name for name in names if sha256(name.encode()).digest()[0] % options["one_held_out_of"]}
     cloning = {"model": "pointer", "seed": seed, "threads": 1, "one_world_each": True, "worlds": options["worlds"]}

@@ -201,11 +201,23 @@ def test_carrying_has_rows_for_templates_a_site_and_layouts_of_no_training(tmp_p
     monkeypatch.setattr(compare, "command", command)
     monkeypatch.setattr(playing, "MAX_STEPS", 2)
     monkeypatch.setattr(labels, "load_encoder", lambda: lambda texts: torch.ones(len(texts), 1).numpy())
-    sizes = ["--agents", starter, "--limit", 6, "--test-worlds", 1101, "--set", "plays=3", "one_held_out_of=2", "site=shopping"]
+    sizes = [
+        "--agents",
+        starter,
+        "--limit",
+        6,
+        "--test-worlds",
+        1101,
+        "--set",
+        "plays=3",
+        "one_held_out_of=2",
+        "left_out_site=shopping",
+    ]
     found = measured(capsys, "carrying", "--out", tmp_path, *sizes)
     for part in ("trained_templates", "templates_of_no_training", "site_of_no_training"):
         assert [row["title"] for row in found[part]] == ["random actions", "the clone", "trained on", "with DAgger"]
-    assert found["trained_templates"][0]["tasks"] + found["templates_of_no_training"][0]["tasks"] == 6
+    assert found["trained_templates"][0]["tasks"] + found["templates_of_no_training"][0]["tasks"] == 6  # of all sites
+    assert found["site_of_no_training"][0]["tasks"] < 6
     assert [row["title"] for row in found["held_out_layouts"]][-2:] == ["and after walks", "sham"]
     assert [made[f"clone{way}"][1].get("dagger") for way in ("", "_longer", "_dagger")] == [None, 0, 3]
     assert made["walked"][1]["worlds"] == (1101,)
