@@ -30,7 +30,7 @@ def visit():
     """Show bodies by their paths in a new browser, the first at the beginning."""
     opened = []
 
-    def show(*bodies, kind="chromium", **options):
+    def show(*bodies, kind="chromium", clock="", **options):
         pages = {f"/{place or ''}": body for place, body in enumerate(bodies)}
 
         def site(environ, start_response):
@@ -39,6 +39,7 @@ def visit():
             return answer(environ, start_response)
 
         network = Network({"app.test": site})
+        network.clock = clock
         browser = ChromiumBrowser(network, **options) if kind == "chromium" else InProcessBrowser(network)
         opened.append(browser)
         browser.start([HOME], {})
@@ -181,6 +182,57 @@ def test_one_wait_is_enough_for_what_is_due(visit, what, restless):
     press(browser, "Go")
     browser.wait()
     assert "Arrived" in seen(browser)
+
+
+PUT_OFF = {
+    "a timer": "setTimeout(arrive, 700)",
+    "one after another": "setTimeout(() => setTimeout(arrive, 400), 400)",
+    "a promise": "new Promise((done) => setTimeout(done, 600)).then(arrive)",
+    "what is fetched then": "setTimeout(() => fetch('/1').then(arrive), 500)",
+    "an animation": "out.animate([{opacity: 0}, {opacity: 1}], 700).onfinish = arrive",
+    "a transition": "out.style.transition = 'left 600ms'; out.offsetTop; out.ontransitionend = arrive; out.style.left = '9px'",
+    "until some time has passed": """
+        const begun = Date.now();
+        const look = () => Date.now() - begun >= 450 ? arrive() : setTimeout(look, 450 - (Date.now() - begun));
+        setTimeout(look, 300)""",
+}
+POLLS = {
+    "often": "const poll = () => setTimeout(poll, 60); poll()",
+    "seldom": "const poll = () => setTimeout(poll, 900); poll()",
+    "as a loop": "(async () => { for (;;) await new Promise((done) => setTimeout(done, 100)) })()",
+}
+
+
+@pytest.mark.parametrize("script", PUT_OFF.values(), ids=PUT_OFF)
+@pytest.mark.parametrize("poll", ["", *POLLS.values()], ids=["no poll", *POLLS])
+@pytest.mark.parametrize("clock", ["", "2030-03-05T09:00:00+00:00"])
+@pytest.mark.sampled(6)
+def test_what_an_action_puts_off_by_less_than_a_second_is_waited_for(visit, script, poll, clock):
+    page = f"""<p id=out style='position: relative; left: 0'>Out</p><button id=go>Go</button><script>
+        {poll}; const arrive = () => {{ out.textContent = 'Arrived' }}; go.onclick = () => {{ {script} }}</script>"""
+    browser = visit(page, clock=clock)
+    press(browser, "Go")
+    assert "Arrived" in seen(browser)
+
+
+@pytest.mark.parametrize("poll", POLLS.values(), ids=POLLS)
+def test_what_comes_time_and_again_is_not_waited_for(visit, poll):
+    browser = visit(f"<p id=out>0</p><button onclick='out.textContent++'>Go</button><script>{poll}</script>")
+    for count in (1, 2):
+        press(browser, "Go")
+        assert str(count) in seen(browser)
+    assert browser.run_script('window[Symbol.for("webarena_gym.time")].isDue()') is False
+
+
+def test_a_clock_stands_still_but_in_what_was_put_off(visit):
+    script = "[Date.now(), +new Date(), Date.parse(Date()), +new Date(2020, 0, 2), new Date() instanceof Date, Date.UTC(1970)]"
+    page = "<p id=out></p><button onclick='setTimeout(() => { const at = Date.now(); setTimeout(() => out.append(Date.now() - at), 300) }, 300)'>"
+    browser = visit(f"{page}Go</button><iframe srcdoc='<p>'></iframe>", clock="2030-03-05T09:00:00+00:00")
+    stands = [1898931600000] * 3 + [1577923200000, True, 0]
+    assert browser.run_script(script) == browser.run_script(f"frames[0].eval('{script}')") == stands
+    press(browser, "Go")
+    assert "300" in seen(browser)
+    assert browser.run_script(script) == stands
 
 
 def test_a_page_that_leads_on_by_itself_is_waited_for_and_a_clock_does_not_end_a_second_wait(visit):

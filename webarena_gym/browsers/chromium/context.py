@@ -1,9 +1,11 @@
 """A browser context: its tabs, its cookies and its only way out; and how all that is saved and brought back."""
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -81,6 +83,7 @@ class Session(NamedTuple):
 
 T = TypeVar("T")
 
+_TIME = (Path(__file__).parent / "time.js").read_text(encoding="utf-8")
 _OPEN_SHADOWS = """{
   const attach = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (how) { return attach.call(this, {...how, mode: "open"}); };
@@ -279,10 +282,10 @@ class Context:
             permissions=["geolocation"] if geolocation else [],
             ignore_https_errors=False,
         )
-        if self._clock:
-            await self._context.clock.set_fixed_time(self._clock)
         self._network_process = await self._driver.network_process()
         self._context.on("page", self._on_page)
+        start = datetime.fromisoformat(self._clock).timestamp() * 1000 if self._clock else None
+        await self._context.add_init_script(f"({_TIME})({json.dumps(start)})")
         if self._how[0]:
             await self._context.add_init_script(_OPEN_SHADOWS)
         if self._draws:

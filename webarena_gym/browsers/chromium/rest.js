@@ -1,6 +1,7 @@
 // Comes back when nothing in a document has changed for a moment, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
 // With `patience`, that moment begins with the first change, which may take that many ms. What keeps changing by itself, such as
 // a spinner or a clock, is found out and no longer counts in this document; one that never rests is given less time each time.
+// What a script has put off by less than a second, and an animation that ends by then, is waited for (time.js).
 // Time is counted in turns of the page's own timers: while the machine gives the page no time, it does not seem to be at rest.
 (patience, limit) => new Promise((done) => {
   const TURN = 20, MOMENT = 60, OFTEN = 5, LEAST = 200;
@@ -10,6 +11,8 @@
   const most = patience + Math.min(limit, known.limit);
   let passed = 0, quiet = 0;  // ms, in turns
   let isWaiting = patience > 0;
+  const time = window[Symbol.for("webarena_gym.time")];
+  time?.watch();
   const observer = new MutationObserver((records) => {
     let isNews = false;
     for (const place of new Set(records.map(({target}) => target))) {
@@ -32,6 +35,7 @@
     for (const [place, {first, newest, count}] of changes)
       if (count >= OFTEN && newest - first > known.limit / 2) known.restless.add(place);
     known.limit = Math.max(LEAST, known.limit / 2);
+    time?.giveUp();
     end();
   };
   const waitOn = () => {  // what changed so often and then paused was a clock that stumbled
@@ -43,6 +47,8 @@
     quiet += TURN;
     if (isWaiting) {
       if (passed >= patience) end();
+    } else if (quiet >= MOMENT && time?.isDue()) {
+      passed < most ? quiet = 0 : giveUp();
     } else if (quiet >= MOMENT) {
       if (passed < patience && [...changes.values()].every(({count}) => count >= OFTEN)) waitOn();
       else end();
