@@ -74,7 +74,7 @@ intent = ["Add a note {fresh} beside {title}.", "Write a note with the title {fr
 query = "SELECT title FROM note ORDER BY id"
 also = { fresh = { choice = [["Soap", "Ink", "Salt"]] } }
 check = { state = ["SELECT count(*) FROM note WHERE title = ?", "{fresh}"], expected = [[1]] }
-way = ["type Title | {fresh}", "click Add -- That is all."]
+way = ["type Title | {fresh}", "wait", "click Add -- That is all."]
 
 [body]
 intent = "What does the note {title} say?"
@@ -531,7 +531,7 @@ def test_templates_draw_tasks_from_its_database(folder):
             WebArenaLite(application=folder)
 
 
-def test_the_command_audits_it_and_acts_at_random(folder, capsys):
+def test_the_command_audits_it_and_acts_at_random(folder, capsys, monkeypatch):
     assert main(["app", "audit", str(folder), "--resets", "2", "--jobs", "1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["tasks"], found["solved"], found["attacks_rewarded"]) == (7, 7, 0)
@@ -546,6 +546,11 @@ def test_the_command_audits_it_and_acts_at_random(folder, capsys):
     assert "unsolved: wrong: not rewarded" in out
     assert "exit rewarded: empty" in out
     assert "changed: wasteful: notes: file added: path=files/.last-export" in out
+    (folder / "tasks.json").write_text(json.dumps(TASKS[:1]))
+    replays = iter(["", "", "too early", ""])
+    monkeypatch.setattr("webarena_gym.tools.audit.replay", lambda *_: next(replays, ""))
+    assert main(["app", "audit", str(folder), "--resets", "2", "--jobs", "1", "--repeats", "4"]) == 1
+    assert "not always: add: 1 of 4 replays, too early" in capsys.readouterr().out
     assert main(["app", "fuzz", str(folder), "--steps", "120", "--seed", "1", "--jobs", "1"]) == 1
     assert "/crash: ApplicationError: notes gives no answer" in capsys.readouterr().out  # what kills it
 

@@ -30,7 +30,7 @@ def visit():
     """Show bodies by their paths in a new browser, the first at the beginning."""
     opened = []
 
-    def show(*bodies, kind="chromium", clock="", **options):
+    def show(*bodies, kind="chromium", clock="", shown="", **options):
         pages = {f"/{place or ''}": body for place, body in enumerate(bodies)}
 
         def site(environ, start_response):
@@ -39,7 +39,7 @@ def visit():
             return answer(environ, start_response)
 
         network = Network({"app.test": site})
-        network.clock = clock
+        network.clock, network.shown = clock, shown
         browser = ChromiumBrowser(network, **options) if kind == "chromium" else InProcessBrowser(network)
         opened.append(browser)
         browser.start([HOME], {})
@@ -233,6 +233,16 @@ def test_a_clock_stands_still_but_in_what_was_put_off(visit):
     press(browser, "Go")
     assert "300" in seen(browser)
     assert browser.run_script(script) == stands
+
+
+def test_what_scripts_build_is_there_before_a_saved_page_is_filled_again(visit):
+    late = "<p id=out></p><script>setTimeout(() => { out.innerHTML = '<input id=late aria-label=Late>' }, 1300)</script>"
+    browser = visit(late, shown="#late")
+    browser.wait()
+    browser.type(named(browser, "Late"), "kept")
+    saved = browser.snapshot()
+    browser.restore(saved)
+    assert 'value="kept"' in seen(browser)
 
 
 def test_a_page_that_leads_on_by_itself_is_waited_for_and_a_clock_does_not_end_a_second_wait(visit):

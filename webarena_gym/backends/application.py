@@ -54,6 +54,7 @@ class ApplicationBackend(Backend):
         self._network = Network(
             {application.host: self._answer}, {path.name: path.read_bytes() for path in files}, lambda: self._running().address
         )
+        self._network.shown = application.shown
         if application.clock:
             self._network.clock = datetime.fromisoformat(application.clock).replace(tzinfo=UTC).isoformat()
         self._copy: Copy | None = None

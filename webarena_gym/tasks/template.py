@@ -249,6 +249,11 @@ def back(thought: str = "") -> Step:
     return Step(Action(Kind.GO_BACKWARD), thought)
 
 
+def wait(thought: str = "") -> Step:
+    """Wait until the page has changed."""
+    return Step(Action(Kind.WAIT), thought)
+
+
 def leave(message: str = "", thought: str = "") -> Step:
     """End the task with a message."""
     return Step(Action(Kind.EXIT, argument=message), thought)

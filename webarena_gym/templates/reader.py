@@ -14,7 +14,7 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 - `needs`: columns that must not be false or empty, each with what the world has not where it is;
 - one of `answer`, `url` (the page to open), `check` (a call, or several), `says` and `lacks` (which prove the answer N/A);
 - `page`, beside an answer: the address of the page to be open when it is given; `said`: the answer as the solution writes it;
-- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back or a function of the site;
+- `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back, wait or a function of the site;
   a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
 - `slots`: texts by name; those that it leaves out are columns of that name.
@@ -161,7 +161,7 @@ def values(rows: Iterable[Any], column: str | int) -> list[Any]:
 
 
 BUILT_IN: Mapping[str, Any] = {
-    "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back,
+    "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back, "wait": t.wait,
     "turn_pages": ways.turn_pages, "on_page": ways.on_page, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "http": answers_json, "file": file_holds,
     "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of, "joined": grounds.joined, "difference_of": grounds.difference_of,
@@ -171,7 +171,7 @@ BUILT_IN: Mapping[str, Any] = {
     "length": len, "total": sum, "values": values, "part": part, "ordered_by": ordered_by, "lower": str.lower, "capitalize": str.capitalize, "quoted": quote_plus, "commas": ", ".join, "semicolons": "; ".join, "ands": " and ".join, "lines": "\n".join, "pluses": " + ".join,
 }  # fmt: skip
 """Verbs, checks, grounds and formats that rows of all sites may name, beside the functions and tables of their own site."""
-_STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0}  # words before the thought
+_STEPS = {"click": 1, "hover": 1, "type": 2, "search": 2, "choose": 2, "back": 0, "wait": 0}  # words before the thought
 
 
 class _Constant(NamedTuple):

@@ -107,9 +107,16 @@ def add_application_commands(parser: argparse.ArgumentParser) -> None:
                 metavar="SEED",
                 help="the seed of draws from its templates, instead of its own tasks",
             )
+            command.add_argument(
+                "--repeats",
+                type=whole(1),
+                default=1,
+                metavar="N",
+                help="replays of each solution (default: 1); scripts may race",
+            )
             add_work(command)
         elif name == "fuzz":
-            add_walks(command, 1_000)
+            add_walks(command, 200)
             add_work(command)
         elif name == "serve":
             command.add_argument(
@@ -314,10 +321,9 @@ def _controls(page: Page) -> Iterator[str]:
 
 
 def _play(options: argparse.Namespace) -> int:
-    env = WebArenaLite(
-        application=read_application(options.application), browser=options.browser, elements="label", max_steps=100
-    )
-    return play_in_terminal(env, [options.task] if options.task else [])
+    application = read_application(options.application)
+    with closing(WebArenaLite(application=application, browser=options.browser, elements="label", max_steps=100)) as env:
+        return play_in_terminal(env, [options.task] if options.task else [])
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -339,13 +345,14 @@ def _record(options: argparse.Namespace) -> int:
         if not step.terminated:
             changes[:] = env.changes()
 
-    play_in_terminal(env, on_step=on_step)
-    if not steps or steps[-1].action.kind is not Kind.EXIT:
-        print("not recorded: the task was not ended with exit")
-        return 1
-    folders = [launcher_of(application).base, env._backend.files or Path()]  # noqa: SLF001
-    again = env._backend.replay(replace(task, solution=tuple(steps)))  # noqa: SLF001
-    record = _recorded(task, steps, changes, changes if isinstance(again, str) else again, folders)
+    with closing(env):  # with a dialog that may be open
+        play_in_terminal(env, on_step=on_step)
+        if not steps or steps[-1].action.kind is not Kind.EXIT:
+            print("not recorded: the task was not ended with exit")
+            return 1
+        folders = [launcher_of(application).base, env._backend.files or Path()]  # noqa: SLF001
+        again = env._backend.replay(replace(task, solution=tuple(steps)))  # noqa: SLF001
+        record = _recorded(task, steps, changes, changes if isinstance(again, str) else again, folders)
     if not record["eval"]["eval_types"]:
         print("not recorded, as nothing was changed and no answer given; the solution, for a check that you write:")
         print(json.dumps(record, ensure_ascii=False))

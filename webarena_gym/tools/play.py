@@ -56,8 +56,8 @@ def play_command(options: argparse.Namespace) -> int:
     """Let a person do a task of the embedded sites and return the exit status, 0."""
     if len(options.words) > 1:
         raise TaskError(f"play got {' '.join(options.words)!r}; expected one task id, or --session FILE with a command")
-    env = WebArenaLite(**{name: getattr(options, name) for name in OPTION_NAMES if hasattr(options, name)})
-    return play_in_terminal(env, options.words, options.seed)
+    with closing(WebArenaLite(**{name: getattr(options, name) for name in OPTION_NAMES if hasattr(options, name)})) as env:
+        return play_in_terminal(env, options.words, options.seed)
 
 
 def play_in_terminal(

@@ -61,7 +61,8 @@ _FIELD = '(index) => document.querySelectorAll("input, textarea, option, details
 class SavedTab(NamedTuple):
     """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows.
 
-    `documents` are the pages of the history as they were answered, None where that is not known.
+    `documents` are the pages of the history as they were answered, None where that is not known. `is_shown` tells that the page had what
+    its scripts build.
     """
 
     urls: tuple[str, ...]
@@ -69,6 +70,7 @@ class SavedTab(NamedTuple):
     position: int
     changes: Any
     mouse: tuple[int, int] | None = None
+    is_shown: bool = False
 
 
 class Session(NamedTuple):
@@ -126,7 +128,7 @@ class Context:
         self._network = network
         self._serve = None if network is None else serve_network(network)
         self._sites = frozenset(() if network is None else network.hosts)
-        self._clock = "" if network is None else network.clock
+        self._clock, self._shown = ("", "") if network is None else (network.clock, network.shown)
         self._hosts = hosts
         self._viewport = viewport
         self._gate: Gate | None = None
@@ -495,7 +497,8 @@ class Context:
             history = await tab.history()
             changes = await tab.page.evaluate(CHANGES)
             documents = tuple(map(tab.documents.get, history.ids))
-            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
+            is_shown = bool(self._shown) and await tab.page.locator(self._shown).count() > 0
+            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse, is_shown))
         cookies = tuple(await self._context.cookies())
         await self._check()
         return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads})
@@ -520,6 +523,10 @@ class Context:
                 await self.tab.travel(distance)
             if self._draws:
                 await self.tab.until_whole()  # a page has its height, and can be scrolled, once its images are there
+            if saved.is_shown:
+                with suppress(PlaywrightError):  # after half a minute
+                    await self.tab.page.locator(self._shown).first.wait_for(state="attached")
+                await self.tab.settle()
             await self.tab.page.evaluate(CHANGE, saved.changes)
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:

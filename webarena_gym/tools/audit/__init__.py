@@ -45,8 +45,9 @@ def audit(
     side_effects: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
     application: Application | None = None,
+    repeats: int = 1,
 ) -> Findings:
-    """Replay every reference solution, and try to earn each reward without the work; `on_progress` is told the tasks done.
+    """Replay every reference solution, on an `application` so often, and try to earn each reward without the work; `on_progress` is told the tasks done.
 
     The tasks must have been drawn for the sites as `variation` builds them.
 
@@ -70,7 +71,8 @@ def audit(
             places = sorted(_places(chosen, variation)) if side_effects and not application else []
             found_in: dict[Place, Repertoire] = dict(zip(places, work(repertoire, places), strict=True))
             deeds = [{place: found_in[place] for place in _places(chunk, variation) if place in found_in} for chunk in chunks]
-            parts = work(partial(_examine_all, variation=variation, application=application, browser=browser), chunks, deeds)
+            how: dict[str, Any] = {"variation": variation, "application": application, "browser": browser, "repeats": repeats}
+            parts = work(partial(_examine_all, **how), chunks, deeds)
         for found in parts:
             findings.add(found)
             on_progress(findings.tasks)
@@ -92,6 +94,7 @@ def audit_tasks(options: argparse.Namespace, chosen: Sequence[Task], application
         side_effects=options.side_effects,
         on_progress=progress.show,
         application=application,
+        repeats=options.repeats if application else 1,
     )
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
@@ -113,6 +116,7 @@ def _examine_all(
     variation: Variation,
     application: Application | None,
     browser: BrowserKind,
+    repeats: int,
 ) -> Findings:
     findings = Findings()
     options: dict[str, Any] = {"variation": variation, "application": application}
@@ -121,6 +125,8 @@ def _examine_all(
         other = another(task, **options)
         try:
             _examine(task, other, other_answers(task, **options), patient, hasty, findings)
+            failed = [told for told in (replay(patient, task) for _ in range(repeats - 1)) if told]
+            findings.not_always += [f"{task.task_id}: {len(failed)} of {repeats} replays, {failed[0]}"] if failed else []
         except EvaluationError as error:
             findings.count(task, f"it cannot be judged: {error}")
             continue

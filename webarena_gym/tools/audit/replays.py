@@ -30,6 +30,7 @@ class Findings:
     attacks: int = 0  # answers that hold a right or a wrong one and must not be rewarded
     attacks_rewarded: list[str] = field(default_factory=list)
     unsolved: list[str] = field(default_factory=list)
+    not_always: list[str] = field(default_factory=list)  # replays of a solution that failed, where others did not
     noop_rewarded: list[str] = field(default_factory=list)
     exit_rewarded: list[str] = field(default_factory=list)
     na_rewarded: list[str] = field(default_factory=list)
