@@ -113,6 +113,8 @@ def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
     say("the test split")
     result |= suite(effort, make_env, recordings)
     result |= {"step_parts_ms": step_parts(make_env, recordings)}
+    if "chromium" in names:
+        result |= seeing(recordings[:: max(1, len(recordings) // (5 * effort.episodes))])
     script = "import time; start = time.perf_counter(); import webarena_gym; print(time.perf_counter() - start)"
     command = [sys.executable, "-c", script]
     taken = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(effort.starts)]  # noqa: S603
@@ -204,6 +206,31 @@ def suite(effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequ
             f"suite_{time_of}_step_ms_p95": round(sorted(taken)[int(0.95 * len(taken))], 3),
         }
     return result | {"suite_steps": len(steps["first"]), "suite_reset_ms": middle(resets), "suite_resets": len(resets)}
+
+
+def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Return the figures of whole episodes with pictures, which only Chromium draws; none where there is no Chromium."""
+    result: dict[str, Any] = {}
+    for kind in ("jpeg", "png") if find_executable() else ():
+        say(f"pictures: {kind}")
+        env = WebArenaLite(split="test", browser="chromium", observation="pixels", picture_format=kind, max_steps=60)
+        env.reset()  # starts Chromium
+        steps, resets = [], []
+        for recording in recordings:
+            watch = Watch()
+            env.reset(options={"task": recording.task_id})
+            resets.append(watch.ms())
+            for step in recording.steps:
+                watch = Watch()
+                env.step(step.reply)
+                steps.append(watch.ms())
+        env.close()
+        result |= {
+            f"{kind}_steps_per_s": round(1000 / mean(steps), 1),
+            f"{kind}_step_ms": middle(steps),
+            f"{kind}_reset_ms": middle(resets),
+        }
+    return result
 
 
 def forget() -> None:

@@ -85,8 +85,9 @@ async def gesture(tab: Tab, action: Action) -> str:
         return await _type(tab, action)
     place: tuple[int, int] | None = points[0] if points else tab.mouse
     if place is not None:
-        await mouse.move(*place)
         tab.mouse = place
+        if action.kind in (Kind.HOVER, Kind.SCROLL):  # a click moves it, too
+            await mouse.move(*place)
     hit = await tab.evaluate(_WINDOW, "hit", place) if place is not None and action.kind is not Kind.HOVER else {}
     held = [] if action.argument is None else action.argument.split("+")
     for key in held:
