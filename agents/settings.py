@@ -13,6 +13,7 @@ import tyro
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
+from webarena_gym.arguments import read_pairs
 from webarena_gym.console import complain
 from webarena_gym.observation import Elements
 from webarena_gym.observation.history import History
@@ -45,17 +46,19 @@ class EnvSettings:
     application: str | None = None
     window: int = EnvOptions.window
     max_steps: int = MAX_STEPS
+    keywords: Annotated[tuple[str, ...], tyro.conf.Suppress, _MAY_CHANGE] = ()
+    """further keywords of the env, as NAME=JSON; commands that train have none"""
 
     def env_arguments(self) -> dict[str, Any]:
         """Return the keywords for `gymnasium.make`."""
-        return {name: getattr(self, name) for name in ENV_FIELDS}
+        return {name: getattr(self, name) for name in ENV_FIELDS} | read_pairs(self.keywords, "--env")
 
     def env(self) -> "EnvSettings":
         """Return these settings without those of a subclass."""
-        return EnvSettings(**{name: getattr(self, name) for name in ENV_FIELDS})
+        return EnvSettings(**{name: getattr(self, name) for name in (*ENV_FIELDS, "keywords")})
 
 
-ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
+ENV_FIELDS = tuple(item.name for item in fields(EnvSettings) if item.name != "keywords")
 # In the docstring, the meanings become help texts of the options of every command whose settings are derived from these.
 EnvSettings.__doc__ = f"{EnvSettings.__doc__}\n\nArgs:\n" + "".join(
     f"    {name}: {option_meanings()[name].partition('. ')[0].partition('; ')[0]}\n" for name in ENV_FIELDS

@@ -421,6 +421,10 @@ def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
     (call,) = told[2]["tool_calls"]
     assert (call["function"], told[2]["content"]) == ({"name": "a", "arguments": "{}"}, "so")
     assert told[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
+    text, picture = {"type": "text", "text": "Round 1"}, {"type": "image_url", "image_url": {"url": "data:,"}}
+    messages[3]["content"] = [text, picture]  # results of tools hold texts alone
+    _, _, _, *told, _, _ = with_calls(messages, said)
+    assert [(message["role"], message["content"]) for message in told] == [("tool", [text]), ("user", [picture])]
 
 
 def said(action, **more):

@@ -1,6 +1,7 @@
 """Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
 
-from collections.abc import Collection, Iterable
+import json
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -53,3 +54,21 @@ def expect_between(name: str, value: int, least: int, most: int | None = None) -
     if not isinstance(value, int) or value < least or (most is not None and value > most):
         limits = f"{least} or more" if most is None else f"{least} to {most}"
         raise ValueError(f"{name} is {value!r}; expected {limits}")
+
+
+def read_pairs(given: Sequence[str], option: str) -> dict[str, Any]:
+    """Return NAME=JSON pairs as a dictionary; what is no JSON is a text.
+
+    >>> read_pairs(["observation=pixels", "window_size=[390, 844]"], "--env")
+    {'observation': 'pixels', 'window_size': [390, 844]}
+    """
+    values: dict[str, Any] = {}
+    for pair in given:
+        name, has_value, value = pair.partition("=")
+        if not name.isidentifier() or not has_value:
+            raise ValueError(f"{option} is {pair!r}; expected NAME=VALUE, such as temperature=0.5")
+        try:
+            values[name] = json.loads(value)
+        except ValueError:
+            values[name] = value
+    return values

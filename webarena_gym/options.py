@@ -263,20 +263,17 @@ def option_meanings() -> Mapping[str, str]:
     return told
 
 
-def add_options(parser: _ActionsContainer, *names: str, **defaults: Any) -> None:
+def add_options(parser: _ActionsContainer, *names: str, has_pictures: bool = False, **defaults: Any) -> None:
     """Add options that choose among the values of some fields of `EnvOptions`; a default other than its own is given by keyword.
 
-    Commands show and keep texts, so that they offer no pictures, nor places in these.
+    Commands that show texts offer no pictures, nor places in these.
     """
+    left_out = () if has_pictures else (*get_args(PictureStyle), "computer")
     own = {each.name: None if each.default is MISSING else each.default for each in fields(EnvOptions)}
     for name in names:
         parser.add_argument(
             f"--{name.replace('_', '-')}",
-            choices=[
-                value
-                for value in option_choices(name)
-                if value is not None and value not in (*get_args(PictureStyle), "computer")
-            ],
+            choices=[value for value in option_choices(name) if value is not None and value not in left_out],
             default=defaults.get(name, own[name]),
             help=option_meanings()[name].partition(". ")[0],
         )

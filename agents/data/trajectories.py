@@ -20,6 +20,10 @@ from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.tasks import Task
 
 Ids = tuple[int, ...]
+_SHOWING = (
+    "browser", "observation", "dialect", "vendor", "coordinates", "window_size", "picture_format", "cursor", "viewport", "bbox", "header",
+)  # fmt: skip
+"""Keywords of an env, beside its settings, by which pages are shown and actions read."""
 
 
 class Sample(NamedTuple):
@@ -111,7 +115,8 @@ def _columns(item: Any) -> dict[str, Any]:
     values = {each.name: getattr(item, each.name) for each in fields(item)}
     columns = {each.name: values[each.name] for each in fields(item) if values[each.name] != each.default}
     if isinstance(item, Trajectory):
-        columns |= {"steps": [_columns(step) for step in item.steps]} | ({"env": asdict(item.env)} if item.env else {})
+        env = {name: value for name, value in asdict(item.env).items() if value != ()} if item.env else {}
+        columns |= {"steps": [_columns(step) for step in item.steps]} | ({"env": env} if env else {})
     return columns
 
 
@@ -133,7 +138,7 @@ def from_record(record: Mapping[str, Any]) -> Trajectory:
         {**_tuples(step), "candidates": tuple(Candidate(*item) for item in step.get("candidates", ()))}
         for step in record["steps"]
     ]
-    env = EnvSettings(**record["env"]) if record.get("env") else None
+    env = EnvSettings(**_tuples(record["env"])) if record.get("env") else None
     return Trajectory(**{**_tuples(record), "steps": tuple(Step(**step) for step in steps), "env": env})
 
 
@@ -168,9 +173,10 @@ def find_task(task_id: str, env: EnvSettings | None) -> Task:
 
 
 def env_of(arguments: Mapping[str, Any]) -> EnvSettings | None:
-    """Return the settings of an env that was made with these keywords; None if it showed pages in a way that settings cannot say."""
-    is_other = any(arguments.get(name, usual) != usual for name, usual in (("observation", "html"), ("dialect", "webrl")))
-    if is_other or "scale" in arguments:
+    """Return the settings of an env that was made with these keywords; None for worlds of another scale."""
+    if "scale" in arguments:
         return None
     known = {name: arguments[name] for name in ENV_FIELDS if arguments.get(name) is not None}
-    return EnvSettings(**{"elements": "id", **known})
+    is_other = any(arguments.get(name, usual) != usual for name, usual in (("observation", "html"), ("dialect", "webrl")))
+    shown = [f"{name}={json.dumps(arguments[name])}" for name in _SHOWING if name in arguments] if is_other else ()
+    return EnvSettings(**{"elements": "id", **known, "keywords": tuple(shown)})

@@ -81,8 +81,7 @@ def _play(players: Collector | Players, tasks: Sequence[Task], seed: int, *, qui
 
 def recorded_env(env: EnvSettings) -> EnvSettings | None:
     """Return the settings of the env alone, as trajectories keep them, without those of a command; None where these cannot say how it shows pages."""
-    arguments = env.env_arguments()
-    return None if OCCAM_ENV.items() <= arguments.items() else EnvSettings(**arguments)
+    return None if OCCAM_ENV.items() <= env.env_arguments().items() else env.env()
 
 
 def create_policy(settings: EvaluationSettings) -> Policy:
@@ -111,7 +110,8 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         return ScriptedPolicy(ExpertReplies() if policy == "expert" else RandomReplies())
     system = system_prompt(settings.system, elements=settings.elements)
     if is_chat:
-        return ChatPolicy(policy.removeprefix(CHAT), system=system, memory=memory, **sampling)
+        own = None if settings.system == "env" else system  # the env's, which knows its dialect and what it shows
+        return ChatPolicy(policy.removeprefix(CHAT), system=own, memory=memory, **sampling)
     if "algorithm" in agent_record(policy):
         from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 

@@ -3,7 +3,9 @@
 import random
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import tyro
 
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import write_trajectories
@@ -31,6 +33,8 @@ class EvaluationSettings(EnvSettings):
 
     policy: str
     """expert, random, a run, a folder of a model or an ensemble, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
+    keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
+    """a further keyword of the env, as NAME=JSON (may be repeated), such as browser=chromium and observation=pixels"""
     split: Literal["train", "validation", "test"] = "test"
     """part of the suite to play"""
     world_seed: int | None = None

@@ -212,7 +212,11 @@ def with_calls(messages: Sequence[Mapping[str, Any]], said: Sequence[Completion]
             else:
                 told.append({**message, **reply.reasoning})
         elif message["role"] == "user" and answered:
-            told.append({"role": "tool", "tool_call_id": answered, "content": message["content"]})
+            parts = message["content"]
+            texts = parts if isinstance(parts, str) else [part for part in parts if part["type"] == "text"]
+            told.append({"role": "tool", "tool_call_id": answered, "content": texts})
+            if seen := [part for part in parts if isinstance(part, dict) and part["type"] != "text"]:
+                told.append({"role": "user", "content": seen})  # the protocol has no pictures in results
             answered = ""
         else:
             told.append(dict(message))

@@ -94,7 +94,7 @@ def add_commands(commands: Any) -> None:
         "--step-budget", type=decimal(above=0), metavar="X",
         help="at most X times the steps of the reference solution, beside that; the goal says how many",
     )  # fmt: skip
-    add_options(env, "observation", "dialect", "elements", "history", "browser", "variation")
+    add_options(env, "observation", "dialect", "elements", "history", "browser", "variation", has_pictures=True)
     add("--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)")
     add = evaluate.add_argument_group("chat models", "The key is that of $OPENAI_API_KEY.").add_argument
     add("--base-url", metavar="URL", help="the server (default: $OPENAI_BASE_URL, else OpenAI's own)")

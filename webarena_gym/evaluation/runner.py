@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,6 +26,7 @@ import gymnasium
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
+from webarena_gym.arguments import read_pairs
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymError
@@ -412,7 +413,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
     optional = {name: getattr(options, name) for name in ("scale", "step_budget", "application")}
     env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
-    env |= _pairs(options.env, "--env")
+    env |= read_pairs(options.env, "--env")
     return Plan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
     )
@@ -450,7 +451,7 @@ def _agent(
     """Return what identifies the agent, what makes a seat with it, and what cuts short what it waits for. Raises AgentError."""
     name: str = options.agent
     if name.startswith(CHAT):
-        more = _pairs(options.option, "--option")
+        more = read_pairs(options.option, "--option")
         model = ChatModel(
             name.removeprefix(CHAT),
             base_url=options.base_url,
@@ -477,17 +478,3 @@ def _agent(
         return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
     make = load(name)
     return {"name": name, "digest": digest(name)}, lambda: EnvSeat(CallablePlayer(make(), name), plan.env), lambda: None
-
-
-def _pairs(given: Sequence[str], option: str) -> dict[str, Any]:
-    """Return NAME=JSON pairs as a dictionary; what is no JSON is a text. Raises AgentError for one without a name."""
-    values: dict[str, Any] = {}
-    for pair in given:
-        name, has_value, value = pair.partition("=")
-        if not name.isidentifier() or not has_value:
-            raise AgentError(f"{option} is {pair!r}; expected NAME=VALUE, such as temperature=0.5")
-        try:
-            values[name] = json.loads(value)
-        except ValueError:
-            values[name] = value
-    return values

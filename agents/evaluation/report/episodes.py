@@ -24,7 +24,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.actions import DIALECTS
-from webarena_gym.errors import ActionError
+from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.pages.page import HostUnknownError, Network, Page
 from webarena_gym.sites.layout import Variation, layout_of
@@ -32,6 +32,7 @@ from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task
 
 _FRAME = len('<script type="application/gzip" id=""></script>\n')
+_RING = 6  # pixels from the place of a click to the ring around it
 _LEFT_OUT = ("script", "iframe", "frame", "object", "embed", "base")
 
 
@@ -104,6 +105,21 @@ def write_page(
     return html.tostring(root, encoding="unicode", doctype="<!DOCTYPE html>"), list(keys)
 
 
+def write_picture(
+    url: str, boxes: Sequence[Sequence[int]], points: Sequence[tuple[int, int]], assets: Assets
+) -> tuple[str, str]:
+    """Return HTML that shows a picture, with these boxes and places marked, and the key of its asset."""
+    key = blake2b(url.encode(), digest_size=6).hexdigest()
+    assets.contents[key] = url
+    rings = [(x - _RING, y - _RING, x + _RING, y + _RING) for x, y in points]
+    marks = "".join(
+        f'<div data-marked style="position: absolute; left: {left}px; top: {top}px; width: {right - left}px; '
+        f'height: {bottom - top}px; border-radius: {_RING if points else 0}px"></div>'
+        for left, top, right, bottom in (*boxes, *rings)
+    )
+    return f'<!DOCTYPE html><body style="margin: 0"><img data-asset="{key}" style="display: block">{marks}</body>', key
+
+
 class Replayer(ExitStack):
     """Plays episodes again in envs of its own, as a context manager, and keeps what their pages need in `assets`.
 
@@ -133,7 +149,10 @@ class Replayer(ExitStack):
             made = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
             self._envs[settings] = self.enter_context(closing(made))
         env: Any = self._envs[settings].unwrapped
-        _, info = env.reset(seed=0, options={"task": task})
+        try:
+            seen, info = env.reset(seed=0, options={"task": task})
+        except BrowserError as error:
+            return Replay([], [], f"Its env cannot be made here: {error}")
         if task.world_seed is None or settings.application:
             network: Network = env.network
         else:
@@ -147,16 +166,25 @@ class Replayer(ExitStack):
         for number, step in enumerate(episode.steps):
             if info["page"] not in step.page and step.page:  # a log may have more around a page
                 return Replay(pages, list(assets), f"From step {number + 1} on, the env shows other pages today.")
-            self._show(env, info["page"], step, network, pages, assets)
-            info = env.step(step.reply)[-1]
+            self._show(env, seen, info, step, network, pages, assets)
+            seen, *_, info = env.step(step.reply)
             if not step.page and info["action_error"] != step.action_error:
                 return Replay(pages, list(assets), f"From step {number + 2} on, the env shows other pages today.")
-        self._show(env, info["page"], Step("", ""), network, pages, assets)
+        self._show(env, seen, info, Step("", ""), network, pages, assets)
         return Replay(pages, list(assets))
 
-    def _show(self, env: Any, text: str, step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]) -> None:
-        """Add the env's page, with the element marked that the reply names, and those of the step's candidates."""
-        address, element = _named(env, step.reply)
+    def _show(
+        self, env: Any, seen: Any, info: Mapping[str, Any], step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]
+    ) -> None:  # fmt: skip
+        """Add the env's page, with the element marked that the reply names, and those of the step's candidates; or its picture."""
+        address, element, points = _named(env, step.reply)
+        if not isinstance(seen, str):
+            number = [*(node.element for node in env.observation.nodes.values()), element].index(element)
+            boxes = [row[1:] for row in seen["boxes"].tolist() if row[0] == number]
+            written, key = write_picture(info["messages"][-1]["content"][-1]["image_url"]["url"], boxes, points, self.assets)
+            pages.append(ShownPage(written, address, info["page"]))
+            assets[key] = None
+            return
         chances: dict[HtmlElement, float] = {}  # that the action is done on an element, of those that candidates name
         for candidate in step.candidates:
             if candidate.element is not None:
@@ -164,21 +192,21 @@ class Replayer(ExitStack):
                     place = env.observation.element(candidate.element)
                     chances[place] = chances.get(place, 0.0) + candidate.probability
         written, keys = write_page(env.page, element, network, self.assets, chances)
-        pages.append(ShownPage(written, address, text))
+        pages.append(ShownPage(written, address, info["page"]))
         assets.update(dict.fromkeys(keys))
 
 
-def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None]:
-    """Return the address and the element of the env's page that a reply names, or None and None if it names none."""
+def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None, Sequence[tuple[int, int]]]:
+    """Return the address and the element of the env's page that a reply names, or None and None if it names none; and its places."""
     try:
         action = env.dialect.parse(reply)
         if action.element is None:
-            return None, None
+            return None, None, action.points or ()
         element = env.observation.element(action.element)
     except ActionError:
-        return None, None
+        return None, None, ()
     nodes = env.observation.nodes
-    return next(address for address, node in nodes.items() if node.element is element), element
+    return next(address for address, node in nodes.items() if node.element is element), element, ()
 
 
 class Shown(NamedTuple):
