@@ -13,7 +13,7 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory, load_workflows, site_of
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
-from agents.models.checkpoints import agent_record, is_pointer, is_small, load_model
+from agents.models.checkpoints import agent_record, is_pointer, is_small, load_model, load_vision_model, sees
 from agents.models.ensembles import Weights, is_ensemble, load_ensemble
 from agents.models.pointer.labels import LABELS, label_reader
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, load_pointer
@@ -23,7 +23,16 @@ from agents.rollouts.constraints import create_constraints
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, Reply, Request, ScriptedPolicy
+from agents.rollouts.policies import (
+    ExpertReplies,
+    LanguageModelPolicy,
+    Policy,
+    RandomReplies,
+    Reply,
+    Request,
+    ScriptedPolicy,
+    vision_replies,
+)
 from agents.settings import EnvSettings
 from agents.training.distributed import Ranks
 from webarena_gym.actions import DIALECTS
@@ -88,8 +97,10 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     """Return the policy that the settings name. Raises ValueError for an option that is of another kind of policy."""
     policy, temperature = settings.policy, settings.temperature or 0.0
     is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
-    if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED)):
-        raise ValueError(f"constrained is set and policy is {policy!r}; expected a language model, in a folder or on the Hub")
+    if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED) or sees(policy)):
+        raise ValueError(
+            f"constrained is set and policy is {policy!r}; expected a language model without eyes, in a folder or on the Hub"
+        )
     if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
         raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")
     if settings.system == "occam":
@@ -109,15 +120,19 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if policy in SCRIPTED:
         return ScriptedPolicy(ExpertReplies() if policy == "expert" else RandomReplies())
     system = system_prompt(settings.system, elements=settings.elements)
+    told = None if settings.system == "env" else system  # the env's own knows its dialect and what it shows
     if is_chat:
-        own = None if settings.system == "env" else system  # the env's, which knows its dialect and what it shows
-        return ChatPolicy(policy.removeprefix(CHAT), system=own, memory=memory, **sampling)
+        return ChatPolicy(policy.removeprefix(CHAT), system=told, memory=memory, **sampling)
     if "algorithm" in agent_record(policy):
         from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
         return ScriptedPolicy(load_replies(Path(policy), temperature=temperature))
     if is_pointing or is_ensemble(policy):
         return _create_pointing(settings, memory)
+    if sees(policy):
+        model, processor = load_vision_model(policy, settings.dtype)
+        sampling |= {"temperature": temperature, "max_prompt_tokens": settings.max_prompt_tokens}
+        return ScriptedPolicy(vision_replies(model.to(Ranks.here().device), processor, told, **sampling))
     model, tokenizer = load_model(policy)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system)

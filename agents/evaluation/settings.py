@@ -9,7 +9,7 @@ import tyro
 
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import write_trajectories
-from agents.models.checkpoints import agent_record
+from agents.models.checkpoints import agent_record, sees
 from agents.settings import EnvSettings, Processes, Templates
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
@@ -32,7 +32,7 @@ class EvaluationSettings(EnvSettings):
     """Play tasks and report success with 95 % intervals. The defaults of a trained model are the env settings of its training."""
 
     policy: str
-    """expert, random, a run, a folder of a model or an ensemble, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
+    """expert, random, a run, a folder of a model (also of one that sees) or an ensemble, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
     keywords: Annotated[tuple[str, ...], tyro.conf.arg(name="env"), tyro.conf.UseAppendAction] = ()
     """a further keyword of the env, as NAME=JSON (may be repeated), such as browser=chromium and observation=pixels"""
     split: Literal["train", "validation", "test"] = "test"
@@ -139,7 +139,8 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
         if hint:
             raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
-    return {name: value for name, value in agent_record(policy).items() if name in known}
+    usual = {"system": "env", "max_new_tokens": 512} if sees(policy) else {}
+    return usual | {name: value for name, value in agent_record(policy).items() if name in known}
 
 
 def save(settings: EvaluationSettings, evaluation: Evaluation) -> None:

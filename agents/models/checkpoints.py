@@ -180,6 +180,22 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     return model, tokenizer
 
 
+def load_vision_model(source: str | Path, dtype: str) -> tuple[Any, Any]:
+    """Return model and processor of a folder for which `sees` is True. Raises ValueError where a package is missing that the processor needs."""
+    import torch  # noqa: PLC0415 - see above
+    from transformers import AutoModelForImageTextToText, AutoProcessor  # noqa: PLC0415
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
+
+    disable_progress_bar()
+    folder = find_model(source)
+    try:
+        processor = AutoProcessor.from_pretrained(folder, trust_remote_code=False)
+    except ImportError as error:  # torchvision, of those that also read videos
+        raise ValueError(f"pictures for {source} cannot be prepared: {str(error).strip().splitlines()[0]}") from error
+    options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": False, "weights_only": True}
+    return AutoModelForImageTextToText.from_pretrained(folder, **options).eval(), processor
+
+
 def find_model(source: str | Path) -> str | Path:
     """Return the folder of the model of a run or folder; the name itself if it is no path. Raises CheckpointError for a folder without."""
     path = Path(source)
@@ -201,6 +217,15 @@ def is_pointer(source: str | Path) -> bool:
         return (Path(find_model(source)) / _POINTER).is_file()
     except CheckpointError:
         return False
+
+
+def sees(source: str | Path) -> bool:
+    """Return whether a folder, or a run's newest checkpoint, holds a vision-language model."""
+    try:
+        config = Path(find_model(source)) / "config.json"
+    except CheckpointError:
+        return False
+    return config.is_file() and "vision_config" in json.loads(config.read_text(encoding="utf-8"))
 
 
 def is_small(source: str | Path) -> bool:

@@ -1,15 +1,16 @@
-"""Policies choose replies for many envs at once: at random, as the reference solution, or with a language model."""
+"""Policies choose replies for many envs at once: at random, as the reference solution, or with a language model, which may see."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from agents.data.prompts import PromptEncoder
+from agents.data.prompts import PromptEncoder, told
 from agents.data.trajectories import Candidate, Ids, Step
 from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.agents import random_action
+from webarena_gym.observation.pictures import messages_for
 from webarena_gym.tasks import Expert
 
 
@@ -77,11 +78,12 @@ def resume(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
 class ScriptedPolicy:
     """Replies with the result of a function of each request."""
 
-    _choose: Callable[[Request], str]
+    _choose: Callable[[Request], str | Reply]
     _ready: list[tuple[int, Reply]] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        self._ready += [(request.slot, Reply(self._choose(request))) for request in requests]
+        chosen = [(request.slot, self._choose(request)) for request in requests]
+        self._ready += [(slot, Reply(said) if isinstance(said, str) else said) for slot, said in chosen]
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - nothing to wait for
         ready, self._ready = self._ready, []
@@ -167,6 +169,40 @@ class LanguageModelPolicy:
 
     def close(self) -> None:
         self.engine.close()
+
+
+def vision_replies(
+    model: Any, processor: Any, system: str | None, *, temperature: float, max_new_tokens: int, max_prompt_tokens: int
+) -> Callable[[Request], Reply]:
+    """Return a function that replies with a vision-language model of transformers, to one request at a time.
+
+    `system` replaces the env's system message, unless it is None.
+    """
+    import torch  # noqa: PLC0415 - it takes seconds, which other policies do not need
+
+    # Equal requests get equal replies, from the whole distribution; a model's own settings may cut it off.
+    how: dict[str, Any] = {"temperature": temperature, "top_k": 0, "top_p": 1.0} if temperature else {}
+
+    def reply(request: Request) -> Reply:
+        messages = request.info["messages"] if system is None else told(request.info["messages"], system)
+        chat = messages_for("qwen", messages)
+        for message in chat:  # some templates read lists of parts alone
+            if isinstance(message["content"], str):
+                message["content"] = [{"type": "text", "text": message["content"]}]
+        prompt = processor.apply_chat_template(
+            chat, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        ).to(model.device, model.dtype)
+        prompt_ids = tuple(prompt["input_ids"][0].tolist())
+        if len(prompt_ids) > max_prompt_tokens:
+            return Reply("", too_long=True)
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(request.seed)
+            ids = model.generate(**prompt, max_new_tokens=max_new_tokens, do_sample=temperature > 0, **how)[
+                0, len(prompt_ids) :
+            ]
+        return Reply(processor.decode(ids, skip_special_tokens=True), prompt_ids, tuple(ids.tolist()))
+
+    return reply
 
 
 def look_behind(request: Request) -> Any:
