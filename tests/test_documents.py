@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -86,14 +87,15 @@ def test_python_runs_as_it_stands(document, tmp_path):
 
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)
-def test_notebooks_run(notebook, tmp_path):
+def test_notebooks_run(notebook, tmp_path, monkeypatch):
     pytest.importorskip("tyro")
     pytest.importorskip("torch")
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
     path = tmp_path / "notebook.py"
     path.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), encoding="utf-8")
-    python(str(path), folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path))
 
 
 def test_documents_with_tests_of_their_own_have_them():

@@ -4,6 +4,7 @@ import ast
 import re
 import re._constants as codes
 import re._parser as parser
+from collections import deque
 from html import escape
 from importlib import import_module
 from itertools import islice, product
@@ -131,8 +132,7 @@ def run(pattern, method, text):
     if method in ("match", "fullmatch", "search"):
         getattr(pattern, method)(text)
     else:
-        for _ in pattern.finditer(text):
-            pass
+        deque(pattern.finditer(text), maxlen=0)
 
 
 MARKS = " \n\tab1A_.,-/*[](){}<>=|#'\"`@:$\\~\x00é"

@@ -29,14 +29,13 @@ def digests(package):
     return {name: world.digest(name, package) for name in DATABASES}
 
 
-def changed(package, path, addition):
-    """Return the databases whose key another ending of a file changes."""
-    before, file = digests(package), package / "sites" / path
+def changed(package, path, addition, before):
+    """Return the databases whose key another ending of a file changes, and leave the file as it was."""
+    file = package / "sites" / path
     content = file.read_text(encoding="utf-8")
     file.write_text(content + addition, encoding="utf-8")
     after = digests(package)
     file.write_text(content, encoding="utf-8")
-    assert digests(package) == before
     return {name for name in DATABASES if before[name] != after[name]}
 
 
@@ -74,9 +73,10 @@ CHANGES = {
 
 
 def test_a_change_of_what_a_generator_reads_changes_its_key_and_a_view_changes_none(package):
-    assert {
-        path: changed(package, path, "\n# a comment\n" if not names else "\n") for path, names in CHANGES.items()
-    } == CHANGES
+    before = digests(package)
+    for path, names in CHANGES.items():
+        assert changed(package, path, "\n" if names else "\n# a comment\n", before) == names, path
+    assert digests(package) == before
 
 
 def test_what_a_generator_begins_to_import_is_followed(package):
@@ -85,7 +85,7 @@ def test_what_a_generator_begins_to_import_is_followed(package):
         seed.read_text(encoding="utf-8") + "\nfrom webarena_gym.sites.gitlab.views import items\n", encoding="utf-8"
     )
     assert view in world.sources("gitlab", package)
-    assert changed(package, "gitlab/views/items.py", "\n# a comment\n") == {"gitlab"}
+    assert changed(package, "gitlab/views/items.py", "\n# a comment\n", digests(package)) == {"gitlab"}
 
 
 READ = """
