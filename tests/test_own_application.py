@@ -262,6 +262,17 @@ def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before
         WebArenaLite(application=notes(load="false")).reset()
 
 
+def test_pages_are_warmed_for_who_is_signed_in_too(notes):
+    env = WebArenaLite(application=notes(warm=("/",)), elements="label")
+    first, _ = env.reset(options={"task": "add"})
+    assert "Visit 2" in first, "that before the fork is counted in memory"
+    env.step(do("Click", "Delete Tea"))
+    assert env.reset(options={"task": "add"})[0] == first
+    launcher_of(env.options.application)._host.close()
+    assert env.reset(options={"task": "add"})[0] == first
+    env.close()
+
+
 def test_a_state_outside_of_files_is_dumped_and_restored_for_each_episode(notes, tmp_path):
     store = tmp_path / "store"  # stands in for a server's databases
     store.mkdir()

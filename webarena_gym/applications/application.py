@@ -41,8 +41,8 @@ class Application:
     loads: Loads = "once"
     """"each time": imported anew for each episode, for an application that opens its files, or keeps their full paths, when it is imported"""
     warm: tuple[str, ...] = ()
-    """paths that a WSGI application answers once before it is forked, so that templates are compiled for all episodes. It must not keep a
-    connection to its database from one request to the next"""
+    """paths that a WSGI application answers before it is forked, and again once one is signed in, so that templates are compiled for all
+    episodes. It must not keep a connection to its database from one request to the next"""
     state: str = ""
     """folder of the files that episodes may change, as seen from the file; each episode has a copy. Empty: there are none"""
     shared: tuple[str, ...] = ()

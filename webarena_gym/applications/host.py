@@ -80,9 +80,9 @@ def run(kind: str, application: Any, listening: Any) -> None:
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def warm(application: Any, path: str) -> None:
+def warm(application: Any, path: str, **headers: str) -> None:
     """Let a WSGI application answer a path once, before it is forked, so that what it loads then is there for all."""
-    environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1"}
+    environ: dict[str, Any] = {"PATH_INFO": path, "HTTP_HOST": "127.0.0.1", **headers}
     setup_testing_defaults(environ)
     answer = application(environ, lambda *_: None)
     for _ in answer:
@@ -388,6 +388,11 @@ def answer(order: Any, settings: Any, application: Any, running: Any, answers: A
         pid = start(order, settings, application, answers)
         running[pid] = None
         return {"pid": pid}
+    if "cookies" in order:
+        for path in settings["warm"] if application else ():
+            warm(application, path, HTTP_COOKIE=order["cookies"], HTTP_HOST=order["host"])
+        refuse_shared()
+        return {}
     pid = order.get("alive", order.get("stop"))
     if "alive" in order:
         return {"alive": pid in running and running[pid] is None, "status": running.get(pid)}

@@ -43,7 +43,7 @@ class Host:
     """The process that starts copies of an application, and kills them when it ends or this process does. May be shared by threads."""
 
     def __init__(self, application: Application, folder: Path) -> None:
-        self._application, self._lock = application, threading.Lock()
+        self._application, self._lock, self.folder = application, threading.Lock(), folder
         self._log = folder / "host.log"
         (folder / "state").mkdir(exist_ok=True)
         if application.state:
@@ -309,6 +309,7 @@ class Launcher:
             self._host = None
         if self._host is None:
             self._host = Host(self.application, Path(tempfile.mkdtemp(prefix="host-", dir=self._folder)))
+            self._warm()
         folder = self._folder / str(next(_numbers))
         (folder / "state").mkdir(parents=True)
         state.copy_folder(self.base, folder / "state")
@@ -341,6 +342,19 @@ class Launcher:
                 shutil.copytree(copy.state, self.base, symlinks=True)
             finally:
                 copy.close()
+            self._warm()
+
+    def _warm(self) -> None:
+        """Let the host answer the pages of `warm` once more as who is signed in, on a copy of the base state."""
+        cookies = (self.cookies or {}).get(self.application.host)
+        if self._host is None or not self.application.warm or not cookies:
+            return
+        fresh = self.base.parent / "warm"  # where the application cannot lead it elsewhere
+        state.copy_folder(self.base, fresh)
+        shutil.rmtree(self._host.folder / "state")
+        fresh.rename(self._host.folder / "state")
+        told = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        self._host.ask(cookies=told, host=self.application.host)
 
     def _discard_next(self) -> None:
         begun, self._next = self._next, None
