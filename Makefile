@@ -57,6 +57,7 @@ starter: install  ## train the agent that ships as agents/checkpoints/starter: c
 	$(BIN)/python -m agents.average --models $(STARTER)/content $(STARTER)/layout --out $(STARTER)/mean
 
 test: install  ## all tests, on all cores
+	@$(BIN)/python -m compileall -q -j 0 webarena_gym agents  # once, and not by each process that a test starts
 	$(TEST)
 
 test-slow: install  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
