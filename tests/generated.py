@@ -1,20 +1,12 @@
-"""What the tests of all sites' generators use: queries on a generated database, and whether equal seeds give equal bytes."""
+"""What the tests of all sites' generators use: queries on a generated database."""
 
-import hashlib
-import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from functools import cache
 
 import pytest
 
 from webarena_gym.sites.world import build
-
-_DIGEST = (
-    "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build({site!r}, {seed})).hexdigest())"
-)
 
 
 @cache
@@ -71,18 +63,3 @@ def assert_nothing_shared(site, seeds, query):
         with closing(opened(site, seed)) as db:
             for found in column(db, query):
                 assert seen.setdefault(found, seed) == seed
-
-
-def assert_same_bytes_in_any_process(site, seed):
-    """Build a site's database in processes whose string hashes differ, and compare with the one that is built here."""
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", _DIGEST.format(site=site, seed=seed)],
-            env=os.environ | {"PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for hash_seed in ("1", "4711")
-    }
-    assert found == {hashlib.sha256(content(site, seed)).hexdigest()}

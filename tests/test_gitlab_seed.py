@@ -1,6 +1,6 @@
 """The code host's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value, worlds
+from tests.generated import column, none, opened, value, worlds
 from webarena_gym.sites.country.names import population
 from webarena_gym.sites.gitlab.queries import VISIBLE, is_slug
 from webarena_gym.sites.gitlab.site import RESERVED
@@ -34,10 +34,6 @@ FAULTS = [
 def test_no_world_has_a_fault(db):
     for query in FAULTS:
         none(db, query)
-
-
-def test_same_integer_same_bytes_in_any_process():
-    assert_same_bytes_in_any_process("gitlab", 7)
 
 
 def test_worlds_share_no_project_no_group_and_held_out_ones_no_title():

@@ -7,7 +7,6 @@ import pytest
 
 from tests.generated import (
     assert_nothing_shared,
-    assert_same_bytes_in_any_process,
     assert_sound,
     column,
     content,
@@ -29,10 +28,6 @@ db = worlds("map", SEEDS[1:5])
 
 def land(db):
     return country(int(column(db, "SELECT value FROM world WHERE key = 'seed'")[0]))
-
-
-def test_same_integer_same_bytes_in_any_process():
-    assert_same_bytes_in_any_process("map", 1)
 
 
 def test_size_and_foreign_keys_and_time_runs_forward_and_the_user_has_saved_places(db):

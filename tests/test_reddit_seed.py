@@ -4,7 +4,6 @@ import json
 
 from tests.generated import (
     assert_nothing_shared,
-    assert_same_bytes_in_any_process,
     assert_sound,
     column,
     none,
@@ -18,10 +17,6 @@ SEEDS = (7, 1, 1003)
 
 
 db = worlds("reddit", SEEDS[1:])
-
-
-def test_same_integer_same_bytes_in_any_process():
-    assert_same_bytes_in_any_process("reddit", 1)
 
 
 def test_worlds_share_no_title_and_held_out_ones_no_user_with_others():

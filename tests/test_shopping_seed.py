@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, value, worlds
+from tests.generated import assert_nothing_shared, column, none, value, worlds
 from webarena_gym.sites import shopping
 from webarena_gym.sites.shopping.views.catalogue import find
 
@@ -54,10 +54,6 @@ FAULTS = [
 def test_no_world_has_a_fault(db):
     for query in FAULTS:
         none(db, query)
-
-
-def test_same_integer_same_bytes_in_any_process():
-    assert_same_bytes_in_any_process("shopping", 3)
 
 
 def test_worlds_share_no_product():

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.generated import assert_same_bytes_in_any_process, assert_sound, column, content, none, opened, value, worlds
+from tests.generated import assert_sound, column, content, none, opened, value, worlds
 from tests.visitors import Visitor
 from webarena_gym.observation import observe
 from webarena_gym.sites.country.geography import country
@@ -42,10 +42,6 @@ def reader(opened):
 @pytest.fixture
 def member(opened):
     return opened(Reader(signed_in=True))
-
-
-def test_same_integer_same_bytes_in_any_process():
-    assert_same_bytes_in_any_process("wikipedia", 7)
 
 
 def test_every_integer_makes_an_encyclopedia_and_held_out_ones_share_no_title_with_others():

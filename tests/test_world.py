@@ -1,12 +1,16 @@
 """Worlds are built once, kept whole on disk, and rebuilt when the file is damaged."""
 
+import hashlib
+import os
 import subprocess
 import sys
 
 import pytest
 
+from tests.generated import content
 from webarena_gym.errors import WorldError
 from webarena_gym.sites import world
+from webarena_gym.sites.catalogue import DATABASES
 
 BUILD = """
 import sys
@@ -123,3 +127,21 @@ def test_the_worlds_at_the_ends_can_be_built_and_beyond_them_there_is_none(name)
     for seed in (world.LARGEST_SEED + 1, -(10**30), True, "7", 7.0, None):
         with pytest.raises(WorldError, match="there is no world"):
             world.load_world(seed)
+
+
+DIGESTS = """
+import hashlib
+from webarena_gym.sites.catalogue import DATABASES
+from webarena_gym.sites.world import build
+
+for name in DATABASES:
+    print(hashlib.sha256(build(name, 7)).hexdigest())
+"""
+
+
+def test_the_same_integer_gives_the_same_bytes_in_any_process():
+    here = [hashlib.sha256(content(name, 7)).hexdigest() for name in DATABASES]
+    for hashes in ("1", "4711"):
+        command, environment = [sys.executable, "-c", DIGESTS], os.environ | {"PYTHONHASHSEED": hashes}
+        there = subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout
+        assert there.split() == here
