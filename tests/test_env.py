@@ -322,7 +322,15 @@ NO_BUDGETS = (0, -1, float("nan"), float("inf"), "2")
 
 @pytest.mark.parametrize(("options", "error", "said"), [
     ({"history": "short"}, ValueError, "history is 'short'; expected one of 'compressed'"),
-    ({"observation": "braille"}, ValueError, "expected one of 'html', 'axtree'"),
+    ({"observation": "ocam"}, ValueError, "observation is 'ocam'; expected one of 'html', 'axtree', 'occam'"),
+    ({"variation": "size"}, ValueError, "variation is 'size'; expected one of 'content', 'layout'"),
+    ({"scale": "huge"}, ValueError, "scale is 'huge'"),
+    ({"scale": "large", "sites": {"shopping": "http://shop.example"}}, ValueError, "embedded sites"),
+    *[
+        ({"rules": "r1", "side_effects": name}, ValueError, f"side_effects is '{name}'; expected 'ignored' or None")
+        for name in ("forbidden", "reported")
+    ],
+    ({"side_effects": "allowed"}, ValueError, "side_effects is 'allowed'"),
     ({"observation": "pixels"}, ValueError, "needs a browser that draws: browser='chromium', or 'html'"),
     ({"window_size": (1280, 0)}, ValueError, "expected two sides of 64 to 4096 pixels"),
     ({"window_size": "large"}, ValueError, "expected two sides of 64 to 4096 pixels"),

@@ -37,7 +37,7 @@ from webarena_gym.sites.shopping.carts import RefusedError, restock_variant, var
 from webarena_gym.sites.shopping.views.catalogue import find
 from webarena_gym.sites.shopping.world_products import draw_products
 from webarena_gym.sites.wikipedia import queries as articles
-from webarena_gym.sites.world import World, build, cache_folder, load_world
+from webarena_gym.sites.world import build, cache_folder, load_world
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tools.audit import replay
 
@@ -130,14 +130,6 @@ def test_worlds_for_training_and_held_out_ones_share_no_names():
 @pytest.mark.parametrize("name", ["map", "homepage", pytest.param("wikipedia", marks=pytest.mark.slow)])
 def test_equal_seeds_give_equal_bytes(name):
     assert build(name, WORLD, "large") == load_world(WORLD, "large").content(name)
-
-
-def test_a_damaged_file_is_built_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path))
-    whole = World(WORLD, "large").content("homepage")
-    (kept,) = tmp_path.rglob("homepage-*.sqlite")
-    kept.write_bytes(whole[:-1] + b"?")
-    assert World(WORLD, "large").content("homepage") == whole == kept.read_bytes()
 
 
 @pytest.mark.parametrize("site", HOSTS)
@@ -237,13 +229,6 @@ def test_a_snapshot_of_another_scale_opens_its_own_world():
         assert standard.observation.text == large.observation.text
         with pytest.raises(SnapshotError):
             standard.restore("no snapshot")
-
-
-def test_scale_is_of_the_embedded_sites_and_one_of_two():
-    with pytest.raises(ValueError, match="scale"):
-        WebArenaLite(scale="huge")
-    with pytest.raises(ValueError, match="embedded sites"):
-        WebArenaLite(scale="large", sites={"shopping": "http://shop.example"})
 
 
 def test_what_a_world_costs_is_measured():

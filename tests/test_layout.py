@@ -210,11 +210,6 @@ def test_a_snapshot_carries_on_in_its_layout(opened):
     assert steps[0][4]["action_error"] == ""
 
 
-def test_an_unknown_variation_is_refused():
-    with pytest.raises(ValueError, match="variation is 'size'; expected one of 'content', 'layout'"):
-        WebArenaLite(variation="size")
-
-
 @pytest.mark.parametrize("plain", [plain for plain in table() if "{" in plain])
 def test_labels_in_labels_come_to_an_end(plain):
     before, _, after = plain.replace("{#}", "{}").partition("{}")

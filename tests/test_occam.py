@@ -134,11 +134,6 @@ def test_a_row_stays_with_the_head_of_its_table_and_many_lines_are_cut():
     assert len(kept) == 33
 
 
-def test_a_wrong_name_of_an_observation_says_what_there_is():
-    with pytest.raises(ValueError, match=r"observation is 'ocam'.*'html', 'axtree', 'occam'"):
-        WebArenaLite(observation="ocam")
-
-
 TASK = next(task for task in load("test") if task.template == TEMPLATE)
 
 

@@ -122,14 +122,6 @@ def test_side_effects_are_looked_for_only_when_all_else_is_right(opened):
     assert "side_effects" not in {verdict["check"] for verdict in info["verdicts"]}
 
 
-def test_they_are_refused_where_nobody_can_see_them():
-    for setting in ("forbidden", "reported"):
-        with pytest.raises(ValueError, match=f"side_effects is '{setting}'; expected 'ignored' or None"):
-            WebArenaLite(split="test", rules="r1", side_effects=setting)
-    with pytest.raises(ValueError, match="side_effects"):
-        WebArenaLite(split="test", side_effects="allowed")
-
-
 def test_without_a_solution_only_what_an_answer_needs_is_known(opened):
     check = state("SELECT count(*) > 0 FROM wishlist_item", expected=[[1]], site="shopping")
     blocks = (answer(exact_match="a"), check)
