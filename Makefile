@@ -82,9 +82,9 @@ TORCH := torch==2.13.0  # installed by pip, which takes the wheels that its conf
 needs_distribution := . build twine
 alone_browsergym := browsergym-core==0.14.3  # asks for lxml < 6, and works with 6
 needs_browsergym := .[chromium] beautifulsoup4 mcp[cli] pyparsing playwright==1.44
-needs_trl := . $(TORCH) trl==1.16.0 accelerate datasets transformers
+needs_trl := .[chromium] $(TORCH) trl==1.16.0 accelerate datasets transformers
 needs_inspect_ai := . inspect-ai==0.3.285 openai
-needs_verifiers := . verifiers==0.4.0
+needs_verifiers := .[chromium] verifiers==0.4.0
 needs_openenv := . openenv-core==0.3.0 uvicorn
 needs_skyrl := . skyrl-gym==0.4.0
 alone_nemo_gym := nemo-gym==0.7.0  # asks for Python 3.13; what of it is used here runs on 3.11

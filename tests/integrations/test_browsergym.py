@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("browsergym.core", reason="make test-integrations")
 
 import gymnasium
+from browsergym.core.action.highlevel import HighLevelActionSet
 
 from tests.pages import page
 from webarena_gym.actions import DIALECTS, Action, Kind
@@ -82,6 +83,16 @@ def test_a_wrong_answer_a_right_one_beside_a_side_effect_and_a_report_of_infeasi
     env.reset(seed=0)
     _, reward, terminated, _, info = env.step('report_infeasible("There is no such thing.")')
     assert (reward, terminated) == (1.0, True), info
+
+
+def test_its_pictures_are_of_the_sites_and_its_mouse_clicks_at_places_of_them(make):
+    env = make(TASKS[0], action_mapping=HighLevelActionSet(["chat", "coord"]).to_python_code)
+    first, _ = env.reset(seed=0)
+    assert first["screenshot"].shape == (720, 1280, 3)
+    box = env.unwrapped.page.get_by_role("link", name="My Wish List").first.bounding_box()
+    clicked, *_ = env.step(f"mouse_click({box['x'] + box['width'] / 2}, {box['y'] + box['height'] / 2})")
+    assert "wishlist" in clicked["url"]
+    assert (clicked["screenshot"] != first["screenshot"]).any()
 
 
 def test_its_browser_reaches_nothing_but_the_sites(make):

@@ -13,6 +13,7 @@ from datasets import Dataset
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils import get_json_schema
+from trl.data_utils import prepare_multimodal_messages
 
 from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.integrations.session import Session
@@ -89,6 +90,21 @@ def test_an_environment_plays_and_is_judged():
     assert made.get_reward() == 1.0
     made.reset(task=task.task_id)
     assert made.get_reward() == 0.0
+
+
+def test_an_environment_with_pictures_gives_them_as_images_and_clicks_at_places():
+    made = environment({"tasks": TASKS, "browser": "chromium", "observation": "pixels", "dialect": "computer"})()
+    picture, text = made.reset(**dataset_rows(TASKS)[0])
+    assert (picture["type"], picture["image"].size) == ("image", (1280, 720))
+    assert TASKS[0].intent in text["text"]
+    clicked, text = made.click(x=544, y=35)
+    assert clicked["image"].tobytes() != picture["image"].tobytes()  # the field has the focus
+    assert "Action error" not in text["text"]
+    assert made.answer(text=TASKS[0].solution[-1].action.argument) == "The episode is over."
+    assert made.get_reward() == 1.0
+    prompt = [{"role": "user", "content": [picture, text]}]
+    assert prepare_multimodal_messages(prompt) == prompt
+    made._session.close()
 
 
 def test_two_updates_with_its_own_tool_loop(tokenizer, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("verifiers.v1", reason="make test-integrations")
 
 from tests.chat_server import serving_chat
+from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.integrations.verifiers import WebArenaGymConfig, WebArenaGymTaskset
 from webarena_gym.tasks import load
 
@@ -47,6 +48,27 @@ def test_vf_eval_gives_the_expert_one(tmp_path):
         found = rewards(evaluate(tmp_path, address))
     assert len(found) == 4
     assert all(reward["success"]["score"] == 1.0 for reward in found), found
+
+
+def test_vf_eval_shows_pictures(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", find_executable())
+    (task,) = [task for task in load("test") if task.template == "shopping.product_price"]
+    replies = (
+        '{"type": "click", "x": 544, "y": 35}',
+        json.dumps({"type": "answer", "text": task.solution[-1].action.argument}),
+    )
+    shown = {"observation": "pixels", "dialect": "computer", "browser": "chromium", "templates": task.template}
+    options = [part for name, value in shown.items() for part in (f"--env.taskset.{name}", value)]
+
+    def say(payload):
+        *_, (text, picture) = (message["content"] for message in payload["messages"] if message["role"] == "user")
+        assert (text["type"], picture["image_url"]["url"][:22]) == ("text", "data:image/jpeg;base64")
+        return {"content": replies[sum(message["role"] == "assistant" for message in payload["messages"])]}
+
+    with serving_chat(say) as (state, address):
+        found = rewards(evaluate(tmp_path, address, *options, "-n", "1"))
+    assert [reward["success"]["score"] for reward in found] == [1.0], found
+    assert len(state.asked) == 2
 
 
 def test_vf_eval_gives_nonsense_zero(tmp_path):

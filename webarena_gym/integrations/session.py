@@ -78,7 +78,7 @@ class Session:
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
         self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
         self.info: dict[str, Any] = {}
-        self.observation = ""  # the env's own: the goal, the history and the newest page
+        self.observation: Any = ""  # the env's own: the goal, the history and the newest page; with pictures, a dictionary
         self.reward: float | None = None
         self.truncated = False
 
@@ -120,6 +120,13 @@ class Session:
             if terminated or self.truncated:
                 self.reward = float(reward)
         return "The episode is over." if self.is_over else str(self.info["page"])
+
+    def shown(self, page: str) -> str | list[dict[str, Any]]:
+        """Return what `begin` or `say` has returned as a text, or where the env draws pictures as a message of OpenAI's shape with the newest."""
+        if self.is_over or isinstance(self.observation, str):
+            return page
+        picture: Any = self.messages[-1]["content"][-1]
+        return [{"role": "user", "content": [{"type": "text", "text": page}, picture]}]
 
     def finish(self, answer: str = "") -> float:
         """Return the reward; an episode that is not over is judged as it stands, with this answer."""

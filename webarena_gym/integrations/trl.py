@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from webarena_gym.actions import DIALECTS
 from webarena_gym.integrations.session import Session, methods
 from webarena_gym.integrations.session import dataset_rows as dataset_rows
+from webarena_gym.options import EnvOptions
 
 SMOKE: Mapping[str, Any] = {
     "use_cpu": True, "bf16": False, "max_steps": 2, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 64,
@@ -23,10 +23,11 @@ SMOKE: Mapping[str, Any] = {
 def environment(env: Mapping[str, Any] | None = None) -> type:
     """Return a class for `environment_factory`, with one tool for each action; `env` are keywords of `WebArenaLite`.
 
-    Its reward is that of the env. An episode that the model leaves without the tool that ends it is judged with an empty answer.
+    Its reward is that of the env. An episode that the model leaves without the tool that ends it is judged with an empty answer. An env
+    with pictures gives pages as parts of a message: the picture, as an image of Pillow, and the text.
     """
     arguments = dict(env or {})
-    dialect = DIALECTS[arguments.get("dialect", "webrl")].naming_by(arguments.get("elements", "id"))
+    dialect = EnvOptions.of(arguments).written_dialect()
 
     def begin(self: Any) -> None:
         self._session = Session(arguments)
@@ -39,16 +40,24 @@ class _Environment:
 
     _session: Session
 
-    def reset(self, task: str | None = None, **_: Any) -> str:
+    def reset(self, task: str | None = None, **_: Any) -> str | list[dict[str, Any]]:
         """Begin the task of a row of the dataset; return the goal and the first page."""
-        return self._session.begin(task)
+        return self._shown(self._session.begin(task))
 
     def get_reward(self) -> float:
         """Return the reward of the episode, judged as it stands where it is not over."""
         return self._session.finish()
 
-    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        return self._session.call(name, arguments)
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str | list[dict[str, Any]]:
+        return self._shown(self._session.call(name, arguments))
+
+    def _shown(self, page: str) -> str | list[dict[str, Any]]:
+        if self._session.is_over or isinstance(self._session.observation, str):
+            return page
+        from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
+
+        picture = Image.fromarray(self._session.observation["screenshot"])
+        return [{"type": "image", "image": picture}, {"type": "text", "text": page}]
 
 
 class Rollouts:

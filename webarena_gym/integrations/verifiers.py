@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import verifiers.v1 as vf
 from openai import APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
+from pydantic import Field
 from verifiers.v1.dialects.chat import message_to_wire
 from verifiers.v1.harnesses.utils.compaction import is_context_overflow
 
@@ -25,22 +26,24 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     """The tasks, and the keywords of `WebArenaLite` with which they are shown."""
 
     split: Literal["train", "validation", "test", "pool", "hard", "pictures"] = "train"
-    sites: tuple[str, ...] = ()
+    sites: list[str] = Field(default_factory=list)
     """those tasks that need no other sites; all by default"""
-    templates: tuple[str, ...] = ()
+    templates: list[str] = Field(default_factory=list)
     """those of these templates; all by default"""
     world_seed: int | None = None
     application: str | None = None
     """instead of the suite's, the tasks of this application"""
     variation: Literal["content", "layout"] = "content"
     elements: Literal["id", "label"] = "id"
-    observation: Literal["html", "axtree", "occam"] = "html"
+    observation: Literal["html", "axtree", "occam", "pixels", "marks", "text+pixels"] = "html"
+    dialect: Literal["webrl", "computer"] = "webrl"
+    browser: Literal["inprocess", "chromium"] = "inprocess"
     max_steps: int | None = None
     """of an episode; by default 15, and 60 for hard tasks"""
     window: int = 12_000
 
     def keywords(self) -> dict[str, Any]:
-        names = ("variation", "elements", "observation", "max_steps", "window", "application")
+        names = ("variation", "elements", "observation", "dialect", "browser", "max_steps", "window", "application")
         return {name: getattr(self, name) for name in names}
 
 
@@ -121,7 +124,7 @@ class WebArenaGymEnv(vf.Env[WebArenaGymEnvConfig]):  # type: ignore[misc]
             page = session.begin(task.data.id)
             async with agents.player.interaction(task) as interaction:
                 while not session.is_over:
-                    segment = await interaction.turn(page)
+                    segment = await interaction.turn(session.shown(page))
                     if segment.terminated:
                         break
                     page = session.say(segment.last_reply)
