@@ -8,6 +8,7 @@ from random import Random
 import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
+from PIL import ImageColor
 
 import webarena_gym
 from benchmarks.miniwob import random_reply
@@ -191,3 +192,14 @@ def test_all_tasks_have_names_and_nothing_of_selenium_is_imported():
     code = "import sys, webarena_gym.miniwob as m; m.task_names(); print([n for n in ('selenium', 'miniwob.environment', 'playwright') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_task_is_solved_by_a_click_at_a_place_that_the_picture_alone_shows(opened, seed):
+    shown = {"observation": "pixels", "dialect": "computer", "picture_format": "png"}
+    env = opened(gymnasium.make("MiniWoBText-v0", tasks="click-color", **shown))
+    seen, info = env.reset(options={"task": f"click-color/{seed}"})
+    colour = ImageColor.getrgb(re.search(r"Click on the (\w+) ", info["goal"])[1])
+    rows, columns = (seen["screenshot"] == colour).all(axis=2).nonzero()  # the goal above the boxes is yellow itself
+    _, reward, terminated, _, _ = env.step(f'{{"type": "click", "x": {columns[-1] - 5}, "y": {rows[-1] - 5}}}')
+    assert (reward, terminated) == (1.0, True)
