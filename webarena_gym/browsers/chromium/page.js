@@ -76,6 +76,20 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     return false;
   };
 
+  // What lies under a bar that stays where it is in the window, and can be scrolled out of it.
+  const isUnderBar = (element, top) => {
+    const isStuck = ({position}) => position === "fixed" || position === "sticky";
+    while (top && !isStuck(getComputedStyle(top))) top = top.parentElement;
+    if (!top) return false;
+    const box = element.getBoundingClientRect(), bar = top.getBoundingClientRect();
+    for (let around = element.parentElement; around && getComputedStyle(around).position !== "fixed"; around = around.parentElement) {
+      if (around !== document.scrollingElement && !/auto|scroll/.test(getComputedStyle(around).overflowY)) continue;
+      const above = around.scrollTop, below = around.scrollHeight - around.clientHeight - above;
+      if (box.bottom - bar.top <= below || bar.bottom - box.top <= above) return true;
+    }
+    return false;
+  };
+
   // Something else takes the click in the middle of the element: neither inside of it nor a label of it nor around it.
   const isCovered = (element) => {
     const box = element.getBoundingClientRect();
@@ -83,6 +97,7 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
     let top = element.getRootNode().elementFromPoint?.(x, y);
     if (!top || element.contains(top) || top.contains(element) || top.shadowRoot) return false;
+    if (isUnderBar(element, top)) return false;
     return !(element.labels && [...element.labels].some((label) => label.contains(top)));
   };
 
