@@ -90,15 +90,24 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     return false;
   };
 
-  // Something else takes the click in the middle of the element: neither inside of it nor a label of it nor around it.
+  // Something else takes the click in the middle of the element, and of its part that boxes around it leave: neither inside of it
+  // nor a label of it nor around it.
   const isCovered = (element) => {
-    const box = element.getBoundingClientRect();
-    const x = box.x + box.width / 2, y = box.y + box.height / 2;
-    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
-    let top = element.getRootNode().elementFromPoint?.(x, y);
-    if (!top || element.contains(top) || top.contains(element) || top.shadowRoot) return false;
-    if (isUnderBar(element, top)) return false;
-    return !(element.labels && [...element.labels].some((label) => label.contains(top)));
+    const whole = element.getBoundingClientRect(), part = {left: whole.left, top: whole.top, right: whole.right, bottom: whole.bottom};
+    for (let around = element.parentElement; around; around = around.parentElement) {
+      if (getComputedStyle(around).overflowX === "visible") continue;
+      const box = around.getBoundingClientRect();
+      for (const side of ["left", "top"]) part[side] = Math.max(part[side], box[side]);
+      for (const side of ["right", "bottom"]) part[side] = Math.min(part[side], box[side]);
+    }
+    const boxes = part.left < part.right && part.top < part.bottom ? [whole, part] : [whole];
+    return boxes.every(({left, top, right, bottom}) => {
+      const x = (left + right) / 2, y = (top + bottom) / 2;
+      if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+      const hit = element.getRootNode().elementFromPoint?.(x, y);
+      if (!hit || element.contains(hit) || hit.contains(element) || hit.shadowRoot) return false;
+      return !isUnderBar(element, hit) && ![...element.labels ?? []].some((label) => label.contains(hit));
+    });
   };
 
   // What markup hides and a style sheet shows all the same, or a part of it.
