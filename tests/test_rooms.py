@@ -1,20 +1,17 @@
 """The rooms of `agents`: few on the top floor, imports between them in one direction, no import circle, no torch where none is needed."""
 
-import ast
 import dataclasses
 import importlib
 import subprocess
 import sys
-from collections import defaultdict
 from functools import cache
-from pathlib import Path
+from graphlib import TopologicalSorter
 
 import pytest
 
-import agents
 from agents.training.settings import TrainSettings, hidden_from_pointing_networks
+from tests.test_layers import MODULES, ROOT, facts
 
-ROOT = Path(agents.__file__).parent.parent
 ROOMS = {
     "settings": set(),
     "data": {"settings"},
@@ -31,24 +28,11 @@ ROOMS = {
 """What each room may import from; commands, the modules on the top floor, may import from all."""
 
 
-def module_of(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
 @cache
 def graph():
     """Return for each module of `agents` and `benchmarks` the modules of both that it imports."""
-    files = [path for package in ("agents", "benchmarks") for path in sorted((ROOT / package).rglob("*.py"))]
-    modules = {module_of(path) for path in files}
-    imported = defaultdict(set)
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-                imported[module_of(path)] |= {name if name in modules else node.module for name in names} & modules
-            elif isinstance(node, ast.Import):
-                imported[module_of(path)] |= {alias.name for alias in node.names} & modules
-    return {module: imported[module] for module in sorted(modules)}
+    own = {name: path for name, path in MODULES.items() if not name.startswith("webarena_gym")}
+    return {name: own.keys() & set(facts(path).imports) - {name} for name, path in own.items()}
 
 
 def test_the_top_floor_has_at_most_ten_rooms():
@@ -67,18 +51,14 @@ def test_a_room_imports_from_the_rooms_below_it_only(room):
 
 
 def test_there_is_no_circle_of_imports():
-    waiting = {module: imported - {module} for module, imported in graph().items()}
-    while ready := [module for module, imported in waiting.items() if not imported & set(waiting)]:
-        for module in ready:
-            del waiting[module]
-    assert not waiting, f"in or behind a circle: {sorted(waiting)}"
+    list(TopologicalSorter(graph()).static_order())  # raises CycleError, which names the circle
 
 
 KNOWS_POINTING_NETWORKS = {"agents.remember",
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.average",
     "agents.training.pointer_cloning", "agents.training.pointing_networks",
-    "benchmarks.coverage", "benchmarks.pointing",
+    "benchmarks.compare", "benchmarks.coverage", "benchmarks.pointing",
 }  # fmt: skip
 
 
@@ -94,23 +74,14 @@ def test_token_ids_and_trajectories_need_no_torch(module):
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def classes():
-    """Return every class of the packages, with its file."""
-    for package in ("agents", "benchmarks", "webarena_gym"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ClassDef):
-                    yield path, node
-
-
 def test_no_class_has_more_than_two_bases():
     # An exception is also each builtin class that callers catch it as.
-    many = [f"{path}: {node.name}" for path, node in classes() if len(node.bases) > 2 and path.name != "errors.py"]
-    assert not many, many
+    known = {module: facts(path).classes for module, path in MODULES.items() if path.name != "errors.py"}
+    assert {module: name for module, own in known.items() for name, bases in own.items() if bases > 2} == {}
 
 
 def test_no_settings_have_more_than_25_options_of_their_own_and_no_trainer_more_than_40_before_those_of_its_method():
-    named = [(module_of(path), node.name) for path, node in classes() if node.name.endswith("Settings")]
+    named = [(module, name) for module, path in MODULES.items() for name in facts(path).classes if name.endswith("Settings")]
     kinds = [getattr(importlib.import_module(module), name) for module, name in named]
     assert len(kinds) > 20
     trainers = [kind for kind in kinds if issubclass(kind, TrainSettings)]
