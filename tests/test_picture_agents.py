@@ -166,3 +166,5 @@ def test_a_folder_of_a_vision_language_model_is_a_policy(folder, tmp_path):
     assert [step.prompt_ids.count(2) for step in episode.steps] == [15, 15]
     with pytest.raises(ValueError, match="expected a language model without eyes"):
         command.main(["--policy", str(folder), *limits, *env, "--constrained"])
+    with pytest.raises(ValueError, match="system is 'act', which teaches webrl, and dialect is 'computer'"):
+        command.main(["--policy", str(folder), *limits, *env, "--system", "act"])

@@ -101,6 +101,11 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         raise ValueError(
             f"constrained is set and policy is {policy!r}; expected a language model without eyes, in a folder or on the Hub"
         )
+    dialect = settings.env_arguments().get("dialect", "webrl")
+    if dialect != "webrl" and settings.system not in ("env", "none"):
+        raise ValueError(
+            f"system is {settings.system!r}, which teaches webrl, and dialect is {dialect!r}; expected 'env', which teaches that"
+        )
     if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
         raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")
     if settings.system == "occam":

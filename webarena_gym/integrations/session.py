@@ -15,7 +15,7 @@ from webarena_gym.observation.history import Message
 from webarena_gym.tasks import Task, load, named, select
 
 TOOL_PROMPT = f"""\
-You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows, as simplified HTML.
+You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows.
 Call one tool at a time. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
 Do what the task says and change nothing else. When it is done, call the tool that ends the task, with the answer.
 
