@@ -197,10 +197,10 @@ def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         for way, plays in (("longer", 0), ("dagger", options["plays"])):
             command("agents.train_bc", **shared, **more, dagger=plays, out=out / f"{name}_{way}")
         titles = {
-            "random": "random actions",
             name: "the clone",
             f"{name}_longer": "trained on",
             f"{name}_dagger": "with DAgger",
+            "random": "random actions",
         }
         for policy, title in titles.items():
             file = out / "episodes" / f"{part}_{policy}.jsonl"
@@ -221,14 +221,11 @@ def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
                 effects.update(zip(own_effects, dealt, strict=True))
         save_agent(sham, network, vocabulary, agent_record(walked))
     ways = {
-        "random actions": "random",
-        "one agent": starter,
-        "reading by meaning": starter,
-        "and after walks": walked,
-        "sham": sham,
-    }
-    for number, (title, agent) in enumerate(ways.items()):
-        reading = {"variation": "layout", "reads": "meaning" if number > 1 else "words"}
+        "one agent": (starter, "words"), "reading by meaning": (starter, "meaning"), "and after walks": (walked, "meaning"),
+        "sham": (sham, "meaning"), "random actions": ("random", "words"),
+    }  # fmt: skip
+    for number, (title, (agent, reads)) in enumerate(ways.items()):
+        reading = {"variation": "layout", "reads": reads}
         played = playing.play(str(agent), rebuilt, out / "episodes" / f"layouts_{number}.jsonl", **reading)
         yield playing.Measured(title, [playing.rewards(played)], part="held_out_layouts", tasks=rebuilt)
 
