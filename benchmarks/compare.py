@@ -178,7 +178,7 @@ def agent_q(run: Comparison, seed: int) -> Iterator[playing.Measured]:
 def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
     """Clone without some templates, and without a site; play what was in no training, and an agent on rebuilt sites with walks and without.
 
-    The sham has the walks' effects, dealt at random among the labels that a kind of control has on a site.
+    In the sham, the labels that a kind of control has on a site are dealt at random among the walks' effects.
     """
     options, out, (starter,) = run.options, run.folder / f"seed_{seed}", run.settings.agents
     tasks, site = run.tasks(), options["left_out_site"]
@@ -216,9 +216,9 @@ def carrying(run: Comparison, seed: int) -> Iterator[playing.Measured]:
         for labels in (network.labels or {}).values():
             effects, rng = labels.get("effect", {}), Random(seed)
             for tag in sorted({effect.partition(" ")[0] for effect in effects}):
-                own_effects = [effect for effect in effects if effect.partition(" ")[0] == tag]
-                dealt = rng.sample([effects[effect] for effect in own_effects], len(own_effects))
-                effects.update(zip(own_effects, dealt, strict=True))
+                own = [effect for effect in effects if effect.partition(" ")[0] == tag]
+                dealt = iter(rng.sample(pool := [label for effect in own for label in effects[effect]], len(pool)))
+                effects.update({effect: [next(dealt) for _ in effects[effect]] for effect in own})
         save_agent(sham, network, vocabulary, agent_record(walked))
     ways = {
         "one agent": (starter, "words"), "reading by meaning": (starter, "meaning"), "and after walks": (walked, "meaning"),
