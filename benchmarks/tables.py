@@ -99,6 +99,21 @@ def generalisation() -> str:
     )
 
 
+def carrying() -> str:
+    """Return the table of what carries to templates, a site and layouts of no training; the sham has the walks' effects dealt at random."""
+    result = _read("carrying")
+    parts = {
+        "trained_templates": "trained templates", "templates_of_no_training": "others", "site_of_no_training": "another site",
+        "held_out_layouts": "rebuilt sites",
+    }  # fmt: skip
+    rows = [
+        {"on": "" if place else title, "": row["title"], "success": _score(row), "lift": _lift(row["lift"]) if place else "", "n": row["n"]}
+        for part, title in parts.items()
+        for place, row in enumerate(result[part][:-1])
+    ]
+    return _table(rows) + _origin("Random actions solve 0.0 %; one seed", result)
+
+
 def demonstrations() -> str:
     """Return the table of cloning and M-GRPO by the number of demonstrations a template."""
     results = [_read("learning"), *(_read(path.stem) for path in RESULTS.glob("demonstrations_*.json"))]
@@ -225,7 +240,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "systems": partial(methods, "systems", columns=_LIFTS), "searched": partial(methods, "searched"),
     "methods": partial(methods, "methods", "baselines", columns=_LIFTS),
     "variants": partial(methods, "variants", columns=("before", *_LIFTS, "the paper, 3B")),
-    "generalisation": generalisation, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
+    "generalisation": generalisation, "carrying": carrying, "demonstrations": demonstrations, "allocation": allocation, "recovery": recovery,
     "interactions": interactions, "others": others, "page_sizes": page_sizes, "actions": actions,
 }  # fmt: skip
 
