@@ -250,7 +250,7 @@ def test_the_score_is_a_product():
     (html("document.title", {"exact_match": ""}), "is a script"),
     (html("p", {}), "no required_contents"),
     (rows("SELECT nothing", []), "failed"),
-    ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state has site None"),
+    ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state lacks site; expected a str"),
     ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
     (rows("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),
     (rows("SELECT 1", [[1]], site="map"), "cannot be read here"),

@@ -26,6 +26,7 @@ from tests.chat_server import serving_chat
 from tests.notes_app import make_state
 from tests.processes import ends
 from webarena_gym import WebArenaLite
+from webarena_gym.actions import Action, Kind
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import _clock, close_all, launcher_of
@@ -42,7 +43,8 @@ from webarena_gym.server.mcp_tools import McpTools
 from webarena_gym.server.schema import NewEpisode
 from webarena_gym.servers.logins import Account, Login
 from webarena_gym.servers.rest import request_json
-from webarena_gym.tasks import draw, find, load, parse_task
+from webarena_gym.tasks import Task, draw, find, load, parse_task
+from webarena_gym.tasks.task import Step
 from webarena_gym.tools import application as application_commands
 from webarena_gym.tools.cli import main
 
@@ -306,6 +308,21 @@ def test_pages_that_tell_where_the_state_is_are_the_same_each_time(make, start):
     assert found.status == 200
 
 
+def test_a_body_that_an_application_does_not_read_is_answered_all_the_same(tmp_path):
+    (tmp_path / "deaf.py").write_text(
+        "def application(environ, start_response):\n    start_response('404 Not Found', [('Content-Type', 'text/html')])\n    return [b'<p>No']\n"
+    )
+    application = Application(name="deaf", folder=str(tmp_path), wsgi="deaf:application")
+    about = {"eval_types": ["url_match"], "reference_url": "__DEAF__/"}
+    env = WebArenaLite(
+        application=application, tasks=[Task("one", ("deaf",), "__DEAF__/", "Look.", about, require_login=False)]
+    )
+    env.reset()
+    for _ in range(50):
+        assert env.network.request("POST", "http://deaf.test/", body=bytes(300_000)).status == 404
+    env.close()
+
+
 needs_clock = pytest.mark.skipif(
     not list(Path("/usr/lib").glob("**/faketime/libfaketime.so.1")), reason="apt-get install libfaketime"
 )
@@ -406,7 +423,7 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     ("clock", "noon", "clock is 'noon'; expected a time"),
     ("loads", "twice", "loads is 'twice'; expected 'once' or 'each time'"),
     ("login", None, "account and login belong together"),
-    ("incidental", ("a b c",), "incidental: 'a b c' declares nothing"),
+    ("incidental", ("a b c",), "incidental: 'a b c' declares nothing; expected a table, table.column, +table or +table WHERE condition, or files as in /cache/*"),
     ("environment", {"A": "{stat}"}, "'{stat}' cannot be read"),
     ("environment", {"A": "{env}"}, 'differs for each episode; expected loads = "each time"'),
 ])  # fmt: skip
@@ -423,7 +440,8 @@ def test_a_file_describes_it(folder):
         ("nmae = 1", "unknown key 'nmae': did you mean 'name'?"),
         ("start_s = 'x'", "start_s is 'x'; expected a number"),
         ("name = [", "cannot be read"),
-        ('account = {user = "a"}', "account is {'user': 'a'}"),
+        ('account = {user = "a"}', "account is {'user': 'a'}; expected user, password"),
+        ('login = {path = "/"}', "login is {'path': '/'}; expected path, user, password, proof, word (optional)"),
     ):
         named = "" if "name" in wrong else "name = 'notes'"
         (folder / "webarena-app.toml").write_text(f"{wrong}\n{named}")
@@ -518,6 +536,20 @@ def test_a_recorded_check_asks_for_all_that_stays_the_same_when_the_solution_is_
     )
     named = check({"id": "a7", "priority": 1}, {"id": "a7", "priority": 2}, key=("a7",))
     assert named["parameters"] == ["a7", 2], "by the key that the row holds"
+
+
+@pytest.mark.parametrize(("paths", "checked"), [(("a.txt", ".b"), ["a.txt"]), ((".b", ".c/d"), [".b", ".c/d"])])
+def test_hidden_files_are_checked_where_no_others_have_changed(tmp_path, paths, checked):
+    folders = [tmp_path / "before", tmp_path / "after"]
+    for path in paths:
+        (folders[1] / path).parent.mkdir(parents=True, exist_ok=True)
+        (folders[1] / path).write_text("new")
+    changes = [Change("notes", "file", (path,), None, {"digest": "1"}, {}) for path in paths]
+    steps = [Step(Action(Kind.EXIT, argument=""))]
+    evaluation = application_commands._recorded(parse_task(task("one", state_check())), steps, changes, changes, folders)[
+        "eval"
+    ]
+    assert [check["path"] for check in evaluation["file"]] == checked
 
 
 def test_templates_draw_tasks_from_its_database(folder):

@@ -131,7 +131,7 @@ class Application:
         try:
             incidental(tuple(line for line in self.incidental if "/" not in line))
         except ValueError as error:
-            raise ApplicationError(f"incidental: {error}") from error
+            raise ApplicationError(f"incidental: {error}, or files as in /cache/*") from error
         try:
             for text in (self.command, self.save, self.load, self.drop, *self.environment.values()):
                 shlex.split(text)
@@ -176,12 +176,13 @@ def read_application(path: str | Path | Application) -> Application:
             raise ApplicationError(f"{path} has an unknown key {key!r}: {suggestion(key, list(kinds))}")
         if not isinstance(value, expected := _JSON.get(key, str)):
             raise ApplicationError(f"{path}: {key} is {value!r}; expected {_CALLED[expected]}")
-    try:
-        for key, kind in (("account", Account), ("login", Login)):
-            if key in record:
+    for key, kind in (("account", Account), ("login", Login)):
+        if key in record:
+            try:
                 record[key] = kind(**record[key])
-    except TypeError as error:
-        raise ApplicationError(f"{path}: {key} is {record[key]!r}: {error}") from error
+            except TypeError:
+                expected = [f"{name} (optional)" if name in kind._field_defaults else name for name in kind._fields]
+                raise ApplicationError(f"{path}: {key} is {record[key]!r}; expected {', '.join(expected)}") from None
     base = path.resolve().parent
     record["folder"] = str(base / record.get("folder", "."))
     record |= {key: tuple(record.get(key, ())) for key in ("incidental", "warm", "shared")}

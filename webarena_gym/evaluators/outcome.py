@@ -151,13 +151,17 @@ def check_parts(what: str, value: Any, known: Mapping[str, Any], *, optional: st
     """Raise EvaluationError unless a value is an object with these parts, one of them optional, and no others."""
     if not isinstance(value, Mapping):
         raise EvaluationError(f"{what} is {value!r}; expected an object")
-    for key, kind in known.items():
-        if not (key in value and isinstance(value[key], kind)) and (key in value or key != optional):
-            expected = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
-            raise EvaluationError(f"{what} has {key} {value.get(key)!r}; expected a {expected}")
     unknown = [key for key in value if key not in known]
     if unknown:
         raise EvaluationError(f"{what} has no {unknown[0]!r}; expected some of {', '.join(known)}")
+    for key, kind in known.items():
+        expected = " or ".join(
+            "null" if each is type(None) else each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,))
+        )
+        if key not in value and key != optional:
+            raise EvaluationError(f"{what} lacks {key}; expected a {expected}")
+        if key in value and not isinstance(value[key], kind):
+            raise EvaluationError(f"{what} has {key} {value[key]!r}; expected a {expected}")
 
 
 def judge_name(judge: Judge) -> str:

@@ -77,9 +77,10 @@ def log_in(browser: Browser, login: Login, base_url: str, account: Account) -> N
         raise ServerError(f"the form at {address} cannot be used: {error}") from error
     after = browser.page()
     if not is_signed_in(browser, login, base_url, account):
+        proof = browser.page()
         raise ServerError(
             f"{account.user} could not sign in at {address}; after the form, {after.url} showed: "
-            f"{visible_text(after.root)[:_SHOWN]!r}"
+            f"{visible_text(after.root)[:_SHOWN]!r}, and then the page of proof, {proof.url}: {visible_text(proof.root)[:_SHOWN]!r}"
         )
 
 

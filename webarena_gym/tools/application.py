@@ -172,14 +172,16 @@ def _blank(
 
 def _reset(env: WebArenaLite, count: int) -> tuple[list[float], list[str]]:
     """Return the seconds that resets take, the first start before them, and the problems of those that are not equal."""
-    seconds, texts = [], []
+    seconds, texts, errors = list[float](), list[str](), list[str]()
     for _ in range(count + 1):
         start = time.perf_counter()
         texts.append(env.reset()[0])
         seconds.append(time.perf_counter() - start)
+        errors += env._backend.site_errors  # noqa: SLF001 - no part of the env's interface
     told = (_difference(texts[0], text) for text in texts)
     return seconds, [
-        f"two resets show different pages, {pair}: set clock=, or seed what is random" for pair in filter(None, told)
+        *(f"it fails: {error}" for error in errors[:1]),
+        *(f"two resets show different pages, {pair}: set clock=, or seed what is random" for pair in filter(None, told)),
     ][:1]
 
 
@@ -380,9 +382,8 @@ def _recorded(
     others = again if [each.table for each in again] == [each.table for each in changes] else changes
     rows = [_row_check(*pair) for pair in zip(changes, others, strict=True) if pair[0].table not in ("file", "schema")]
     paths = [str(change.key[0]) for change in changes if change.table == "file"]
-    files = [
-        check for path in paths if not path.startswith(".") and "/." not in path for check in _file_check(path, folders, typed)
-    ]
+    plain = [path for path in paths if not path.startswith(".") and "/." not in path]  # others are checked where there are none
+    files = [check for path in plain or paths for check in _file_check(path, folders, typed)]
     of_typed = (
         [check for check in rows if typed.intersection(map(str, check["parameters"]))],
         [check for check in files if check["contains"] in typed],
