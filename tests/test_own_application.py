@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -314,13 +315,12 @@ def test_a_body_that_an_application_does_not_read_is_answered_all_the_same(tmp_p
     )
     application = Application(name="deaf", folder=str(tmp_path), wsgi="deaf:application")
     about = {"eval_types": ["url_match"], "reference_url": "__DEAF__/"}
-    env = WebArenaLite(
-        application=application, tasks=[Task("one", ("deaf",), "__DEAF__/", "Look.", about, require_login=False)]
-    )
-    env.reset()
-    for _ in range(50):
-        assert env.network.request("POST", "http://deaf.test/", body=bytes(300_000)).status == 404
-    env.close()
+    tasks = [Task("one", ("deaf",), "__DEAF__/", "Look.", about, require_login=False)]
+    with closing(WebArenaLite(application=application, tasks=tasks)) as env:
+        env.reset()
+        for _ in range(50):
+            assert env.network.request("POST", "http://deaf.test/", body=bytes(300_000)).status == 404
+    close_all()
 
 
 needs_clock = pytest.mark.skipif(
