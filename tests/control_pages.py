@@ -126,7 +126,7 @@ CASES = [
     case("dialog", "prompt as it is", "<button onclick=\"say(prompt('Name?', 'Bob') ?? 'nobody')\">Go</button>", "Dialog {v}; Click Go", "{v}", ["OK", "Cancel"]),
     case("dialog", "two after each other", "<button onclick=\"say(`${confirm('One?')} ${confirm('Two?')}`)\">Go</button>", "Dialog {v}; Dialog OK; Click Go", "{v} true", ["OK", "Cancel"]),
     case("dialog", "before a form is sent", "<form method=post action=/echo onsubmit=\"return confirm('Send?')\"><input name=n value=1 aria-label=N><button>Send</button></form>" + SAY, "Dialog {v}; Click Send", "{v}", ["OK", "Cancel"]),
-    case("dialog", "after a moment", "<button onclick=\"setTimeout(() => say(confirm('Late?')), 300)\">Go</button>", "Dialog {v}; Click Go; Wait", "{v}", ["OK", "Cancel"]),
+    case("dialog", "after a moment", "<button onclick=\"setTimeout(() => say(confirm('Late?')), 1500)\">Go</button>", "Dialog {v}; Click Go; Wait", "{v}", ["OK", "Cancel"]),
     case("dialog", "of the page's own", "<button onclick='d.showModal()'>Go</button><dialog id=d><p>Sure?</p><form method=dialog><button onclick=\"say('yes')\">Yes</button><button onclick=\"say('no')\">No</button></form></dialog>", "Click Go; Click {v}", "{v}", ["Yes", "No"]),
     case("frame", "written into the page", "<iframe srcdoc=\"<button onclick=&quot;parent.say('pressed')&quot;>Press</button>\"></iframe>", "Click Press", "pressed"),
     case("frame", "a form in it", "<iframe src='/frame'></iframe>", "Type Inner > {v}; Click Send", "n={v}", TEXTS),

@@ -269,7 +269,7 @@ def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
     (html("", {"exact_match": "x", "contains": ["x"]}), "no comparison 'contains'"),
     (html("", {"exact_match": "x"}, more=1), "no 'more'"),
     ({"eval_types": ["program_html"], "program_html": ["last"]}, "expected an object"),
-    ({"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": ""}]}, "has required_contents None"),
+    ({"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": ""}]}, "lacks required_contents"),
     (html(None, {"exact_match": "x"}), "has locator None"),
     (html("", {"exact_match": "x"}, 3), "has url 3"),
     (html("", {"exact_match": "x"}, prep_actions="document.x.click()"), "expected a list"),

@@ -292,6 +292,7 @@ def test_in_process_what_html_does_works_and_what_needs_scripts_is_told(make_env
 def test_files_go_with_a_snapshot(make_env, browser):
     env = make_env(browser)
     run = next(place for place, (one, _) in enumerate(RUNS) if one.variant == "sent back")
+    env.reset()  # other tests download, too
     env.step(f"goto('http://controls.test/page/{run}')")
     page = env.step("click('Fetch')")[4]["page"]
     assert "Browser: Downloaded report.csv, 17 bytes: id,name 7,Report" in page

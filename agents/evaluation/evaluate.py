@@ -102,7 +102,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
             f"constrained is set and policy is {policy!r}; expected a language model without eyes, in a folder or on the Hub"
         )
     dialect = settings.env_arguments().get("dialect", "webrl")
-    if dialect != "webrl" and settings.system not in ("env", "none"):
+    if dialect != "webrl" and settings.system not in ("env", "none", "occam"):
         raise ValueError(
             f"system is {settings.system!r}, which teaches webrl, and dialect is {dialect!r}; expected 'env', which teaches that"
         )
