@@ -268,7 +268,9 @@ class Context:
         chromium = await self._driver.chromium()
         if self._gate is None:
             self._gate = Gate(None if self._serve is None else self._answer, self._hosts, self._network)
-            self._proxy = await self._gate.open()
+        else:
+            await self._gate.close()  # what the old context has sent, and nobody has read yet, reaches nothing
+        self._proxy = await self._gate.open()
         self._gate.forget()
         self._gate.let_in()
         if self._records:
