@@ -1,6 +1,5 @@
 """Settings of the whole suite."""
 
-import gc
 import os
 import signal
 import sys
@@ -69,18 +68,6 @@ def pytest_unconfigure(config):
             if is_ours and "multiprocessing.resource_tracker" not in command:  # which ends by itself, after it has tidied up
                 sys.stderr.write(f"ended process {folder.name}, which a test has left behind: {command[:200]}" + "\n")
                 os.kill(int(folder.name), signal.SIGKILL)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection():
-    """Collect no garbage while a million objects are made that stay, which is half of that work, and look through none of them later."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.collect()
-        gc.freeze()
-        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
