@@ -224,6 +224,13 @@ def test_what_comes_time_and_again_is_not_waited_for(visit, poll):
     assert browser.run_script('window[Symbol.for("webarena_gym.time")].isDue()') is False
 
 
+@pytest.mark.parametrize("clear", ["clearTimeout", "clearInterval"])
+def test_what_is_taken_back_is_not_due_whatever_it_calls_itself(visit, clear):
+    odd = "Object.assign(() => 0, {toString() { throw 1 }})"
+    script = f'(() => {{ const put = setTimeout({odd}, 900), is = () => window[Symbol.for("webarena_gym.time")].isDue()'
+    assert visit("<p>T").run_script(f"{script}; return [is(), {clear}(put), is()] }})()") == [True, None, False]
+
+
 def test_a_clock_stands_still_but_in_what_was_put_off(visit):
     script = "[Date.now(), +new Date(), Date.parse(Date()), +new Date(2020, 0, 2), new Date() instanceof Date, Date.UTC(1970)]"
     page = "<p id=out></p><button onclick='setTimeout(() => { const at = Date.now(); setTimeout(() => out.append(Date.now() - at), 300) }, 300)'>"

@@ -18,6 +18,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Locator, sync_playwright
 
 from tests import needs
@@ -30,9 +31,8 @@ from webarena_gym.errors import BrowserError
 ROLES = ("button", "link", "tab", "checkbox", "radio", "textbox", "combobox", "searchbox", "menuitem", "option", "switch")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CALLS = {
-    "click": "click({0})", "right": 'click({0}, button="right")', "hover": "hover({0})", "fill": "fill({0}, {1})", "choose": "select_option({0}, {1})",
+    "click": "click({0})", "hover": "hover({0})", "fill": "fill({0}, {1})", "choose": "select_option({0}, {1})",
     "upload": "select_option({0}, {1})", "press": "keyboard_press({0})", "back": "go_back()", "forward": "go_forward()", "goto": "goto({0})",
-    "tab": "tab_close()",
 }  # fmt: skip
 """An agent's replies."""
 SHOWN = """() => [location.href, document.body.innerText,
@@ -139,7 +139,7 @@ class Person:
                     frame.get_by_text(name), frame.locator(f"a[href$={json.dumps(f'/{name}/')}]"),
                 ]  # fmt: skip
                 for way in ways:
-                    with suppress(Exception):  # the frame may go away
+                    with suppress(PlaywrightError):  # the frame may go away
                         hidden = ("checkbox", "radio", "file")  # a label or a button stands for them
                         found = [each for each in way.all() if each.is_visible() or each.get_attribute("type") in hidden]
                         if len(found) > place:
@@ -152,8 +152,6 @@ class Person:
         match verb:
             case "click":
                 self.find(label).click(timeout=5000)
-            case "right":
-                self.find(label).click(button="right", timeout=5000)
             case "hover":
                 self.find(label).hover(timeout=5000)
             case "fill":
@@ -178,8 +176,6 @@ class Person:
                 page.go_forward()
             case "goto":
                 page.goto(label)
-            case "tab":
-                page.close()
         self.rest()
 
     def rest(self, ms=1000):
@@ -188,8 +184,8 @@ class Person:
             try:
                 self.page.wait_for_load_state("load", timeout=15_000)
                 self.page.wait_for_function(STABLE, arg=[ms, self.count], polling=50, timeout=15_000)
-            except Exception as error:  # noqa: BLE001 - another page takes its place
-                if "context" in str(error):
+            except PlaywrightError as error:
+                if "context" in str(error):  # another page takes its place
                     continue
             return
 

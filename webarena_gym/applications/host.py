@@ -59,7 +59,7 @@ class Handler(WSGIRequestHandler):
         if not super().parse_request():
             return False
         length = self.headers.get("Content-Length", "")
-        self.rfile = io.BytesIO(self.rfile.read(int(length)) if length.isdigit() else b"")
+        self.rfile = io.BytesIO(self.rfile.read(int(length)) if length.isdecimal() else b"")
         return True
 
     def log_message(self, *_: Any) -> None:

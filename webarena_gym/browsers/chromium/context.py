@@ -262,17 +262,13 @@ class Context:
         if geolocation == self._geolocation and await self._clear():
             return
         if self._gate is not None:
-            self._gate.shut()  # to what pages ask as they end, and ask again as they got no answer
+            await self._gate.close()  # what pages have sent and nobody has read, or send as they end, reaches nothing
         await self._end()
         self._geolocation = geolocation
         chromium = await self._driver.chromium()
         if self._gate is None:
             self._gate = Gate(None if self._serve is None else self._answer, self._hosts, self._network)
-        else:
-            await self._gate.close()  # what the old context has sent, and nobody has read yet, reaches nothing
         self._proxy = await self._gate.open()
-        self._gate.forget()
-        self._gate.let_in()
         if self._records:
             self.traffic = self._gate.traffic = Traffic()
         self._context = await chromium.new_context(

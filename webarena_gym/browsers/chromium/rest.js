@@ -48,7 +48,8 @@
     if (isWaiting) {
       if (passed >= patience) end();
     } else if (quiet >= MOMENT && time?.isDue()) {
-      passed < most ? quiet = 0 : giveUp();
+      if (passed < most) quiet = 0;
+      else giveUp();
     } else if (quiet >= MOMENT) {
       if (passed < patience && [...changes.values()].every(({count}) => count >= OFTEN)) waitOn();
       else end();

@@ -2,7 +2,7 @@
 // In work that was put off a standing clock shows when it was due: what compares times, such as a debounced field, would never end.
 (start) => {
   const LONG = 1000, HABIT = 3;
-  const {setTimeout: put, clearTimeout: clear, Date: Real} = window;
+  const {setTimeout: put, Date: Real} = window;
   const due = new Map();  // by number: the source of what is put off by less than a second
   const runs = new Map();  // by source: how often it has run since somebody began to watch
   const habits = new Set();  // sources of what comes time and again, and is not waited for
@@ -17,7 +17,7 @@
     Real.prototype.constructor = window.Date;
   }
   const sourceOf = (work) => {
-    const source = String(work);
+    const source = Function.prototype.toString.call(work);
     return source.includes("[native code]") ? new Error().stack : source;  // of a promise, or bound: who put it off tells more
   };
   window.setTimeout = function setTimeout(work, delay, ...given) {
@@ -39,10 +39,13 @@
     if (wait < LONG) due.set(number, source);
     return number;
   };
-  window.clearTimeout = function clearTimeout(number) {
-    due.delete(number);
-    clear(number);
-  };
+  for (const name of ["clearTimeout", "clearInterval"]) {  // either ends what the other one names
+    const clear = window[name];
+    window[name] = (number) => {
+      due.delete(number);
+      clear(number);
+    };
+  }
   const isEnding = ({playState, currentTime, effect}) => {
     const left = Number(effect?.getComputedTiming().endTime) - Number(currentTime);
     return playState === "running" && left > 0 && left < LONG;
