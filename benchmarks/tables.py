@@ -107,7 +107,13 @@ def carrying() -> str:
         "held_out_layouts": "rebuilt sites",
     }  # fmt: skip
     rows = [
-        {"on": "" if place else title, "": row["title"], "success": _score(row), "lift": _lift(row["lift"]) if place else "", "n": row["n"]}
+        {
+            "on": "" if place else title,
+            "": row["title"],
+            "success": _score(row),
+            "lift": _lift(row["lift"]) if place else "",
+            "n": row["n"],
+        }
         for part, title in parts.items()
         for place, row in enumerate(result[part][:-1])
     ]

@@ -109,7 +109,11 @@ def attack():
     yield "again", tried(write, SEEN[1])
     yield "foreign host", tried(socket.create_connection, ("192.0.2.1", 80), 3)
     yield "trainer's port", tried(socket.create_connection, ("127.0.0.1", int(os.environ["PORT"])), 3)
+    own = ("127.0.0.1", 7171 + len(LISTENING))
+    yield "another episode's port", tried(socket.create_connection, own, 3)
+    LISTENING.append(socket.create_server(own))
 
+LISTENING = []
 LOADED = dict(attack())
 
 def application(environ, start_response):

@@ -224,6 +224,14 @@ def test_what_comes_time_and_again_is_not_waited_for(visit, poll):
     assert browser.run_script('window[Symbol.for("webarena_gym.time")].isDue()') is False
 
 
+def test_what_one_helper_puts_off_for_many_at_once_is_no_habit(visit):
+    script = "const later = (work) => setTimeout(() => work(), 400)"
+    start = "for (let i = 0; i < 9; i++) later(() => i < 8 || later(() => { out.textContent = 'Arrived' }))"
+    browser = visit(f'<p id=out></p><script>{script}</script><button onclick="{start}">Go</button>')
+    press(browser, "Go")
+    assert "Arrived" in seen(browser)
+
+
 @pytest.mark.parametrize("clear", ["clearTimeout", "clearInterval"])
 def test_what_is_taken_back_is_not_due_whatever_it_calls_itself(visit, clear):
     odd = "Object.assign(() => 0, {toString() { throw 1 }})"
@@ -242,14 +250,23 @@ def test_a_clock_stands_still_but_in_what_was_put_off(visit):
     assert browser.run_script(script) == stands
 
 
-def test_what_scripts_build_is_there_before_a_saved_page_is_filled_again(visit):
-    late = "<p id=out></p><script>setTimeout(() => { out.innerHTML = '<input id=late aria-label=Late>' }, 1300)</script>"
-    browser = visit(late, shown="#late")
-    browser.wait()
+def test_what_scripts_build_is_waited_for_in_each_document(visit, monkeypatch):
+    late = "<p id=out></p><a href=/1>On</a><script>setTimeout(() => { out.innerHTML = '<input id=late aria-label=Late>' }, 1300)</script>"
+    browser = visit(late, late.replace("Late", "Later"), "<p>no script", "<p>never<script>1</script>", shown="#late")
     browser.type(named(browser, "Late"), "kept")
     saved = browser.snapshot()
     browser.restore(saved)
     assert 'value="kept"' in seen(browser)
+    press(browser, "On")
+    assert "Later" in seen(browser)
+    browser.go_back()
+    assert named(browser, "Late") is not None
+    browser.goto(f"{HOME}2")
+    assert not browser.page().notices
+    monkeypatch.setattr(f"{TAB}.LOAD_S", 1.0)
+    browser.goto(f"{HOME}3")
+    assert "never" in seen(browser)
+    assert any("#late" in notice for notice in browser.page().notices)
 
 
 def test_a_page_that_leads_on_by_itself_is_waited_for_and_a_clock_does_not_end_a_second_wait(visit):

@@ -43,14 +43,14 @@ STABLE = """([ms, since]) => { const now = document.body?.innerText, held = wind
     if (held.text !== now || held.since !== since) Object.assign(held, {text: now, since, at: performance.now()});
     return performance.now() - held.at >= ms }"""
 CHANGES_BY_ITSELF = re.compile(
-    r"\"query_ms\": ?[\d.e-]+|[\d.]+ ?(ms|seconds?)\b|\d\d?:\d\d(:\d\d)?( [ap]\.?m\.?)?|[0-9a-f]{8}-[0-9a-f-]{27}|\?token=\w+|\b\d+ (min|sec)s\b",
+    r"\"query_ms\": ?[\d.e-]+|[\d.]+ ?(ms|seconds?)\b|\d\d?:\d\d(:\d\d)?( [ap]\.?m\.?)?|[0-9a-f]{8}-[0-9a-f-]{27}|\?token=\w+|\b\d+ (min|sec)s\b|\b\d+[smhd] ago|\bnow\b|\bin \dy\b",
     re.IGNORECASE,
 )
 
 
 SCRIPTS = tomllib.loads(Path(__file__).with_name("example_steps.toml").read_text(encoding="utf-8"))
 
-LATE = "what the page does by itself a second or more after it is loaded or changed: to look for unsaved edits, check a text, save a draft"
+LATE = "what the page does by itself a second or more after it is loaded or changed: to look for unsaved edits, check a text, save a draft, open a file, take a message away"
 MISSES = {
     "wagtail": {
         **dict.fromkeys(
@@ -62,7 +62,14 @@ MISSES = {
             LATE,
         ),
         "13.6 fill Port*": "letters for a number are refused, where Chromium takes none of them",
-    }
+    },
+    "jupyterlab": dict.fromkeys(
+        (
+            "1.4 click Edit", "1.5 press Escape", "1.6 click View", "1.7 press Escape", "3.5 goto http://lab.test/lab/tree/todo.txt",
+            "3.6 back ", "3.7 click Tabs", "3.8 press Escape", "3.9 click Help", "3.10 press Escape",
+        ),
+        LATE,
+    ),
 }  # fmt: skip
 """What differs, with its cause: script, step, action."""
 
@@ -159,7 +166,7 @@ class Person:
                 if field.get_attribute("type") in ("date", "time", "datetime-local", "color", "range"):
                     field.fill(text)
                 else:
-                    field.focus()
+                    field.focus() if field.evaluate("field => 'value' in field") else field.click()
                     page.keyboard.press("Control+A")
                     page.keyboard.type(text) if text else page.keyboard.press("Delete")
             case "choose":
@@ -183,6 +190,8 @@ class Person:
         for _ in range(20):
             try:
                 self.page.wait_for_load_state("load", timeout=15_000)
+                if shown := self.env.options.application.shown:
+                    self.page.wait_for_selector(shown, state="attached", timeout=30_000)
                 self.page.wait_for_function(STABLE, arg=[ms, self.count], polling=50, timeout=15_000)
             except PlaywrightError as error:
                 if "context" in str(error):  # another page takes its place
@@ -256,8 +265,8 @@ def persons(make_env):
 
         def play(name, script):
             if (name, script) not in seen:
-                env = make_env(name, "inprocess", "person")
-                env.reset()
+                env = make_env(name, "chromium" if name == "jupyterlab" else "inprocess", "person")
+                env.reset(seed=0)
                 wire.address = env._backend._copy.address
                 person, shown = Person(chromium, env), []
                 person.do("goto", env.page.url, "")  # some applications keep what was open
@@ -302,7 +311,7 @@ def difference(env, info, wanted):
 def test_each_step_has_the_effect_that_it_has_for_a_person(make_env, persons, name, number):
     theirs, state = persons(name, SCRIPTS[name][number])
     env, misses = make_env(name, "chromium"), {}
-    env.reset()
+    env.reset(seed=0)
     for place, (step, wanted) in enumerate(
         zip(steps_of(SCRIPTS[name][number], env.options.application.url), theirs, strict=True)
     ):

@@ -59,9 +59,9 @@ class Application:
     ready: str = "/"
     """path that is answered with a status below 500 once the application is ready"""
     shown: str = ""
-    """CSS selector of an element that is there once scripts have built a first page, which episodes wait for in Chromium"""
+    """CSS selector of what is there once scripts have built a page: in Chromium each document with scripts is waited for until it has some"""
     start_s: float = 30.0
-    """seconds until it must be ready, and what is `shown` be there"""
+    """seconds until it must be ready"""
     answer_s: float = 30.0
     """seconds that one answer may take"""
     network: bool = False

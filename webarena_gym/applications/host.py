@@ -125,7 +125,7 @@ _READ_ONLY, _NO_DEVICES = 1, 4
 _MOUNT_SETATTR = 442  # has no function in the C library; Linux 5.12
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _CAPABILITIES = 0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot: none that mounts or makes devices
-_CLOSES_OFF = 1 << 8 | 1 << 21  # what it takes to close a fork off: give up capabilities, mount
+_CLOSES_OFF = 1 << 8 | 1 << 12 | 1 << 21  # what it takes to close a fork off: give up capabilities, have a network, mount
 _ORPHAN, _OPEN = 3, 4  # exit statuses: nobody is there who gives orders; the system does not let it be closed off
 
 
@@ -220,7 +220,10 @@ def separate_network() -> None:
     """Give this process a network of its own, in which it reaches itself alone."""
     from fcntl import ioctl  # noqa: PLC0415 - not on all systems
 
-    separate(_NEWNET) if os.getuid() else call("unshare", _NEWNET)
+    try:
+        call("unshare", _NEWNET)
+    except PermissionError:
+        separate(_NEWNET)
     with socket.socket() as any_socket:
         ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
 
@@ -286,6 +289,8 @@ def enclose(folder: str, settings: Any) -> None:
 
     The capabilities that would undo this are given up, also for what it starts. Raises OSError where the system does not let it.
     """
+    if not settings["network"]:
+        separate_network()
     call("unshare", _NEWNS)
     mount_own_devices()
     mount_alone(folder, settings["hidden"])

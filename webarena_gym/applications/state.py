@@ -46,7 +46,7 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def stop_times(folder: Path, clock: str) -> None:
-    """Let files and folders that were changed since the time at which a clock stands show that time.
+    """Let files and folders that were changed since the time at which a clock stands show the second before it.
 
     The system writes them by its own clock. Fractions of the second stay, by which one change is told from another.
     """
@@ -57,7 +57,7 @@ def stop_times(folder: Path, clock: str) -> None:
         with suppress(FileNotFoundError):
             told = path.lstat()
             if told.st_mtime_ns >= (stopped + 1) * _SECOND:
-                time = stopped * _SECOND + told.st_mtime_ns % _SECOND
+                time = (stopped - 1) * _SECOND + told.st_mtime_ns % _SECOND
                 os.utime(path, ns=(time, time), follow_symlinks=False)
 
 

@@ -1,6 +1,5 @@
 """A web application of one's own as the backend of an env: each episode has its own copy of the application and of its state."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -13,18 +12,11 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import Copy, Launcher, launcher_of
 from webarena_gym.backends.base import Backend, first_pages, follow, opening
 from webarena_gym.browsers.base import Browser
-from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, HostUnknownError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
-
-_SHOWN = """new Promise((done) => {
-  const look = () => document.querySelector(%s) ? done() : setTimeout(look, 20);
-  look();
-  setTimeout(done, %d);
-})"""
 
 
 class ApplicationSnapshot(NamedTuple):
@@ -78,9 +70,6 @@ class ApplicationBackend(Backend):
         if signed_in and self._application.in_memory:
             self.cookies = self._sign_in()
         self.browser.start(first_pages(start_url, self.urls), self.cookies)
-        if self._application.shown and not isinstance(self.browser, InProcessBrowser):
-            self.browser.run_script(_SHOWN % (json.dumps(self._application.shown), 1000 * self._application.start_s))
-            self.browser.wait(0)
 
     def _launcher(self) -> Launcher:
         """Return the launcher of the application, with a base state in which one is signed in."""

@@ -99,8 +99,8 @@ class Network:
     An exception of a site is answered with status 500 and noted in `errors`, unless it was asked for a picture, which not all
     browsers do. Who begins an episode empties the list. `files` are at hand by their names, for file fields. Where a server is
     behind the sites, `address` returns at which port of this machine, or path of a socket, it listens for what is no plain request.
-    `clock` is a time at which scripts of pages see their clock stand still. `shown` is a CSS selector of what scripts build: a page of a
-    saved session that had it is waited for until it has it again.
+    `clock` is a time at which scripts of pages see their clock stand still. `shown` is a CSS selector of what scripts build: each
+    document with scripts is waited for until it has it.
     """
 
     clock = ""

@@ -61,8 +61,7 @@ _FIELD = '(index) => document.querySelectorAll("input, textarea, option, details
 class SavedTab(NamedTuple):
     """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows.
 
-    `documents` are the pages of the history as they were answered, None where that is not known. `is_shown` tells that the page had what
-    its scripts build.
+    `documents` are the pages of the history as they were answered, None where that is not known.
     """
 
     urls: tuple[str, ...]
@@ -70,7 +69,6 @@ class SavedTab(NamedTuple):
     position: int
     changes: Any
     mouse: tuple[int, int] | None = None
-    is_shown: bool = False
 
 
 class Session(NamedTuple):
@@ -371,7 +369,7 @@ class Context:
             await self.act(lambda tab: self.navigate(tab, url))
 
     async def _tab_of(self, page: Any) -> Tab:
-        tab = await Tab.of(page, self._how, listens=self._serve is None)
+        tab = await Tab.of(page, self._how, self._shown, listens=self._serve is None)
         tab.signals.asked = self._asked if self._asks else None
         return tab
 
@@ -495,8 +493,7 @@ class Context:
             history = await tab.history()
             changes = await tab.page.evaluate(CHANGES)
             documents = tuple(map(tab.documents.get, history.ids))
-            is_shown = bool(self._shown) and await tab.page.locator(self._shown).count() > 0
-            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse, is_shown))
+            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
         cookies = tuple(await self._context.cookies())
         await self._check()
         return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads})
@@ -521,10 +518,6 @@ class Context:
                 await self.tab.travel(distance)
             if self._draws:
                 await self.tab.until_whole()  # a page has its height, and can be scrolled, once its images are there
-            if saved.is_shown:
-                with suppress(PlaywrightError):  # after half a minute
-                    await self.tab.page.locator(self._shown).first.wait_for(state="attached")
-                await self.tab.settle()
             await self.tab.page.evaluate(CHANGE, saved.changes)
             for index, value in saved.changes[0]:
                 if isinstance(value, list) and value:

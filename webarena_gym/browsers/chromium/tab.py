@@ -90,7 +90,7 @@ class History(NamedTuple):
 class Tab:
     """A Playwright page; its `signals` say when it has settled."""
 
-    def __init__(self, page: Any, session: Any, signals: Signals, how: tuple[bool, bool]) -> None:
+    def __init__(self, page: Any, session: Any, signals: Signals, how: tuple[bool, bool], shown: str) -> None:
         self.page = page
         self.signals = signals
         self.is_scripted = False  # as of the last time it settled
@@ -99,18 +99,21 @@ class Tab:
         self.documents: dict[int, HttpResponse] = {}  # the same for the entries of its history
         self.mouse: tuple[int, int] | None = None  # the place in the window to which the mouse was moved, in pixels
         self.session = session
-        self._how = list(how)
+        self._how, self._shown = list(how), shown
         self.said: dict[str, Any] | None = (
             None  # of the page as it is; None where something else than an action may have changed it
         )
         self._title = ""
 
     @classmethod
-    async def of(cls, page: Any, how: tuple[bool, bool], *, listens: bool) -> "Tab":
-        """Return a tab for a page, which is read as `how` says (see SCRIPT) and whose requests are watched at once if it `listens`."""
+    async def of(cls, page: Any, how: tuple[bool, bool], shown: str, *, listens: bool) -> "Tab":
+        """Return a tab for a page, which is read as `how` says (see SCRIPT) and whose requests are watched at once if it `listens`.
+
+        `shown` is a CSS selector of what scripts build in each document (see `Network`).
+        """
         session = await page.context.new_cdp_session(page)
         signals = await Signals.of(page, session, listens=listens)
-        return cls(page, session, signals, how)
+        return cls(page, session, signals, how, shown)
 
     @property
     def has_failed(self) -> bool:
@@ -197,6 +200,12 @@ class Tab:
         if self.is_scripted and not self.page.is_closed():
             self.signals.listen()
             await self._wait(self.signals.stopped)
+            if self._shown and self.signals.has_moved and not self.has_failed:
+                try:
+                    await self.page.wait_for_selector(self._shown, state="attached", timeout=LOAD_S * 1000)
+                except PlaywrightError as error:  # or the page goes away
+                    if error.name == "TimeoutError":
+                        self.signals.notices.append(f"The page had nothing of {self._shown} after {LOAD_S:g} s.")
             await self._quieten()
             self.said = None
 

@@ -3,9 +3,9 @@
 (start) => {
   const LONG = 1000, HABIT = 3;
   const {setTimeout: put, Date: Real} = window;
-  const due = new Map();  // by number: the source of what is put off by less than a second
-  const runs = new Map();  // by source: how often it has run since somebody began to watch
-  const habits = new Set();  // sources of what comes time and again, and is not waited for
+  const due = new Map();  // by number: the kind, delay and source, of what is put off by less than a second
+  const runs = new Map();  // by kind: how often it has run since somebody began to watch, all that is due at once taken as one, and when
+  const habits = new Set();  // kinds of what comes time and again, and is not waited for
   let late = 0;  // ms by which the clock is ahead
   const now = () => start + late;
   if (start !== null) {
@@ -22,12 +22,13 @@
   };
   window.setTimeout = function setTimeout(work, delay, ...given) {
     if (typeof work !== "function") return put(work, delay, ...given);
-    const wait = Math.max(0, Number(delay) || 0), at = late + wait, source = sourceOf(work);
+    const wait = Math.max(0, Number(delay) || 0), at = late + wait, kind = `${wait} ${sourceOf(work)}`;
     const number = put(function (...args) {
       const before = late;
       if (due.delete(number)) {
-        runs.set(source, (runs.get(source) ?? 0) + 1);
-        if (runs.get(source) >= HABIT) habits.add(source);
+        const run = runs.get(kind) ?? {count: 0, time: -LONG}, time = performance.now();
+        if (time - run.time >= wait) runs.set(kind, {count: run.count + 1, time});
+        if (runs.get(kind)?.count >= HABIT) habits.add(kind);
       }
       late = at;
       try {
@@ -36,7 +37,7 @@
         late = before;
       }
     }, delay, ...given);
-    if (wait < LONG) due.set(number, source);
+    if (wait < LONG) due.set(number, kind);
     return number;
   };
   for (const name of ["clearTimeout", "clearInterval"]) {  // either ends what the other one names
@@ -52,8 +53,8 @@
   };
   const know = {
     watch: () => runs.clear(),
-    isDue: () => [...due.values()].some((source) => !habits.has(source)) || document.getAnimations().some(isEnding),
-    giveUp: () => due.forEach((source) => habits.add(source)),
+    isDue: () => [...due.values()].some((kind) => !habits.has(kind)) || document.getAnimations().some(isEnding),
+    giveUp: () => due.forEach((kind) => habits.add(kind)),
   };
   Object.defineProperty(window, Symbol.for("webarena_gym.time"), {value: know});  // for rest.js
 }
