@@ -23,6 +23,7 @@ from agents import demonstrations, evaluate, report, train_bc, train_rl
 from agents.data.trajectories import read_trajectories
 from agents.evaluation.report.episodes import Replayer
 from agents.evaluation.report.sources import task_of
+from tests import needs
 from tests.chat_server import serving_chat
 from tests.notes_app import make_state
 from tests.processes import ends
@@ -248,6 +249,46 @@ def test_what_keeps_state_in_memory_signs_in_each_time_and_is_not_saved(opened, 
     assert "Visit 1" not in env.reset()[0], "pages were visited to sign in"
     with pytest.raises(SnapshotError, match="notes keeps state in memory"):
         env.snapshot()
+
+
+STORED = """
+PAGES = {
+    "/": "<p id=who></p><button onclick='delete localStorage.token; show()'>Leave</button>"
+      "<script>(window.show = () => { who.textContent = localStorage.token === 'secret' ? 'Ann is in' : 'Nobody' })()</script>",
+    "/login": "<form onsubmit='localStorage.token = password.value; location = `/`; return false'>"
+      "<input name=user><input name=password id=password type=password><button>Go</button></form>",
+}
+def application(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/html")])
+    return [PAGES.get(environ["PATH_INFO"], "").encode()]
+"""
+
+
+@needs.chromium
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_a_log_in_that_scripts_store_is_where_episodes_begin(opened, tmp_path, in_memory):
+    (tmp_path / "stored.py").write_text(STORED)
+    about = Task(
+        "look",
+        ("stored",),
+        "__STORED__/",
+        "Look.",
+        {"eval_types": ["url_match"], "reference_url": "__STORED__/"},
+        require_login=True,
+    )
+    application = Application(
+        name="stored", folder=str(tmp_path), wsgi="stored:application", account=Account("ann", "secret"), in_memory=in_memory,
+        login=Login("/login", "[name=user]", "[name=password]", "/", "Ann is in"),
+    )  # fmt: skip
+    env = opened(WebArenaLite(application=application, tasks=[about], browser="chromium", elements="label"))
+    for _ in range(2):
+        assert "Ann is in" in env.reset()[0]
+        assert "Nobody" in env.step(do("Click", "Leave"))[4]["page"]
+    if not in_memory:
+        left = env.snapshot()
+        assert "Ann is in" in env.reset()[0]
+        assert "Nobody" in env.restore(left)[1]["page"]
+    close_all()
 
 
 def test_commands_carry_what_is_outside_of_the_state_and_pages_are_warmed_before_a_fork(notes):

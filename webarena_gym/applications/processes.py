@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
+from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
@@ -265,7 +266,7 @@ def _of_all() -> Path:
 class Launcher:
     """Starts copies of an application from its base state; of one that is a command, the next copy starts while one is in use.
 
-    `base` is the folder of the base state, `cookies` those of the user who is signed in there, by host and name.
+    `base` is the folder of the base state; `cookies`, by host and name, and `storage` are those of the user who is signed in there.
     """
 
     def __init__(self, application: Application) -> None:
@@ -280,6 +281,7 @@ class Launcher:
             state.copy_folder(application.state_folder, self.base)
             state.stop_times(self.base, application.clock)
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
+        self.storage: Storage = NO_STORAGE
         self._lock = threading.RLock()
         self._copies: list[Copy] = []
 
@@ -328,14 +330,14 @@ class Launcher:
         """True once it runs where the system closes its copies off from one another, and from all other files and processes."""
         return self._host is not None and self._host.is_enclosed
 
-    def prepare(self, sign_in: Callable[[Copy], Mapping[str, Mapping[str, str]]]) -> None:
-        """Sign in once, before the first episode: the state and the cookies that this leaves are the base of all copies."""
+    def prepare(self, sign_in: Callable[[Copy], tuple[Mapping[str, Mapping[str, str]], Storage]]) -> None:
+        """Sign in once, before the first episode: the state, cookies and storage that this leaves are the base of all copies."""
         with self._lock:
             if self.cookies is not None:
                 return
             copy = self._start({})
             try:
-                self.cookies = sign_in(copy)
+                self.cookies, self.storage = sign_in(copy)
                 copy.save()
                 copy.stop()
                 shutil.rmtree(self.base)

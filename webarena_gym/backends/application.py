@@ -11,7 +11,7 @@ from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import Copy, Launcher, launcher_of
 from webarena_gym.backends.base import Backend, first_pages, follow, opening
-from webarena_gym.browsers.base import Browser
+from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, HostUnknownError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
@@ -66,28 +66,28 @@ class ApplicationBackend(Backend):
         """Start a copy of the application in its base state and open pages on it. Raises ApplicationError."""
         launcher = self._launcher()
         self._take(launcher.start())
-        self.cookies = (launcher.cookies or {}) if signed_in else {}
+        self.cookies, storage = (launcher.cookies or {}, launcher.storage) if signed_in else ({}, NO_STORAGE)
         if signed_in and self._application.in_memory:
-            self.cookies = self._sign_in()
-        self.browser.start(first_pages(start_url, self.urls), self.cookies)
+            self.cookies, storage = self._sign_in()
+        self.browser.start(first_pages(start_url, self.urls), self.cookies, storage=storage)
 
     def _launcher(self) -> Launcher:
         """Return the launcher of the application, with a base state in which one is signed in."""
         launcher = launcher_of(self._application)
 
-        def sign_in(copy: Copy) -> Mapping[str, Mapping[str, str]]:
+        def sign_in(copy: Copy) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
             if self._application.in_memory:
-                return {}
+                return {}, NO_STORAGE
             self._take(copy)
             return self._sign_in()
 
         launcher.prepare(sign_in)
         return launcher
 
-    def _sign_in(self) -> Mapping[str, Mapping[str, str]]:
+    def _sign_in(self) -> tuple[Mapping[str, Mapping[str, str]], Storage]:
         application = self._application
         if application.login is None or application.account is None:
-            return {}
+            return {}, NO_STORAGE
         self.browser.start([], {})
         if is_signed_in(self.browser, application.login, application.url, application.account):
             raise ApplicationError(
@@ -95,7 +95,7 @@ class ApplicationBackend(Backend):
             )
         log_in(self.browser, application.login, application.url, application.account)
         cookies: dict[str, str] = {cookie["name"]: cookie["value"] for cookie in self.browser.cookies()}
-        return {application.host: cookies}
+        return {application.host: cookies}, self.browser.storage()
 
     def _take(self, copy: Copy) -> None:
         """Let the episode go on with a copy."""

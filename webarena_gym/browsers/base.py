@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from lxml.html import HtmlElement
@@ -12,6 +13,10 @@ from webarena_gym.errors import ActionError
 from webarena_gym.observation.pictures import Capture, PictureFormat
 from webarena_gym.pages.page import Page, Traffic
 
+Storage = Mapping[str, Mapping[str, str]]
+"""The local storage of scripts: a text by origin and name."""
+NO_STORAGE: Storage = MappingProxyType({})
+
 
 class Browser(Protocol):
     """A person's browser, driven by method calls that return when the page has settled.
@@ -21,7 +26,7 @@ class Browser(Protocol):
     raises BrowserError. A page that cannot be reached is a page that says so.
     """
 
-    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]], *, storage: Storage = NO_STORAGE) -> None:
         """Forget everything; open one tab for each URL, the first active. `cookies` maps host to name to value."""
 
     def page(self) -> Page:
@@ -105,6 +110,10 @@ class Browser(Protocol):
 
     def cookies(self) -> list[dict[str, Any]]:
         """Return all cookies with their names, values and paths."""
+        ...
+
+    def storage(self) -> Storage:
+        """Return what scripts have stored; a browser without scripts has nothing."""
         ...
 
     def snapshot(self) -> Any:

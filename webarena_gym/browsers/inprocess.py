@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action
+from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
 from webarena_gym.browsers.forms import (
     at_hand,
@@ -75,7 +76,7 @@ class InProcessBrowser:
         self._tabs: list[OpenTab] = []
         self._active = 0
 
-    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]], *, storage: Storage = NO_STORAGE) -> None:  # noqa: ARG002 - no scripts
         self._check_open()
         self._client.cookies, self._client.downloads = CookieJar.of_hosts(cookies), {}
         self._tabs = []
@@ -162,6 +163,10 @@ class InProcessBrowser:
     def cookies(self) -> list[dict[str, Any]]:
         """Return all cookies."""
         return [cookie._asdict() for cookie in self._client.cookies.contents()]
+
+    def storage(self) -> Storage:
+        """Return nothing: no script runs."""
+        return NO_STORAGE
 
     def snapshot(self) -> Snapshot:
         self._check_open()

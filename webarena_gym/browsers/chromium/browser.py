@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, tree_of
@@ -136,6 +137,7 @@ class ChromiumBrowser:
         urls: Sequence[str],
         cookies: Mapping[str, Mapping[str, str]],
         *,
+        storage: Storage = NO_STORAGE,
         stored: Sequence[Mapping[str, Any]] = (),
         geolocation: Mapping[str, float] | None = None,
     ) -> None:
@@ -145,7 +147,7 @@ class ChromiumBrowser:
         """
         self._check_open()
         self._seen = None
-        self._run(self._context.open(cookies, stored, geolocation))
+        self._run(self._context.open(cookies, storage, stored, geolocation))
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._context.active = 0
@@ -327,6 +329,10 @@ class ChromiumBrowser:
         """Return all cookies with their paths and dates, as Playwright's storage states hold them."""
         self._check_started()
         return self._run(self._context.cookies())
+
+    def storage(self) -> Storage:
+        self._check_started()
+        return self._run(self._context.storage())
 
     def screenshot(self) -> bytes:
         self._check_started()

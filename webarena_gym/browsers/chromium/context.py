@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Gate, HttpResponse, is_document, serve_network
 from webarena_gym.browsers.chromium.signals import Signals
@@ -79,6 +80,7 @@ class Session(NamedTuple):
     cookies: tuple[Mapping[str, Any], ...]
     geolocation: Mapping[str, float] | None = None
     downloads: Mapping[str, bytes] = MappingProxyType({})
+    storage: Storage = NO_STORAGE
 
 
 T = TypeVar("T")
@@ -239,11 +241,12 @@ class Context:
     async def open(
         self,
         cookies: Mapping[str, Mapping[str, str]],
+        storage: Storage = NO_STORAGE,
         stored: Sequence[Mapping[str, Any]] = (),
         geolocation: Mapping[str, float] | None = None,
     ) -> None:
         """Forget everything and begin a context with these cookies, by host, others as they were stored, and at that place."""
-        await self._begin(geolocation)
+        await self._begin(geolocation, storage)
         jar = [
             {"name": name, "value": value, "url": f"http://{host}/"}
             for host, held in cookies.items()
@@ -253,11 +256,11 @@ class Context:
         if jar:
             await self._context.add_cookies(jar)
 
-    async def _begin(self, geolocation: Mapping[str, float] | None) -> None:
+    async def _begin(self, geolocation: Mapping[str, float] | None, storage: Storage) -> None:
         self.downloads.clear()
         if self._gate is not None:
             self._gate.forget()
-        if geolocation == self._geolocation and await self._clear():
+        if geolocation == self._geolocation and not storage and await self._clear():
             return
         if self._gate is not None:
             await self._gate.close()  # what pages have sent and nobody has read, or send as they end, reaches nothing
@@ -269,7 +272,12 @@ class Context:
         self._proxy = await self._gate.open()
         if self._records:
             self.traffic = self._gate.traffic = Traffic()
+        origins = [
+            {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in held.items()]}
+            for origin, held in storage.items()
+        ]
         self._context = await chromium.new_context(
+            storage_state={"cookies": [], "origins": origins},
             proxy={"server": self._proxy, "bypass": "<-loopback>"},
             viewport={"width": self._viewport[0], "height": self._viewport[1]},
             locale="en-US",
@@ -449,6 +457,15 @@ class Context:
         """Return all cookies, as Playwright's storage states hold them."""
         return [dict(cookie) for cookie in await self._context.cookies()]
 
+    async def storage(self) -> Storage:
+        """Return what scripts have stored."""
+        if not self._ran_scripts:
+            return {}
+        popups = list(self._popups)
+        state = await self._context.storage_state()
+        self._popups = popups  # without those that were opened to look
+        return {each["origin"]: {item["name"]: item["value"] for item in each["localStorage"]} for each in state["origins"]}
+
     async def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
         self._ran_scripts = True
@@ -496,11 +513,11 @@ class Context:
             tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes, tab.mouse))
         cookies = tuple(await self._context.cookies())
         await self._check()
-        return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads})
+        return Session(tuple(tabs), self.active, cookies, self._geolocation, {**self.downloads}, await self.storage())
 
     async def restore(self, session: Session) -> None:
         """Bring a saved session back in a new context: each page of each tab is shown as it was served then."""
-        await self._begin(session.geolocation)
+        await self._begin(session.geolocation, session.storage)
         self.downloads.update(session.downloads)
         await self._context.add_cookies(list(session.cookies))
         for saved in session.tabs:
