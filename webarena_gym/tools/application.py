@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -312,14 +313,18 @@ def _walk(browser: Browser, application: Application) -> Iterator[Page]:
 
 
 def _controls(page: Page) -> Iterator[str]:
-    """Yield the kind of each control of a page, and of what only scripts bring to life."""
-    for element in page.root.iter("a", "button", "input", "select", "textarea", "iframe", "canvas", "dialog", "details"):
-        kind = {"a": "link"}.get(element.tag, element.tag)
-        if kind == "input":
-            kind = f"{(element.get('type') or 'text').lower()} field"
-        if kind != "hidden field" and (kind != "link" or element.get("href")):
-            yield kind
-    yield from ("rich editor" for _ in page.root.xpath("//*[@contenteditable and @contenteditable!='false']"))
+    """Yield the kind of each control that an agent can name on a page, and of what it cannot look into."""
+    for node in observe(page, window=sys.maxsize).nodes.values():
+        element, role = node.element, node.element.get("role") or "other"
+        if element.get("contenteditable", "false") != "false":
+            yield "rich editor"
+        elif element.tag == "input":
+            yield f"{(element.get('type') or 'text').lower()} field"
+        else:
+            yield {"a": "link"}.get(
+                element.tag, element.tag if element.tag in ("button", "select", "textarea", "summary") else role
+            )
+    yield from (f"{element.tag} (not supported)" for element in page.root.iter("canvas", "iframe") if len(element) == 0)
 
 
 def _play(options: argparse.Namespace) -> int:
