@@ -176,6 +176,17 @@ def test_the_arena_s_benchmark_says_what_was_solved(monkeypatch, capsys):
     assert found["speed"]["step_1_client"]["steps_per_s"] > 0
 
 
+def test_rollouts_are_timed_with_the_policy_included(monkeypatch, capsys):
+    from benchmarks import policies  # noqa: PLC0415 - needs the extra serve
+
+    monkeypatch.setattr(sys, "argv", ["policies", "--envs", "2", "--delays", "20", "--seconds", "0.1", "--json"])
+    policies.main()
+    starter, endpoint = json.loads(capsys.readouterr().out.splitlines()[-1])["points"]
+    assert (starter["policy"], endpoint["policy"], endpoint["success"]) == ("starter", "20", 1.0)
+    assert 0 < starter["waiting"] < 1
+    assert 0 <= endpoint["idle"] < endpoint["waiting"]
+
+
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=str)
 def test_documents_show_what_the_results_say(path):
     document = path.read_text(encoding="utf-8")
