@@ -625,16 +625,7 @@ class EyesSettings:
     """CPU threads of the network"""
 
     def __post_init__(self) -> None:
-        expect_least(
-            self,
-            shown=1,
-            clone_updates=1,
-            updates=0,
-            tasks_per_update=1,
-            group_size=2,
-            epochs=1,
-            max_steps=1,
-            evaluated=1,
-        )
+        counts = ("shown", "clone_updates", "tasks_per_update", "epochs", "max_steps", "evaluated")
+        expect_least(self, **dict.fromkeys(counts, 1), updates=0, group_size=2)
         if not self.temperature > 0:
             raise ValueError(f"temperature is {self.temperature}; expected more than 0")
