@@ -80,7 +80,10 @@ def find_candidates(observation: Observation, goal: str, size: int) -> list[Cand
     """
     if observation.nodes and list(observation.nodes) == [str(number) for number in range(len(observation.nodes))]:
         raise ValueError(f"elements are named 0 to {len(observation.nodes) - 1}; expected an env with elements='label'")
-    lines = _shown_lines(observation)
+    shown = observation.text.split("\n")
+    if observation.top + observation.shown < observation.total:
+        shown.pop()  # the note on what is hidden
+    lines = dict(enumerate(shown[len(shown) - observation.shown :], observation.top))  # by their number in the page
     strings = find_strings(goal)
     controls = [
         candidate
@@ -138,14 +141,6 @@ def _answers(lines: Iterable[str], wanted: frozenset[str]) -> list[Candidate]:
             if words(text) and len(text) <= _ANSWER_LENGTH:
                 found.setdefault(text, Candidate("answer", Action(Kind.EXIT, argument=text), line=line))
     return list(found.values())
-
-
-def _shown_lines(observation: Observation) -> dict[int, str]:
-    """Return the lines in the window by their number in the page; the header and the notes on what is hidden are left out."""
-    lines = observation.text.split("\n")
-    if observation.top + observation.shown < observation.total:
-        lines.pop()
-    return dict(enumerate(lines[len(lines) - observation.shown :], observation.top))
 
 
 @lru_cache(maxsize=50_000)

@@ -69,7 +69,12 @@ class WebRL:
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Judge the batch, fit the critic, choose new tasks, and return new and replayed steps with their advantages."""
         new, metrics = self.judge(groups, rng)
-        replayed = self.rescored(self.successes.draw(2 * len(new), rng))
+        drawn = self.successes.draw(2 * len(new), rng)
+        logprobs = iter(logprobs_of(self.model, weighted([(drawn, [0.0 for item in drawn for _ in item.steps])])))
+        replayed = [  # with the log-probabilities of the policy as it is
+            replace(item, steps=tuple(replace(step, logprobs=tuple(next(logprobs).tolist())) for step in item.steps))
+            for item in drawn
+        ]
         self.successes.add(item for item in new if item.reward == 1)
 
         items = new + replayed
@@ -128,14 +133,6 @@ class WebRL:
         ]
         self.new_groups -= {group.number for group in groups}
         return judged, metrics
-
-    def rescored(self, items: Sequence[Trajectory]) -> list[Trajectory]:
-        """Return kept trajectories with the log-probabilities of the policy as it is."""
-        logprobs = iter(logprobs_of(self.model, weighted([(items, [0.0 for item in items for _ in item.steps])])))
-        return [
-            replace(item, steps=tuple(replace(step, logprobs=tuple(next(logprobs).tolist())) for step in item.steps))
-            for item in items
-        ]
 
     def choose_tasks(self, new: Sequence[Trajectory], rng: Random) -> None:
         """Make the new tasks of the next update from those that failed in this one."""

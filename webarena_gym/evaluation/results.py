@@ -302,10 +302,13 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     records = sorted(records, key=lambda record: (record.repeat, record.task_id))
     judged = [record for record in records if record.is_judged]
     parts: dict[str, dict[str, list[Record]]] = {"by_site": defaultdict(list), "by_check": defaultdict(list)}
+    kinds: dict[str, list[Record]] = defaultdict(list)
     for record in judged:
         parts["by_site"]["+".join(record.sites)].append(record)
         parts["by_check"]["+".join(record.checks)].append(record)
-    kinds = _by_difficulty(judged)
+        template = templates().get(record.task_id.partition("/")[0])
+        for kind in template.difficulty if template else ():
+            kinds[kind].append(record)
     difficulty = {kind: _score(own) | {"within_reference": _within(own)} for kind, own in sorted(kinds.items())}
     stepped = [record for record in judged if record.has_steps]
     has_reference = [record for record in stepped if record.reference_steps]
@@ -337,17 +340,6 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
         },
         "episodes_digest": episodes_digest(records),
     }
-
-
-def _by_difficulty(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """Return the records of hard tasks by kind of difficulty; their templates, which the ids of tasks name, say which they have."""
-    groups: dict[str, list[Record]] = defaultdict(list)
-    known = templates()
-    for record in records:
-        template = known.get(record.task_id.partition("/")[0])
-        for kind in template.difficulty if template else ():
-            groups[kind].append(record)
-    return groups
 
 
 def episodes_digest(records: Iterable[Record]) -> str:

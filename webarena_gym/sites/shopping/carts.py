@@ -122,19 +122,6 @@ def rule_discount(rules_in_force: Sequence[sqlite3.Row], subtotal_cents: int) ->
     return min(taken, subtotal_cents)
 
 
-def shipping_rates(db: sqlite3.Connection, quantity: int, discounted_cents: int) -> dict[str, int]:
-    """Return the shipping methods on offer for that many pieces of that worth, with their prices."""
-    settings = dict(db.execute("SELECT path, value FROM store_config WHERE path LIKE 'carriers/%'").fetchall())
-    flat, table, threshold = (
-        cents(settings.get(f"carriers/{name}"))
-        for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
-    )
-    rates = {FLAT: (500 if flat is None else flat) * quantity, TABLE: 1500 if table is None else table}
-    if threshold is not None and discounted_cents >= threshold:
-        rates[FREE] = 0
-    return rates
-
-
 MOST = 10_000  # pieces of one product in a cart
 
 
@@ -227,8 +214,17 @@ def totals(request: Request, cart: sqlite3.Row, content: list[Line], shipping_me
 
 
 def rates(request: Request, content: list[Line], discounted_cents: int) -> dict[str, int]:
-    """Return the shipping methods on offer for a cart, with their prices."""
-    return shipping_rates(request.db, sum(line.quantity for line in content), discounted_cents)
+    """Return the shipping methods on offer for what a cart holds, which is worth so much, with their prices."""
+    settings = dict(request.db.execute("SELECT path, value FROM store_config WHERE path LIKE 'carriers/%'").fetchall())
+    flat, table, threshold = (
+        cents(settings.get(f"carriers/{name}"))
+        for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
+    )
+    quantity = sum(line.quantity for line in content)
+    found = {FLAT: (500 if flat is None else flat) * quantity, TABLE: 1500 if table is None else table}
+    if threshold is not None and discounted_cents >= threshold:
+        found[FREE] = 0
+    return found
 
 
 def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: int, options: Mapping[str, str]) -> None:

@@ -25,16 +25,6 @@ from webarena_gym.templates.wikipedia import FACTS, open_article
 TEXTS = read_texts("hard/several")
 
 
-def body_lists(world: t.Sampler, forum: t.Row, title: str, wanted: list[str], unwanted: list[str]) -> dict[str, Any]:
-    """The one new post must be mine, in that forum, with that title; its text holds what is wanted and not what is unwanted."""
-    t.skip_if(not is_clear(wanted, unwanted), "titles that no other holds")
-    found, parameters = holds("body", wanted, unwanted)
-    last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
-    columns = f"forum_id, user_id, title, {found}"
-    query = f"SELECT {columns} FROM submission WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"
-    return t.state(query, *parameters, last, expected=[[forum["forum_id"], ME, title, len(wanted), 0]], site="reddit")
-
-
 def release_news(world: t.Sampler) -> t.Draw:
     """Post what was done in a milestone, but for what must not become public."""
     row, rng = issues.a_project(world), world.rng
@@ -73,7 +63,13 @@ def release_news(world: t.Sampler) -> t.Draw:
     for issue, _ in made:
         looks += [t.click(entry(issue["title"])), t.back()]
     slots = {"forum": forum["name"], "title": headline, "milestone": name, "project": row["full_path"], "label": label}
-    check = body_lists(world, forum, headline, wanted, unwanted)
+    t.skip_if(not is_clear(wanted, unwanted), "titles that no other holds")
+    found, parameters = holds("body", wanted, unwanted)
+    last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
+    compared = f"forum_id, user_id, title, {found}"
+    query = f"SELECT {compared} FROM submission WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"
+    expected = [[forum["forum_id"], ME, headline, len(wanted), 0]]
+    check = t.state(query, *parameters, last, expected=expected, site="reddit")
     steps = [*looks, turn_to(1), *submit(forum["name"], headline, "\n".join(wanted))]
     return t.Draw(slots, check, steps, start_url=tabs("gitlab", "reddit"), evidence=[*wanted, *unwanted, *said])
 

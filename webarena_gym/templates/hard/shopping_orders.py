@@ -63,13 +63,6 @@ def through(world: t.Sampler, rows: Iterable[t.Row], thought: str) -> Iterator[t
         page = own_page
 
 
-def cart_of(world: t.Sampler, held: list[tuple[t.Row, int]]) -> None:
-    """Plant things into my cart, which must be empty."""
-    number = own_cart(world)
-    for row, quantity in held:
-        world.plant("cart_item", cart_id=number, product_id=row["product_id"], options="{}", quantity=quantity)
-
-
 def cheaper_than_then(world: t.Sampler) -> t.Draw:
     """Buy again what costs less than what was paid."""
     rng = world.rng
@@ -149,7 +142,9 @@ def top_up(world: t.Sampler) -> t.Draw:
     fit = "is_plain AND is_salable AND quantity > 5 AND category_id != ?"
     others = world.rows(GOODS + f"SELECT * FROM goods WHERE {fit} ORDER BY product_id", category)
     held = [(row, rng.randint(1, 3)) for row in sorted(rng.sample(others, 3), key=lambda row: str(row["name"]))]
-    cart_of(world, held)
+    number = own_cart(world)
+    for row, quantity in held:
+        world.plant("cart_item", cart_id=number, product_id=row["product_id"], options="{}", quantity=quantity)
     subtotal = sum(row["cents"] * quantity for row, quantity in held)
     seen = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
     slots = {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
