@@ -157,8 +157,7 @@ def others() -> str:
     """Return the table of further questions, each a row: an agent and its lift."""
     rows = []
     for title, (name, place) in OTHERS.items():
-        result = _read(name)
-        row = result["rows"][place]
+        row = _read(name)["rows"][place]
         cells = {"success": _score(row), "lift": _lift(row["lift"])}
         rows.append({"": title, **cells, "n": row.get("tasks", row["n"]), "seeds": row.get("seeds", 1), "result": f"`{name}`"})
     return _table(rows) + _origin("", *(_read(name) for name in dict.fromkeys(name for name, _ in OTHERS.values())))

@@ -238,8 +238,7 @@ class Document:
         """Take note that the history has led here, and return whether it had not before."""
         is_first = not self._is_revisited
         if is_first:
-            saved = self.save()
-            self._is_revisited, self._saved = True, saved._replace(is_revisited=True)
+            self._is_revisited, self._saved = True, self.save()._replace(is_revisited=True)
         return is_first
 
     def write(self, *writes: tuple[HtmlElement, str, str | None]) -> None:

@@ -31,8 +31,7 @@ class WebArenaGym:
 
     async def reset(self, seed: int) -> tuple[dict[str, str], dict[str, Any]]:
         """Begin the task of a seed; return the goal with the first page."""
-        page = self._session.begin(seed=seed)
-        return self._shown(page), {"task_id": self._session.info["task_id"]}
+        return self._shown(self._session.begin(seed=seed)), {"task_id": self._session.info["task_id"]}
 
     async def step(self, action_str: str) -> tuple[dict[str, str], float, bool, dict[str, Any]]:
         """Do what a reply says; return what follows, the reward, whether the episode is over, and its verdict."""

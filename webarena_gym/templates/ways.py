@@ -95,5 +95,4 @@ def impossible(
     start_url: str = "",
 ) -> t.Draw:
     """Return a draw of a task that cannot be done, which the page at the end of `way` shows: `ground` says by what."""
-    solution = [*way, t.leave("N/A", seen)]
-    return t.Draw(slots, t.not_achievable(), solution, wrong, start_url, {"N/A": ground})
+    return t.Draw(slots, t.not_achievable(), [*way, t.leave("N/A", seen)], wrong, start_url, {"N/A": ground})

@@ -135,8 +135,7 @@ def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> tu
             at = text.find(piece, at + 1)
     size = len(text)
     # The cost to the end from each place, outside of a literal and inside of one.
-    infinite = float("inf")
-    best = [infinite] * (size + 1)
+    best = [float("inf")] * (size + 1)
     ways: list[tuple[str, bool]] = [("", False)] * (size + 1)
     best[size] = 0.0
     for at in range(size - 1, -1, -1):

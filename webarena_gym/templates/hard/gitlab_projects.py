@@ -144,8 +144,7 @@ def restore_roles(world: t.Sampler) -> t.Draw:
     held = world.rows(
         f"SELECT user_id, role, name, username FROM ({HELD}) JOIN user USING (user_id) ORDER BY user_id", row["project_id"]
     )
-    people = outsiders(world, row, 10)
-    lead, old_lead, joining, gone, leaving, promoted, refused, mixed, fine, asked = people
+    lead, old_lead, joining, gone, leaving, promoted, refused, mixed, fine, asked = outsiders(world, row, 10)
     title = rng.choice(("Changes in the team", "Roles: wishes and decisions", "Team, second half of the year"))
     listed_roles = {
         lead: "Maintainer", old_lead: "Developer", gone: "Reporter", leaving: "Developer",

@@ -101,8 +101,7 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
         AND category IN ('museum', 'library', 'zoo', 'cafe', 'bookshop', 'supermarket')
         AND street_id IN (SELECT street_id FROM street WHERE town_id = (SELECT town_id FROM street WHERE street_id = ?))"""
     first, second = (some_place(world, ends, start["street_id"]) for _ in range(2))
-    way = route(world, FOOT, start, first)
-    minutes = way.minutes
+    minutes = route(world, FOOT, start, first).minutes
     t.skip_if(not 12 <= minutes <= 90 or second["place_id"] == first["place_id"], "a walk of some length")
     spare = world.rng.choice((30, 45, 60))
     closes = datetime.strptime(first["saturday"].partition("-")[2], "%H:%M")

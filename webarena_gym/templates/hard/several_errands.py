@@ -127,8 +127,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     rng = world.rng
     query = """SELECT title, CAST(number AS INTEGER) AS year FROM facts WHERE label = 'Opened'
         AND kind IN ('museum', 'library', 'zoo', 'stadium', 'theater', 'bridge') ORDER BY title"""
-    facts = world.rows(FACTS + query, site="wikipedia")
-    asked = rng.sample(facts, 4)
+    asked = rng.sample(world.rows(FACTS + query, site="wikipedia"), 4)
     years = [int(row["year"]) for row in asked]
     t.skip_if(len(set(years)) < 4, "four different years")
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")

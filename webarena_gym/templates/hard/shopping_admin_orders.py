@@ -247,23 +247,20 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
         """SELECT * FROM sales_order o WHERE customer_id IS NOT NULL AND discount_cents = 0
         AND (SELECT count(*) FROM order_item i WHERE i.order_id = o.order_id) BETWEEN 1 AND 2 ORDER BY order_id"""
     )
-    inside = rng.sample(range(4, 60 * length - 4), 4)
-    moments = [start + timedelta(minutes=minutes) for minutes in inside]
+    moments = [start + timedelta(minutes=minutes) for minutes in rng.sample(range(4, 60 * length - 4), 4)]
     # These would be inside if the admin counted as the shop does, or are just outside.
     moments.append(day + timedelta(hours=begin, minutes=rng.randint(9, 200)))
     moments += [start - timedelta(minutes=rng.randint(3, 50)), end + timedelta(minutes=rng.randint(3, 50))]
     number = int(world.value("SELECT max(increment_id) FROM sales_order"))
     for place, (moment, model) in enumerate(zip(sorted(moments), rng.sample(models, len(moments)), strict=True)):
         order_like(world, model, f"{number + 1 + place:09}", str(moment))
-    canceled = str(moments[0])
-    world.alter("sales_order", {"created_at": canceled, "status": "pending"}, status="canceled")
+    world.alter("sales_order", {"created_at": str(moments[0]), "status": "pending"}, status="canceled")
     limits = min(day + timedelta(hours=begin), start - timedelta(hours=1)), end + timedelta(hours=1)
     near = world.rows("SELECT * FROM sales_order WHERE created_at BETWEEN ? AND ? ORDER BY created_at", *map(str, limits))
     t.skip_if(len(near) > 11, "a quiet day")
     wanted = [row for row in near if str(start) <= row["created_at"] <= str(end) and row["status"] != "canceled"]
     t.skip_if(any(row["created_at"] in (str(start), str(end)) for row in near), "orders that are clearly inside or outside")
-    rules = TEXTS["note_in_shop_time_rules"].format(behind=behind)
-    way = staff_page(world, title, rules)
+    way = staff_page(world, title, TEXTS["note_in_shop_time_rules"].format(behind=behind))
     steps: list[Step] = open_menu("Sales", "Orders")
     for row in near:
         steps += open_order(row)
@@ -292,8 +289,7 @@ def change_addresses(world: t.Sampler) -> t.Draw:
     new = iter(rng.sample(fresh, len(plan) - 1))
     cases = [(fate, old[0] if fate == "begun" else next(new)) for fate in plan]
     rng.shuffle(cases)
-    rules = TEXTS["change_addresses_rules"].format(note=note)
-    way = staff_page(world, title, rules)
+    way = staff_page(world, title, TEXTS["change_addresses_rules"].format(note=note))
     steps: list[Step] = []
     texts: list[str] = []
     notes: dict[int, str] = {}

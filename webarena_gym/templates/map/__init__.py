@@ -112,8 +112,7 @@ def stated(metres: float) -> tuple[str, str]:
 
 def other_times(minutes: int, *more: int) -> list[str]:
     """Return durations that are wrong, each a likely mistake."""
-    wrong = [minutes + 7, *more]
-    return [duration(each) for each in dict.fromkeys(wrong) if each != minutes]
+    return [duration(each) for each in dict.fromkeys([minutes + 7, *more]) if each != minutes]
 
 
 def open_place(name: str, thought: str = "") -> list[Step]:

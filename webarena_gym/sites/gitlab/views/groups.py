@@ -56,8 +56,7 @@ def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str
     """
     rows = request.db.execute(query, {"me": my_id(request), "name": name}).fetchall()
     pager = Pager.of(request, len(rows), 20, "page")
-    shown = pager.cut(rows)
-    return request.render("groups.html", title=title, rows=shown, pager=pager, name=name, tabs=tabs)
+    return request.render("groups.html", title=title, rows=pager.cut(rows), pager=pager, name=name, tabs=tabs)
 
 
 @site.get("/dashboard/groups", members_only)
