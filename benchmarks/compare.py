@@ -51,6 +51,7 @@ from benchmarks.unseen_states import signed_out, unseen_states
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
+from webarena_gym.arguments import read_pairs
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
 
@@ -450,20 +451,14 @@ def compare(settings: CompareSettings) -> tuple[dict[str, list[dict[str, Any]]],
     """
     if settings.recipe not in RECIPES:
         raise ValueError(f"recipe is {settings.recipe!r}; expected one of {', '.join(RECIPES)}")
-    recipe, numbers, changed = RECIPES[settings.recipe], _NUMBERS[settings.recipe], {}
-    for item in settings.set:
-        name, mark, value = item.partition("=")
-        if not mark or name not in numbers:
-            raise ValueError(f"set is {item!r}; expected NAME=VALUE with a name of {', '.join(numbers)}")
-        try:
-            changed[name] = json.loads(value)
-        except ValueError:
-            changed[name] = value
+    recipe, numbers = RECIPES[settings.recipe], _NUMBERS[settings.recipe]
+    if unknown := [item for item in settings.set if item.partition("=")[0] not in numbers]:
+        raise ValueError(f"set is {unknown[0]!r}; expected NAME=VALUE with a name of {', '.join(numbers)}")
     count = len(settings.agents)
     if recipe.agents not in (None, count) or (recipe.agents is None and not count):
         expected = {None: "one or more", 0: "none, as it trains its own", 1: "one"}[recipe.agents]
         raise ValueError(f"agents are {' '.join(settings.agents) or 'none'}; {settings.recipe} takes {expected}")
-    run = Comparison(settings, {**numbers, **changed})
+    run = Comparison(settings, {**numbers, **read_pairs(settings.set, "set")})
     tasks = run.tasks()
     seeds = settings.seeds or recipe.seeds or tuple(range(count))
     begun_at = playing.claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
