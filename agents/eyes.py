@@ -102,14 +102,8 @@ def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[
         if number >= 0:
             text = said.get(str(number), "")
             box = (max(left - MARGIN, 0), max(top - MARGIN, 0), min(right + MARGIN, width), min(bottom + MARGIN, height))
-            place = (
-                left / width,
-                top / height,
-                right / width,
-                bottom / height,
-                (right - left) / width,
-                (bottom - top) / height,
-            )
+            x, y, right_x, low_y = left / width, top / height, right / width, bottom / height
+            place = (x, y, right_x, low_y, (right - left) / width, (bottom - top) / height)
             patch = numpy.asarray(picture.crop(box).resize(PATCH[::-1], Image.Resampling.BILINEAR))
             add(text, "".join(_LABEL.findall(text)), _click(number), place, patch)
     blank, nowhere = numpy.zeros((*PATCH, 3), numpy.uint8), [0.0] * 6

@@ -168,15 +168,9 @@ _PATTERNS = {
     "color": re.compile(r"#[0-9a-fA-F]{6}"),
 }
 _EXAMPLES = {
-    "number": "12.5",
-    "range": "12.5",
-    "date": "2023-03-05",
-    "month": "2023-03",
-    "week": "2023-W10",
-    "time": "15:07",
-    "datetime-local": "2023-03-05T15:07",
-    "color": "#ff8800",
-}
+    "number": "12.5", "range": "12.5", "date": "2023-03-05", "month": "2023-03", "week": "2023-W10", "time": "15:07",
+    "datetime-local": "2023-03-05T15:07", "color": "#ff8800",
+}  # fmt: skip
 
 
 def format_problem(what: str, text: str) -> str:

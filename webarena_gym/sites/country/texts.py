@@ -106,12 +106,7 @@ def span(seconds: float, *, in_weeks: bool = False) -> str:
     return ""
 
 
-FILTERS: dict[str, Callable[..., str]] = {
-    "money": money,
-    "short_date": short_date,
-    "long_date": long_date,
-    "date_time": date_time,
-}
+FILTERS: dict[str, Callable[..., str]] = {each.__name__: each for each in (money, short_date, long_date, date_time)}
 
 
 def read_data(path: Path) -> dict[str, Any]:

@@ -42,16 +42,9 @@ MONTHS = (
     "December",
 )
 _INK, _PAPER, _GREY = (40, 44, 52), (236, 236, 232), (196, 198, 202)
-_LETTERS = {
-    "A": 0x2BED,
-    "D": 0x6B6E,
-    "F": 0x79A4,
-    "J": 0x126A,
-    "M": 0x5FED,
-    "N": 0x6B6D,
-    "O": 0x2B6A,
-    "S": 0x388E,
-}  # 3 x 5 dots
+_LETTERS = {  # 3 x 5 dots
+    "A": 0x2BED, "D": 0x6B6E, "F": 0x79A4, "J": 0x126A, "M": 0x5FED, "N": 0x6B6D, "O": 0x2B6A, "S": 0x388E,
+}  # fmt: skip
 
 
 def _around(count: int, *radii: float, turn: float = -pi / 2) -> Points:

@@ -43,13 +43,9 @@ open_in_admin = shopping_admin.open_product
 PAINTS, FORMS = ", ".join(COLOURS), ", ".join(SHAPES)
 FEWEST = 7  # among which one is to be found
 _CHOICES = {
-    "box": list(COLOURS),
-    "ribbon": list(COLOURS),
-    "sticker": list(SHAPES),
-    "shape": list(SHAPES),
-    "emblem": list(SHAPES),
+    "box": list(COLOURS), "ribbon": list(COLOURS), "sticker": list(SHAPES), "shape": list(SHAPES), "emblem": list(SHAPES),
     "thing": list(THINGS),
-}
+}  # fmt: skip
 
 
 def look(world: t.Sampler, site: str, kind: str, number: int) -> Mapping[str, Any]:

@@ -228,13 +228,8 @@ def missing_number(world: t.Sampler, table: str) -> str:
 
 
 STREETS = (
-    "12 Lakeview Terrace",
-    "77 Orchard Lane",
-    "409 Mill Road",
-    "1501 Harbor Street",
-    "260 Linden Avenue",
-    "8 Quarry Hill",
-)
+    "12 Lakeview Terrace", "77 Orchard Lane", "409 Mill Road", "1501 Harbor Street", "260 Linden Avenue", "8 Quarry Hill",
+)  # fmt: skip
 CITIES = (
     ("Denver", "Colorado", "80202"), ("Portland", "Oregon", "97205"), ("Austin", "Texas", "78701"),
     ("Boston", "Massachusetts", "02110"), ("Madison", "Wisconsin", "53703"), ("Tucson", "Arizona", "85701"),
