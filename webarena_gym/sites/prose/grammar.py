@@ -261,6 +261,19 @@ Register = Literal["formal", "plain", "chatty", "careless"]
 REGISTERS: tuple[Register, ...] = ("formal", "plain", "chatty", "careless")
 """Formal writes in full, plain and chatty contract, chatty exclaims, and careless misspells and knows no capitals."""
 
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All that a text says, and the register in which it is written."""
+
+    register: Register = "plain"
+
+
+def draw_register(dice: Dice) -> Register:
+    """Draw the register of somebody in a forum."""
+    return dice.weigh(REGISTERS, (20, 50, 15, 15))
+
+
 _SELF = re.compile(r"\bI\b")
 _SLIPS = 60  # percent of the words that a careless writer may get wrong
 

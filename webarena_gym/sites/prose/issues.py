@@ -5,7 +5,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.grammar import Register, Speaker, half, paragraphs, sections, written
+from webarena_gym.sites.prose.grammar import Facts, Register, Speaker, half, paragraphs, sections, written
 from webarena_gym.sites.prose.reviews import Titled
 
 NoteKind = Literal[
@@ -34,49 +34,45 @@ class Defect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bug:
+class Bug(Facts):
     """An issue that reports a defect: what is seen and when. `since` is the first version that had it, "" where it is not said."""
 
     defect: Defect
     version: str
     platform: str
     since: str = ""
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class Wish(Facts):
     """An issue that asks for something new, with the reason."""
 
     part: str
     wish: str
     reason: str
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inquiry:
+class Inquiry(Facts):
     """An issue that asks whether a defect is meant to be so."""
 
     defect: Defect
     version: str
     platform: str
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
+class Gap(Facts):
     """An issue that misses a defect, or the way round it, in the manual."""
 
     defect: Defect
-    register: Register = "plain"
 
 
 Issue: TypeAlias = Bug | Wish | Inquiry | Gap
 
 
 @dataclass(frozen=True, kw_only=True)
-class Note:
+class Note(Facts):
     """A comment on an issue. What its kind does not need is "".
 
     A cause is certain, what is suspected is a guess. `number` is of the other issue (duplicate) or of the merge request (fixed).
@@ -90,29 +86,26 @@ class Note:
     workaround: str = ""
     number: str = ""
     ground: str = ""
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(Facts):
     """A merge request: what it mends or adds, which issue it closes ("": none), whether it has tests and breaks what was."""
 
     about: Defect | Wish
     has_tests: bool
     issue: str = ""
     is_breaking: bool = False
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remark:
+class Remark(Facts):
     """A comment on a merge request. `change` is what is asked for (must be done), suggested (may be), done or refused."""
 
     kind: ReviewKind
     change: str = ""
     why: str = ""
     number: str = ""
-    register: Register = "plain"
 
 
 def platforms_of(defect: Defect) -> tuple[str, ...]:

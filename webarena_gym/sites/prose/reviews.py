@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.grammar import REGISTERS, Register, Speaker, capitalized, counted, paragraphs, sections, written
+from webarena_gym.sites.prose.grammar import REGISTERS, Facts, Speaker, capitalized, counted, paragraphs, sections, written
 from webarena_gym.sites.prose.things import Thing, names
 
 Strength = Literal["mild", "plain", "strong"]
@@ -51,7 +51,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewFacts:
+class ReviewFacts(Facts):
     """All that a review says. What is "" or 0 is not said.
 
     `user` uses the thing, and the review is second-hand, unless it is "": then the writer does. `used_for` is how long, and
@@ -69,7 +69,6 @@ class ReviewFacts:
     because: str = ""
     edited_after: tuple[int, str] | None = None
     is_verified: bool = True
-    register: Register = "plain"
     length: Length = "short"
 
     def __post_init__(self) -> None:

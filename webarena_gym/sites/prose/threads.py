@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.grammar import REGISTERS, Register, Speaker, capitalized, counted, paragraphs, sections, written
+from webarena_gym.sites.prose.grammar import Facts, Speaker, capitalized, counted, draw_register, paragraphs, sections, written
 from webarena_gym.sites.prose.reviews import SPANS, Titled
 from webarena_gym.sites.prose.things import WORKS, Claim, Problem, Remedy, Thing, draw_problem, draw_sides, has_problems, names
 
@@ -15,7 +15,7 @@ Duration = tuple[int, str]  # (3, "week")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(Facts):
     """A post that asks for help. `asked_for` is whose problem it is, "" for the writer's own; `tried` did not help."""
 
     problem: Problem
@@ -23,11 +23,10 @@ class Question:
     lasting: Duration | None = None
     asked_for: str = ""
     place: str = ""  # where the writer lives
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opening:
+class Opening(Facts):
     """A post that takes a side. It is first-hand with `experience`, hearsay with `heard_from`, and a mere view with neither."""
 
     side: Claim
@@ -36,11 +35,10 @@ class Opening:
     experience: Duration | None = None
     heard_from: str = ""
     place: str = ""
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Facts):
     """A post about a work or a thing by name: what is said of its aspects, first-hand, or as `heard_from` somebody."""
 
     name: str
@@ -49,7 +47,6 @@ class Report:
     experience: Duration | None = None
     heard_from: str = ""
     place: str = ""
-    register: Register = "plain"
 
 
 Post = Question | Opening | Report
@@ -58,27 +55,25 @@ StandKind = Literal["side", "agree", "disagree", "changed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(Facts):
     """A comment on a remedy: it worked or failed for the writer, was heard from `heard_from`, or is a mere idea."""
 
     remedy: Remedy
     kind: AnswerKind
     heard_from: str = ""
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Thanks:
+class Thanks(Facts):
     """The asker's comment on what came of the remedy that `user` proposed."""
 
     remedy: Remedy
     user: str
     has_helped: bool = True
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stand:
+class Stand(Facts):
     """A comment that takes a side: for itself, with or against `user`, or having been turned round by `user`'s reason."""
 
     side: Claim
@@ -86,33 +81,28 @@ class Stand:
     reason: str = ""
     user: str = ""
     experience: Duration | None = None
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Impression:
+class Impression(Facts):
     """A comment on an aspect of what a report is about, first-hand or as `heard_from` somebody."""
 
     thing: Thing
     aspect: str
     is_good: bool
     heard_from: str = ""
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detail:
+class Detail(Facts):
     """A question for details, or with `lasting` the asker's reply how long it has lasted."""
 
     lasting: Duration | None = None
-    register: Register = "plain"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chatter:
+class Chatter(Facts):
     """A comment that says nothing."""
-
-    register: Register = "plain"
 
 
 Comment = Answer | Thanks | Stand | Impression | Detail | Chatter
@@ -294,10 +284,6 @@ def draw_discussion(
     return replace(thread, post=replace(thread.post, place=dice.pick(places)))
 
 
-def _register(dice: Dice) -> Register:
-    return dice.weigh(REGISTERS, (20, 50, 15, 15))
-
-
 def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], count: int, is_held_out: bool) -> Discussion:
     problem = draw_problem(dice, forum, is_held_out=is_held_out)
     remedies = dice.some(problem.remedies, len(problem.remedies))
@@ -308,7 +294,7 @@ def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], 
         tried=tuple(tried),
         lasting=dice.pick(SPANS[3:]) if problem.is_lasting and dice.chance(55) else None,
         asked_for=_somebody(dice) if dice.chance(15) else "",
-        register=_register(dice),
+        register=draw_register(dice),
     )
     # One remedy is what helped the asker, if the thread is solved; the asker thanks once, after an answer that names it.
     solution = open_ones[0] if dice.chance(60) else None
@@ -326,11 +312,11 @@ def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], 
         chance = dice.below(100)
         if right and not is_solved and chance < 25:
             place, user, answer = dice.pick(right)
-            comments.append(Said(author, place, Thanks(remedy=answer.remedy, user=user, register=_register(dice))))
+            comments.append(Said(author, place, Thanks(remedy=answer.remedy, user=user, register=draw_register(dice))))
             is_solved = True
         elif wrong and not is_solved and chance < 32 and wrong[-1][2].remedy.name not in reported:
             place, user, answer = wrong[-1]
-            facts = Thanks(remedy=answer.remedy, user=user, has_helped=False, register=_register(dice))
+            facts = Thanks(remedy=answer.remedy, user=user, has_helped=False, register=draw_register(dice))
             comments.append(Said(author, place, facts))
         else:
             comments.append(_help(dice, author, users, comments, post))
@@ -340,7 +326,7 @@ def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], 
 def _help(dice: Dice, author: str, users: Sequence[str], comments: list[Said], post: Question) -> Said:
     """Draw an answer, a question for details or its reply, or chatter."""
     chance = dice.below(100)
-    register = _register(dice)
+    register = draw_register(dice)
     helper = _other(dice, users, {author, *(said.author for said in comments if isinstance(said.facts, Answer))})
     if chance < 62:
         remedy = dice.pick(post.problem.remedies)
@@ -369,14 +355,14 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
         has_turned=dice.chance(15),
         experience=dice.pick(SPANS[6:]) if is_first_hand else None,
         heard_from=_somebody(dice) if not is_first_hand and dice.chance(30) else "",
-        register=_register(dice),
+        register=draw_register(dice),
     )
     held = {author: first}
     turned: set[str] = set()
     comments: list[Said] = []
     for _ in range(count):
         user = dice.pick(users) if dice.chance(85) else author
-        register = _register(dice)
+        register = draw_register(dice)
         if dice.chance(28):
             comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=register)))
             continue
@@ -426,17 +412,17 @@ def _about_a_work(dice: Dice, author: str, forum: str, work: str, users: Sequenc
         opinions=tuple((aspect, dice.chance(55)) for aspect in dice.some(aspects, dice.between(1, 4))),
         experience=None if is_heard else dice.pick(SPANS[1:8]),
         heard_from=_somebody(dice) if is_heard else "",
-        register=_register(dice),
+        register=draw_register(dice),
     )
     comments: list[Said] = []
     for _ in range(count):
         user = _other(dice, users, {author, *(said.author for said in comments if isinstance(said.facts, Impression))})
         if dice.chance(40):
-            comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=_register(dice))))
+            comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=draw_register(dice))))
             continue
         heard = _somebody(dice) if dice.chance(25) else ""
         facts = Impression(
-            thing=thing, aspect=dice.pick(aspects), is_good=dice.chance(55), heard_from=heard, register=_register(dice)
+            thing=thing, aspect=dice.pick(aspects), is_good=dice.chance(55), heard_from=heard, register=draw_register(dice)
         )
         comments.append(Said(user, _parent(dice, comments, 30), facts))
     return Discussion(author, post, tuple(comments))
