@@ -46,7 +46,7 @@ from urllib.parse import quote_plus
 
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
-from webarena_gym.sites.country.texts import date_time, long_date, money
+from webarena_gym.sites.country.texts import date_time, long_date, money, read_data
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.tasks import grounds
 from webarena_gym.tasks import template as t
@@ -357,23 +357,16 @@ def read_texts(name: str) -> dict[str, Any]:
     if (_FOLDER / name).is_dir():
         return _read(_FOLDER / name / "texts.toml")
     texts: dict[str, Any] = {}
-    for section, values in _read(_FOLDER / f"{name}.toml").items():
+    for section, values in read_data(_FOLDER / f"{name}.toml").items():
         for key in values.keys() - _GOAL:
             if key in texts:
                 raise ValueError(f"{name}.toml has two texts {key}, the second in {section}; expected different names")
-            texts[key] = _frozen(values[key])
+            texts[key] = values[key]
     return texts
 
 
 def _read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def _frozen(value: Any) -> Any:
-    """Return the same value with tuples for lists."""
-    if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def phrasings(entry: Mapping[str, Any]) -> Sequence[str]:

@@ -13,6 +13,15 @@ T = TypeVar("T")
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
+def capitalised(text: str) -> str:
+    """Return the text with its first letter in upper case.
+
+    >>> capitalised("an eagle near Oslo")
+    'An eagle near Oslo'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def slug(text: str) -> str:
     """Return a text as it stands in an address; letters that are not ASCII are left out.
 

@@ -1,5 +1,6 @@
 """The map's `Site`, what its pages know about the visitor, and the window of the map that a page shows."""
 
+from webarena_gym.sites.country.texts import capitalised
 from webarena_gym.sites.kit.accounts import members_of, visitor
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.site import Site
@@ -14,16 +15,7 @@ current_user = visitor()
 members_only = members_of(current_user, site.sign_in, "Please sign in first.")
 
 
-def capital(text: str) -> str:
-    """Return the text with a capital first letter.
-
-    >>> capital("petrol station")
-    'Petrol station'
-    """
-    return text[:1].upper() + text[1:]
-
-
-site.templates.filters.update(clean=clean, distance=distance, duration=duration, capital=capital)
+site.templates.filters.update(clean=clean, distance=distance, duration=duration, capital=capitalised)
 site.templates.globals.update(
     brand=BRAND,
     coordinates=coordinates,

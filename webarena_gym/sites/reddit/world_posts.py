@@ -14,7 +14,7 @@ from webarena_gym.sites.country import texts
 from webarena_gym.sites.country.dice import Dice, Scale, share
 from webarena_gym.sites.country.geography import Country, country
 from webarena_gym.sites.country.names import WORDS, Person, invented, population
-from webarena_gym.sites.country.texts import read_sizes, span
+from webarena_gym.sites.country.texts import capitalised, read_sizes, span
 
 _LONGEST_SLUG = 60
 
@@ -207,15 +207,6 @@ class Voice:
     def say(self, kind: str, forum: Forum) -> str:
         """Return a sentence of a kind that all forums share."""
         return capitalised(self.fill(self.dice.pick(pool()[kind]), forum))
-
-
-def capitalised(text: str) -> str:
-    """Return the text with its first letter in upper case.
-
-    >>> capitalised("an eagle near Oslo")
-    'An eagle near Oslo'
-    """
-    return text[:1].upper() + text[1:]
 
 
 OWN_SUBMISSIONS = 6

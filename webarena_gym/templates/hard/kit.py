@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.seeding import ENDS
+from webarena_gym.sites.prose.grammar import listed as listed
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
@@ -88,15 +89,6 @@ def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> li
         raise t.NothingToDraw("a project without that file")
     world.plant("file", branch_id=branch["branch_id"], path=file, content=content, commit_id=branch["head_id"])
     return [*find_project(row), t.click("Repository"), t.click(file)]
-
-
-def listed(items: Sequence[str]) -> str:
-    """Return items as a goal lists them.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]
 
 
 def of_site(site: str, block: dict[str, Any]) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from webarena_gym.sites.country.texts import capitalised as capitalised
 from webarena_gym.sites.map.geometry import Point, coordinates
 from webarena_gym.sites.map.queries import CATEGORIES, PLACES, by_distance, of_place
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Spot
-from webarena_gym.sites.map.site import capital as capital
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.map import places, roads, some_place
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
+from webarena_gym.sites.prose.grammar import listed as listed
 from webarena_gym.sites.reddit.queries import PERIODS as PERIODS
 from webarena_gym.sites.reddit.queries import SORTS as SORTS
 from webarena_gym.sites.reddit.queries import WITH_PERIOD as WITH_PERIOD
@@ -88,15 +89,6 @@ def turn_thread(world: t.Sampler, row: t.Row, comment_id: int | None = None) -> 
 def open_user(name: str) -> list[Step]:
     """Return the steps to somebody's profile."""
     return [t.search("Search query", name), t.click(name)]
-
-
-def comma_list(items: Sequence[str]) -> str:
-    """Return items as a sentence names them.
-
-    >>> comma_list(["a", "b", "c"])
-    'a, b and c'
-    """
-    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]
 
 
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.kit.database import shows_aggregates
+from webarena_gym.sites.shopping.queries import marks
 from webarena_gym.sites.shopping_admin.grids import written_cents as written_cents
 from webarena_gym.sites.shopping_admin.views.customers import APPLY as APPLY
 from webarena_gym.sites.shopping_admin.views.orders import CARRIERS
@@ -189,7 +190,7 @@ def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dic
 
     Raises NothingToDraw when they are like that already.
     """
-    query = f"SELECT {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({_marks(keys)}) ORDER BY {ledger.key}"
+    query = f"SELECT {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({marks(keys)}) ORDER BY {ledger.key}"
     rows = [dict(row) for row in world.rows(query, *keys)]
     if unknown := changes.keys() - rows[0].keys():
         raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
@@ -202,23 +203,19 @@ def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dic
 
 def vanish(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
     """The rows with these keys must be gone, and no other row must have changed."""
-    query = f"SELECT count(*) FROM {ledger.table} WHERE {ledger.key} IN ({_marks(keys)})"
+    query = f"SELECT count(*) FROM {ledger.table} WHERE {ledger.key} IN ({marks(keys)})"
     return t.all_of(t.state(query, *keys, expected=[[0]]), others_stay(world, ledger, *keys))
 
 
 def others_stay(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
     """No row must have changed but those with these keys."""
     query = f"SELECT {ledger.sums} FROM {ledger.table}"
-    return stays(world, f"{query} WHERE {ledger.key} NOT IN ({_marks(keys)})" if keys else query, *keys)
+    return stays(world, f"{query} WHERE {ledger.key} NOT IN ({marks(keys)})" if keys else query, *keys)
 
 
 def stays(world: t.Sampler, query: str, *parameters: Any) -> dict[str, Any]:
     """The query must return what it returns now."""
     return t.state(query, *parameters, expected=[list(row) for row in world.rows(query, *parameters)])
-
-
-def _marks(keys: tuple[Any, ...]) -> str:
-    return ", ".join("?" * len(keys))
 
 
 def missing_number(world: t.Sampler, table: str) -> str:
