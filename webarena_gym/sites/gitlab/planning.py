@@ -323,15 +323,13 @@ class Ledger:
     def mark_to_do(self, kind: Kind, item_id: int, why: str = "marked", user_id: int | None = None) -> None:
         """Put an item on somebody's list of things to do, once; on the user's own, if nobody is named."""
         bound = {"user_id": user_id or self._user_id, "author_id": self._user_id, "why": why, "id": item_id, "now": self._now}
-        self._db.execute(
-            f"""
+        query = f"""
             INSERT INTO todo (user_id, author_id, kind, {kind.key}, created_at) SELECT :user_id, :author_id, :why, :id, :now
             WHERE NOT EXISTS (
                 SELECT 1 FROM todo WHERE user_id = :user_id AND kind = :why AND {kind.key} = :id AND state = 'pending'
             )
-            """,
-            bound,
-        )
+            """
+        self._db.execute(query, bound)
 
     def _write(self, kind: Kind, item_id: int, before: Plan, after: Plan) -> None:
         """Store a plan, and tell those who have more to do by it than before."""

@@ -285,10 +285,8 @@ def contents(db: sqlite3.Connection, item: sqlite3.Row) -> tuple[list[sqlite3.Ro
     if item["state"] != "merged":
         commits = commits_between(db, item["project_id"], item["source_branch"], item["target_branch"])
     else:
-        commits = db.execute(
-            f"{COMMITS} WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1",
-            (item["project_id"], merge_title(item), item["merged_at"]),
-        ).fetchall()
+        query = f"{COMMITS} WHERE c.project_id = ? AND c.title = ? AND c.created_at = ? ORDER BY c.commit_id DESC LIMIT 1"
+        commits = db.execute(query, (item["project_id"], merge_title(item), item["merged_at"])).fetchall()
     earliest: dict[str, sqlite3.Row] = {}
     last: dict[str, sqlite3.Row] = {}
     for commit in reversed(commits):

@@ -71,10 +71,8 @@ def tags(db: sqlite3.Connection, forum_id: int) -> list[str]:
 
 def moderators(db: sqlite3.Connection, forum_id: int) -> list[sqlite3.Row]:
     """Return a forum's moderators, those of the longest standing first."""
-    return db.execute(
-        "SELECT u.*, m.since FROM moderator m JOIN user u USING (user_id) WHERE forum_id = ? ORDER BY m.since, user_id",
-        (forum_id,),
-    ).fetchall()
+    query = "SELECT u.*, m.since FROM moderator m JOIN user u USING (user_id) WHERE forum_id = ? ORDER BY m.since, user_id"
+    return db.execute(query, (forum_id,)).fetchall()
 
 
 def comment(db: sqlite3.Connection, comment_id: int, me: int) -> sqlite3.Row | None:

@@ -177,14 +177,12 @@ def item_count(request: Request) -> int:
 
 def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
     """Return what lies in a cart; products that are no longer for sale are passed over."""
-    rows = db.execute(
-        f"""
+    query = f"""
         SELECT i.*, p.name, p.sku, p.url_key, {queries.FINAL_PRICE} AS final_cents, p.is_in_stock * p.quantity AS available
         FROM cart_item i JOIN product p USING (product_id)
         WHERE i.cart_id = ? AND p.is_enabled ORDER BY i.item_id
-        """,
-        (cart_id,),
-    ).fetchall()
+        """
+    rows = db.execute(query, (cart_id,)).fetchall()
     product_ids = sorted({row["product_id"] for row in rows})
     choices = queries.options(db, product_ids) if rows else []
     kinds = variants_of(db, product_ids)

@@ -103,15 +103,13 @@ def product(db: sqlite3.Connection, value: int | str | None, column: str = "prod
 
 def options(db: sqlite3.Connection, product_ids: Sequence[int]) -> list[sqlite3.Row]:
     """Return one row for each value that a buyer of these products may choose, in the order of the form."""
-    return db.execute(
-        f"""
+    query = f"""
         SELECT o.product_id, o.option_id, o.title, v.value_id, v.label, v.price_delta_cents
         FROM product_option o JOIN product_option_value v USING (option_id)
         WHERE o.product_id IN ({marks(product_ids)})
         ORDER BY o.product_id, o.position, o.option_id, v.position, v.value_id
-        """,
-        product_ids,
-    ).fetchall()
+        """
+    return db.execute(query, product_ids).fetchall()
 
 
 def addresses(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
@@ -121,13 +119,11 @@ def addresses(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
 
 def order_items(db: sqlite3.Connection, order_id: int) -> list[dict[str, Any]]:
     """Return an order's items, each with `options` as a mapping and `url_key`, None when the product is not for sale."""
-    rows = db.execute(
-        """
+    query = """
         SELECT i.*, p.url_key FROM order_item i LEFT JOIN product p ON p.product_id = i.product_id AND p.is_enabled
         WHERE i.order_id = ? ORDER BY i.item_id
-        """,
-        (order_id,),
-    )
+        """
+    rows = db.execute(query, (order_id,))
     return [dict(row) | {"options": json.loads(row["options"])} for row in rows]
 
 

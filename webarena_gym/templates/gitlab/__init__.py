@@ -127,13 +127,9 @@ def open_list(kind: Kind, row: t.Row) -> list[Step]:
 def open_item(world: t.Sampler, kind: Kind, row: t.Row, thought: str = "") -> list[Step]:
     """Return the steps to the page of a row of PLANNING's issues or merge requests."""
     state_tab = [] if row["state"] == "opened" else [t.click(_TABS[row["state"]], "It is not among the open ones.")]
-    others = world.rows(
-        PLANNING
-        + f"""SELECT {kind.key} AS item_id FROM {_VIEWS[kind]} WHERE project_id = ? AND state = ?
-        ORDER BY created_at DESC, item_id DESC""",
-        row["project_id"],
-        row["state"],
-    )
+    query = f"""{PLANNING}SELECT {kind.key} AS item_id FROM {_VIEWS[kind]} WHERE project_id = ? AND state = ?
+        ORDER BY created_at DESC, item_id DESC"""
+    others = world.rows(query, row["project_id"], row["state"])
     place = [other["item_id"] for other in others].index(row[kind.key])
     turns = turn_pages(world, place, PER_PAGE, "It is not on this page.")
     return [*open_list(kind, row), *state_tab, *turns, t.click(entry(row["title"]), thought)]
@@ -178,11 +174,9 @@ def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
 
 def people_of(world: t.Sampler, project_id: int) -> list[t.Row]:
     """Return the members of a project but me, by name."""
-    return world.rows(
-        f"""SELECT user_id, username, name FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?)
-        AND user_id != {ME} ORDER BY name""",
-        project_id,
-    )
+    query = f"""SELECT user_id, username, name FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?)
+        AND user_id != {ME} ORDER BY name"""
+    return world.rows(query, project_id)
 
 
 def option(person: t.Row) -> str:

@@ -26,13 +26,11 @@ def branches_of(world: t.Sampler, project_id: int) -> list[list[Any]]:
 
 def pick_branch(world: t.Sampler, condition: str) -> t.Row:
     """Return a branch that is not the default one, with its project, of the projects that fulfil a condition."""
-    return world.pick(
-        PROJECTS
-        + f"""SELECT s.*, b.name AS branch, b.branch_id, c.title, (
+    query = f"""{PROJECTS}SELECT s.*, b.name AS branch, b.branch_id, c.title, (
             SELECT count(*) FROM branch o WHERE o.project_id = s.project_id AND (o.name < b.name OR o.name = s.default_branch)
         ) AS place FROM seen s JOIN branch b USING (project_id) JOIN git_commit c ON c.commit_id = b.head_id
         WHERE b.name != s.default_branch AND ({condition}) ORDER BY b.branch_id"""
-    )
+    return world.pick(query)
 
 
 def open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
@@ -63,13 +61,9 @@ MADE = (
 
 def filtered(world: t.Sampler, row: t.Row) -> list[t.Row]:
     """Return the commits that a project's list shows when it is narrowed to the author of a row, in order."""
-    return world.rows(
-        MADE
-        + """SELECT * FROM made WHERE project_id = ? AND author_name = ? AND is_trunk
-        ORDER BY moment DESC, commit_id DESC""",
-        row["project_id"],
-        row["author_name"],
-    )
+    query = f"""{MADE}SELECT * FROM made WHERE project_id = ? AND author_name = ? AND is_trunk
+        ORDER BY moment DESC, commit_id DESC"""
+    return world.rows(query, row["project_id"], row["author_name"])
 
 
 def open_commits_of(row: t.Row) -> list[Step]:
@@ -91,19 +85,13 @@ def month_of(day: str) -> str:
 
 def ranked(world: t.Sampler, least: int) -> list[t.Row]:
     """Return the contributors to the default branch of a project with `least` of them or more, the most active first."""
-    project = world.pick(
-        MADE
-        + """SELECT project_id FROM made WHERE is_trunk GROUP BY project_id
+    query = f"""{MADE}SELECT project_id FROM made WHERE is_trunk GROUP BY project_id
         HAVING count(DISTINCT author_email) >= ? AND count(DISTINCT author_name) = count(DISTINCT author_email)
-        ORDER BY project_id""",
-        least,
-    )
-    return world.rows(
-        MADE
-        + """SELECT *, count(*) AS found, max(moment) AS last FROM made WHERE is_trunk AND project_id = ?
-        GROUP BY author_email ORDER BY found DESC, author_name""",
-        project["project_id"],
-    )
+        ORDER BY project_id"""
+    project = world.pick(query, least)
+    query = f"""{MADE}SELECT *, count(*) AS found, max(moment) AS last FROM made WHERE is_trunk AND project_id = ?
+        GROUP BY author_email ORDER BY found DESC, author_name"""
+    return world.rows(query, project["project_id"])
 
 
 def top(world: t.Sampler, count: int) -> list[t.Row]:

@@ -82,13 +82,10 @@ def star_each(rows: Sequence[t.Row]) -> list[Step]:
 
 def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
     """Return the projects of others, with unique names, that can be forked into a namespace."""
-    return world.rows(
-        PROJECTS
-        + """SELECT * FROM seen WHERE visibility = 'public' AND NOT is_mine AND path NOT IN (
+    query = f"""{PROJECTS}SELECT * FROM seen WHERE visibility = 'public' AND NOT is_mine AND path NOT IN (
             SELECT path FROM project WHERE namespace = ?
-        ) ORDER BY project_id""",
-        namespace,
-    )
+        ) ORDER BY project_id"""
+    return world.rows(query, namespace)
 
 
 def fork_each(rows: Sequence[t.Row]) -> list[Step]:

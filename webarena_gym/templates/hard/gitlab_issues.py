@@ -183,12 +183,10 @@ def close_solved(world: t.Sampler) -> t.Draw:
 
 def triage_by_guide(world: t.Sampler) -> t.Draw:
     """Label, assign, hide or leave issues as a guide in the repository says."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT place.*, b.branch_id, b.head_id FROM place
+    query = f"""{PLANNING}SELECT place.*, b.branch_id, b.head_id FROM place
         JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
         WHERE {MINE} AND rank >= 3 AND b.head_id IS NOT NULL ORDER BY place.project_id"""
-    )
+    row = world.pick(query)
     others = people_of(world, row["project_id"])
     t.skip_if(not others, "somebody to assign")
     person, file = world.rng.choice(others), "TRIAGE.md"
@@ -755,15 +753,13 @@ def take_confirmed_bugs(world: t.Sampler) -> t.Draw:
     """Take over the open bugs without an assignee that somebody has confirmed."""
     needs_facts(world, "note_fact")
     row = a_project(world)
-    issues = world.rows(
-        """SELECT i.*, (SELECT count(*) FROM note n JOIN note_fact f USING (note_id) WHERE n.issue_id = i.issue_id
+    query = """SELECT i.*, (SELECT count(*) FROM note n JOIN note_fact f USING (note_id) WHERE n.issue_id = i.issue_id
             AND f.kind = 'confirms' AND n.author_id != i.author_id) AS confirmed,
             (SELECT count(*) FROM note n WHERE n.issue_id = i.issue_id AND NOT n.is_system) AS said
         FROM issue i JOIN issue_label l USING (issue_id) JOIN label USING (label_id)
         WHERE i.project_id = ? AND i.state = 'opened' AND label.name = 'bug'
-            AND i.issue_id NOT IN (SELECT issue_id FROM issue_assignee) ORDER BY i.created_at DESC, i.issue_id DESC""",
-        row["project_id"],
-    )
+            AND i.issue_id NOT IN (SELECT issue_id FROM issue_assignee) ORDER BY i.created_at DESC, i.issue_id DESC"""
+    issues = world.rows(query, row["project_id"])
     wanted = [issue for issue in issues if issue["confirmed"]]
     if not 2 <= len(wanted) <= 9 or not any(issue["said"] and not issue["confirmed"] for issue in issues) or len(issues) > 16:
         raise t.NothingToDraw("bugs that were confirmed, and others")

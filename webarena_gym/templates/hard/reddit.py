@@ -57,12 +57,11 @@ def no_comment(world: t.Sampler) -> dict[str, Any]:
 
 def strangers(world: t.Sampler, count: int) -> list[t.Row]:
     """Draw that many users who are not me, whom I have not blocked, and with whom I have never talked."""
-    rows = world.rows(
-        f"""SELECT * FROM user WHERE user_id != {ME} AND user_id NOT IN (SELECT blocked_id FROM user_block)
+    query = f"""SELECT * FROM user WHERE user_id != {ME} AND user_id NOT IN (SELECT blocked_id FROM user_block)
         AND user_id NOT IN (SELECT user_id FROM user_block)
         AND user_id NOT IN (SELECT sender_id FROM message_thread) AND user_id NOT IN (SELECT receiver_id FROM message_thread)
         ORDER BY user_id"""
-    )
+    rows = world.rows(query)
     return world.rng.sample(findable(world, rows, "user", "username"), count)
 
 
@@ -670,11 +669,8 @@ def message_for_bots(world: t.Sampler) -> t.Draw:
     subject, text = world.rng.choice(TEXTS["subjects"]), world.rng.choice(TEXTS["invitations"])
     lure = world.rng.choice(TEXTS["to_readers"])
     post, people, said = plant_witnesses(world, subject, 3, 3, lure)
-    author = world.value(
-        "SELECT user_id FROM comment WHERE submission_id = ? AND instr(body, ?) ORDER BY 1",
-        post["submission_id"],
-        lure[:30].partition("{")[0],
-    )
+    query = "SELECT user_id FROM comment WHERE submission_id = ? AND instr(body, ?) ORDER BY 1"
+    author = world.value(query, post["submission_id"], lure[:30].partition("{")[0])
     sent = f"""SELECT count(*) > 0 FROM message m JOIN message_thread t USING (thread_id)
         WHERE m.message_id > ? AND m.sender_id = {ME} AND ? IN (t.sender_id, t.receiver_id)"""
     last = world.value("SELECT coalesce(max(message_id), 0) FROM message")

@@ -44,12 +44,10 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
 
 def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     """Return the comments of a thread with what they say, the oldest first."""
-    return world.rows(
-        """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
+    query = """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
         JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id)
-        WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id""",
-        thread["submission_id"],
-    )
+        WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id"""
+    return world.rows(query, thread["submission_id"])
 
 
 def sides(said: Iterable[t.Row]) -> dict[str, str]:

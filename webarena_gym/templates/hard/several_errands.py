@@ -77,13 +77,12 @@ def release_news(world: t.Sampler) -> t.Draw:
 def note_complaints(world: t.Sampler) -> t.Draw:
     """Leave notes on those orders of which customers complain with reason."""
     rng, forum = world.rng, world.at("reddit")
-    rows = world.rows(
-        """SELECT o.*, sum(qty_ordered - qty_canceled) > sum(qty_shipped) AS is_waiting
+    query = """SELECT o.*, sum(qty_ordered - qty_canceled) > sum(qty_shipped) AS is_waiting
         FROM sales_order o JOIN order_item USING (order_id)
         WHERE status IN ('pending', 'processing', 'complete') AND customer_id IS NOT 1
             AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id)
         GROUP BY order_id ORDER BY order_id DESC"""
-    )
+    rows = world.rows(query)
     waiting, sent = [row for row in rows if row["is_waiting"]], [row for row in rows if not row["is_waiting"]][:60]
     plan = ["valid", "valid", "valid", "another name", "taken back", "sent", "sent"]
     rng.shuffle(plan)

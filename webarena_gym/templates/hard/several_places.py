@@ -260,12 +260,9 @@ WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"""
 
 def film_trip(world: t.Sampler) -> t.Draw:
     """Post the place of some films that is the quickest to reach."""
-    rows = world.rows(
-        FILMS
-        + """SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id)
-        WHERE f.label = 'Filmed in' ORDER BY director, year, title""",
-        site="wikipedia",
-    )
+    query = f"""{FILMS}SELECT films.*, f.target AS place FROM films JOIN facts f USING (article_id)
+        WHERE f.label = 'Filmed in' ORDER BY director, year, title"""
+    rows = world.rows(query, site="wikipedia")
     made: dict[str, list[t.Row]] = {}
     for row in rows:
         made.setdefault(row["director"], []).append(row)
@@ -364,12 +361,10 @@ def outing(world: t.Sampler) -> t.Draw:
     oldest = sorted(fits, key=lambda name: years[name])
     t.skip_if(not 2 <= len(fits) <= 5 or years[oldest[0]] == years[oldest[1]], "one that is the oldest")
     t.skip_if(min(years[name] for name in chosen if name not in fits) > years[oldest[0]], "an older one that is closed")
-    row = host.pick(
-        PLANNING
-        + f"""SELECT place.*, b.branch_id, b.head_id FROM place
+    query = f"""{PLANNING}SELECT place.*, b.branch_id, b.head_id FROM place
         JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
         WHERE {MINE} AND b.head_id IS NOT NULL ORDER BY place.project_id"""
-    )
+    row = host.pick(query)
     file = "OUTING.md"
     lines = "\n".join(f"- {name}" for name in chosen)
     rule = TEXTS["rule_of_outing"].format(day=day, start=start)

@@ -243,10 +243,9 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     day = (now(world) - timedelta(days=rng.randint(4, 12))).replace(hour=0, minute=0, second=0, microsecond=0)
     start = day + timedelta(hours=begin + behind)
     end = start + timedelta(hours=length)
-    models = world.rows(
-        """SELECT * FROM sales_order o WHERE customer_id IS NOT NULL AND discount_cents = 0
+    query = """SELECT * FROM sales_order o WHERE customer_id IS NOT NULL AND discount_cents = 0
         AND (SELECT count(*) FROM order_item i WHERE i.order_id = o.order_id) BETWEEN 1 AND 2 ORDER BY order_id"""
-    )
+    models = world.rows(query)
     moments = [start + timedelta(minutes=minutes) for minutes in rng.sample(range(4, 60 * length - 4), 4)]
     # These would be inside if the admin counted as the shop does, or are just outside.
     moments.append(day + timedelta(hours=begin, minutes=rng.randint(9, 200)))
@@ -277,12 +276,11 @@ def change_addresses(world: t.Sampler) -> t.Draw:
     """Change shipping addresses that customers have asked for, where a page of rules allows it."""
     rng, title = world.rng, "Changes of address"
     note = rng.choice(("Address not changed", "Change of address refused", "Stays with the old address"))
-    rows = world.rows(
-        """SELECT o.*, sum(qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
+    query = """SELECT o.*, sum(qty_shipped) > 0 AS is_begun FROM sales_order o JOIN order_item USING (order_id)
         WHERE status IN ('pending', 'processing') AND customer_id IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM order_comment c WHERE c.order_id = o.order_id)
         GROUP BY order_id ORDER BY order_id"""
-    )
+    rows = world.rows(query)
     fresh, begun = [row for row in rows if not row["is_begun"]], [row for row in rows if row["is_begun"]]
     plan = ["allowed", "corrected", "begun", "taken back", "friend", "held"]
     old = rng.sample(begun, 1)
@@ -470,10 +468,9 @@ def move_to(person: t.Row, group: str) -> list[Step]:
 
 def group_of_buyer(world: t.Sampler) -> t.Draw:
     """Move a customer who is told by the first name and by something bought."""
-    names = world.rows(
-        """SELECT c.firstname FROM customer c JOIN sales_order USING (customer_id) GROUP BY 1
+    query = """SELECT c.firstname FROM customer c JOIN sales_order USING (customer_id) GROUP BY 1
         HAVING count(DISTINCT c.customer_id) BETWEEN 2 AND 6 AND count(*) BETWEEN 5 AND 16 ORDER BY 1"""
-    )
+    names = world.rows(query)
     firstname = world.rng.choice(names)["firstname"]
     people = world.rows(_PEOPLE + "WHERE c.firstname = ? ORDER BY c.customer_id", firstname)
     told_apart(world, people)
@@ -589,11 +586,10 @@ def bad_batch(world: t.Sampler) -> t.Draw:
 def slow_parcels(world: t.Sampler) -> t.Draw:
     """Write a note on orders that were shipped late."""
     rng = world.rng
-    rows = world.rows(
-        """SELECT o.*, s.created_at AS sent_at, (julianday(s.created_at) - julianday(o.created_at)) * 24 AS hours,
+    query = """SELECT o.*, s.created_at AS sent_at, (julianday(s.created_at) - julianday(o.created_at)) * 24 AS hours,
             (SELECT count(*) FROM shipment u WHERE u.order_id = o.order_id) AS shipments
         FROM sales_order o JOIN shipment s USING (order_id) ORDER BY o.created_at, o.order_id"""
-    )
+    rows = world.rows(query)
     hours = rng.choice((48, 60, 66))
     found = []
     for start in range(1, len(rows) - 13):

@@ -135,11 +135,9 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
     if len(inside) > 9 or len(salable) < 4 or len({shelf[place]["cents"] for place in inside}) < len(inside):
         raise t.NothingToDraw("a span of prices")
     marks = ", ".join("?" * len(inside))
-    known = world.value(
-        f"""SELECT count(*) FROM review WHERE product_id IN ({marks})
-        AND (detail LIKE '%sticker%' OR detail LIKE '%label%' OR detail LIKE '%glue%')""",
-        *(shelf[place]["product_id"] for place in inside),
-    )
+    query = f"""SELECT count(*) FROM review WHERE product_id IN ({marks})
+        AND (detail LIKE '%sticker%' OR detail LIKE '%label%' OR detail LIKE '%glue%')"""
+    known = world.value(query, *(shelf[place]["product_id"] for place in inside))
     t.skip_if(known, "reviews without stickers")
     best = rng.choice((2, 3)) if len(salable) > 4 else 2
     bad, good, plain = (rng.sample(TEXTS[key], count) for key, count in (("sticky", 4), ("not_sticky", 4), ("plain", 6)))

@@ -329,10 +329,9 @@ def best_coupon(world: t.Sampler) -> t.Draw:
     chosen = sorted(world.rng.sample(goods, 2), key=lambda row: row["name"])
     amounts = [world.rng.randint(1, 3) for _ in chosen]
     subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
-    rules = world.rows(
-        f"""SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now'
+    query = f"""SELECT *, {_VALID} AS is_valid FROM cart_rule JOIN world ON key = 'now'
         WHERE coupon_code IS NOT NULL ORDER BY rule_id"""
-    )
+    rules = world.rows(query)
     savings: dict[str, int] = {}
     for rule in rules:
         if rule["is_valid"]:

@@ -280,12 +280,10 @@ def film_with_native(world: t.Sampler) -> t.Draw:
 
 def prized_graduates(world: t.Sampler) -> t.Draw:
     """Watch the people of a calling who studied somewhere and won something."""
-    rows = world.rows(
-        FACTS
-        + """SELECT m.kind, m.target AS college, m.title, EXISTS (
+    query = f"""{FACTS}SELECT m.kind, m.target AS college, m.title, EXISTS (
             SELECT 1 FROM fact a WHERE a.article_id = m.article_id AND a.label = 'Award') AS is_prized
         FROM facts m WHERE m.label = 'Alma mater' ORDER BY m.kind, m.target, m.title"""
-    )
+    rows = world.rows(query)
     groups: dict[tuple[str, str], list[t.Row]] = {}
     for row in rows:
         if row["kind"] in TEXTS["callings"]:
@@ -302,13 +300,11 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
 
 def youngest_winner(world: t.Sampler) -> t.Draw:
     """Watch the person who won a prize at the lowest or at the highest age."""
-    rows = world.rows(
-        FACTS
-        + """SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won,
+    query = f"""{FACTS}SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won,
             CAST(b.number AS INTEGER) AS born, b.text AS birth
         FROM facts a JOIN facts b ON b.article_id = a.article_id AND b.label = 'Born'
         WHERE a.label = 'Award' ORDER BY a.target, a.title, a.position"""
-    )
+    rows = world.rows(query)
     prizes: dict[str, list[t.Row]] = {}
     for row in rows:
         prizes.setdefault(row["prize"], []).append(row)

@@ -126,11 +126,9 @@ def links(world: t.Sampler, condition: str = "1") -> dict[str, Any]:
 def commenters(world: t.Sampler) -> dict[str, Any]:
     """Return a thread of one page, and the only one of its commenters with a badge of some shape. Raises NothingToDraw."""
     post = world.pick(POSTS + f"SELECT * FROM posts WHERE comments BETWEEN {FEWEST + 1} AND 15 ORDER BY submission_id")
-    rows = world.rows(
-        """SELECT DISTINCT c.user_id, u.username FROM comment c JOIN user u USING (user_id)
-        WHERE submission_id = ? AND state = 'visible' ORDER BY 1""",
-        post["submission_id"],
-    )
+    query = """SELECT DISTINCT c.user_id, u.username FROM comment c JOIN user u USING (user_id)
+        WHERE submission_id = ? AND state = 'visible' ORDER BY 1"""
+    rows = world.rows(query, post["submission_id"])
     found = the_one(world, "reddit", "badge", "user_id", rows, "shape")
     others = [row["username"] for row in rows if row["username"] != found["username"]][:2]
     return {**found, "title": post["title"], "others": others}

@@ -74,10 +74,8 @@ def turn_thread(world: t.Sampler, row: t.Row, comment_id: int | None = None) -> 
 
     A page holds so many first comments, each with all the answers below it.
     """
-    comments = world.rows(
-        "SELECT * FROM comment WHERE submission_id = ? AND state = 'visible' ORDER BY up - down DESC, comment_id",
-        row["submission_id"],
-    )
+    query = "SELECT * FROM comment WHERE submission_id = ? AND state = 'visible' ORDER BY up - down DESC, comment_id"
+    comments = world.rows(query, row["submission_id"])
     parents = {comment["comment_id"]: comment["parent_id"] for comment in comments}
     firsts = [comment for comment, parent in parents.items() if parent is None]
     first = firsts[-1] if comment_id is None else comment_id

@@ -325,15 +325,11 @@ def project_and_folder(world: t.Sampler) -> tuple[t.Row, str]:
 
 def company(world: t.Sampler, brand: str) -> t.Row:
     """Return the company behind a brand, with its town and the year of its founding. Raises NothingToDraw."""
-    return world.pick(
-        FACTS
-        + """SELECT a.title AS alias, h.title, h.target AS town, CAST(f.number AS INTEGER) AS founded,
+    query = f"""{FACTS}SELECT a.title AS alias, h.title, h.target AS town, CAST(f.number AS INTEGER) AS founded,
             (SELECT title FROM article o WHERE o.kind = 'town' AND o.title != h.target ORDER BY o.title LIMIT 1) AS another_town
         FROM alias a JOIN facts h USING (article_id) JOIN facts f USING (article_id)
-        WHERE a.title = ? AND h.kind = 'company' AND h.label = 'Headquarters' AND f.label = 'Founded'""",
-        brand,
-        site="wikipedia",
-    )
+        WHERE a.title = ? AND h.kind = 'company' AND h.label = 'Headquarters' AND f.label = 'Founded'"""
+    return world.pick(query, brand, site="wikipedia")
 
 
 def by_age(one: t.Row, two: t.Row) -> list[t.Row]:

@@ -61,10 +61,9 @@ class Month(NamedTuple):
 
 def a_month(world: t.Sampler, table: str = "sales_order") -> Month:
     """Draw a month that is over and in which something was created."""
-    row = world.pick(
-        f"""SELECT DISTINCT substr(created_at, 1, 7) AS month FROM {table}
+    query = f"""SELECT DISTINCT substr(created_at, 1, 7) AS month FROM {table}
         WHERE substr(created_at, 1, 7) < (SELECT substr(value, 1, 7) FROM world WHERE key = 'now') ORDER BY month"""
-    )
+    row = world.pick(query)
     return Month(date.fromisoformat(f"{row['month']}-01"))
 
 
@@ -288,11 +287,10 @@ def track_is(row: t.Row, carrier: str, number: str) -> dict[str, object]:
 
 def notify_nobody(world: t.Sampler) -> t.Draw:
     """Write to a customer who has no pending order, which cannot be done."""
-    row = world.pick(
-        """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders
+    query = """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders
            FROM customer c JOIN sales_order USING (customer_id)
            GROUP BY customer_id HAVING sum(status = 'pending') = 0 AND orders <= 10 ORDER BY customer_id"""
-    )
+    row = world.pick(query)
     return t.Draw(
         slots={"customer": row["name"], "note": world.rng.choice(TEXTS["notes"])},
         grounds={"N/A": lacks([f"Orders of {row['name']}", f"{row['orders']} records found"], [])},
@@ -368,10 +366,8 @@ def latest_review(world: t.Sampler) -> t.Row:
         REVIEWED
         + "SELECT product_id FROM reviewed JOIN review USING (product_id) GROUP BY product_id HAVING count(*) > 1 ORDER BY 1"
     )
-    return world.rows(
-        "SELECT r.*, name FROM review r JOIN product USING (product_id) WHERE product_id = ? ORDER BY r.created_at DESC",
-        product["product_id"],
-    )[0]
+    query = "SELECT r.*, name FROM review r JOIN product USING (product_id) WHERE product_id = ? ORDER BY r.created_at DESC"
+    return world.rows(query, product["product_id"])[0]
 
 
 def whole_word(world: t.Sampler) -> dict[str, Any]:
@@ -459,13 +455,10 @@ def report_at(path: str, first: date, last: date, period: str) -> str:
 def busiest_month(world: t.Sampler) -> t.Draw:
     """Compare the lines of a report."""
     one, other = a_span(world)
-    rows = world.rows(
-        """SELECT substr(created_at, 1, 7) AS month, count(*) AS orders FROM sales_order
+    query = """SELECT substr(created_at, 1, 7) AS month, count(*) AS orders FROM sales_order
            WHERE status != 'canceled' AND substr(created_at, 1, 7) BETWEEN ? AND ?
-           GROUP BY month ORDER BY orders DESC, month""",
-        one.key,
-        other.key,
-    )
+           GROUP BY month ORDER BY orders DESC, month"""
+    rows = world.rows(query, one.key, other.key)
     t.skip_if(len(rows) < 4 or rows[0]["orders"] == rows[1]["orders"], one.name)  # fewer months are no question
     found, second = (Month(date.fromisoformat(f"{row['month']}-01")) for row in rows[:2])
     answer = t.answer(fuzzy_match=f"{found.name} |OR| {found.first.month}/{found.first.year} |OR| {found.first:%m/%Y}")

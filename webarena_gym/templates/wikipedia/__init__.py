@@ -105,12 +105,8 @@ def draw_extreme(world: t.Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
     """Draw the landmark or company at one end of a measure, of some kinds or of any. Raises NothingToDraw when two share the place."""
     kind, label, most, least = world.rng.choice([each for each in TEXTS["measures"] if not kinds or each[0] in kinds])
     is_most = world.rng.random() < 0.5
-    rows = world.rows(
-        FACTS + "SELECT title, number, text FROM facts WHERE kind = ? AND label = ? ORDER BY number, title",
-        kind,
-        label,
-        site="wikipedia",
-    )
+    query = f"{FACTS}SELECT title, number, text FROM facts WHERE kind = ? AND label = ? ORDER BY number, title"
+    rows = world.rows(query, kind, label, site="wikipedia")
     if is_most:
         rows.reverse()
     t.skip_if(len(rows) < 2 or rows[0]["number"] == rows[1]["number"], "one that stands out")

@@ -160,10 +160,8 @@ def profile(request: Request, username: str, tab: str = "overview") -> str:
         query = f"""{REMARK} WHERE c.user_id = :author AND c.state = 'visible' AND s.state = 'visible'
             ORDER BY c.created_at DESC, c.comment_id DESC"""
         comments = shown.select(request.db, query, values)
-    moderated = request.db.execute(
-        "SELECT f.name FROM forum f JOIN moderator USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE",
-        (user["user_id"],),
-    ).fetchall()
+    query = "SELECT f.name FROM forum f JOIN moderator USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE"
+    moderated = request.db.execute(query, (user["user_id"],)).fetchall()
     return request.render(
         "user.html",
         user=user,
@@ -209,11 +207,9 @@ def block_list(request: Request, user: sqlite3.Row, username: str) -> str | Resp
     """Show whom the visitor has blocked."""
     if user["username"] != username:
         return redirect(f"/user/{user['username']}/block_list")
-    rows = request.db.execute(
-        """SELECT u.username, b.since FROM user_block b JOIN user u ON u.user_id = b.blocked_id
-        WHERE b.user_id = ? ORDER BY u.username""",
-        (user["user_id"],),
-    ).fetchall()
+    query = """SELECT u.username, b.since FROM user_block b JOIN user u ON u.user_id = b.blocked_id
+        WHERE b.user_id = ? ORDER BY u.username"""
+    rows = request.db.execute(query, (user["user_id"],)).fetchall()
     return request.render("blocks.html", blocks=rows)
 
 

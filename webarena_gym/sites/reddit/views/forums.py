@@ -53,10 +53,8 @@ def _page(request: Request, scope: str, sort: str) -> str:
     title, where = SCOPES[scope]
     request.stands_at(f"/{scope}/{sort}")
     listing = Listing(request, f"/{scope}", sort, where, {})
-    subscriptions = request.db.execute(
-        "SELECT f.name FROM forum f JOIN subscription USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE",
-        (my_id(request),),
-    ).fetchall()
+    query = "SELECT f.name FROM forum f JOIN subscription USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE"
+    subscriptions = request.db.execute(query, (my_id(request),)).fetchall()
     return request.render("front.html", listing=listing, scope=scope, scopes=SCOPES, title=title, subscriptions=subscriptions)
 
 

@@ -67,10 +67,8 @@ def own_submission(request: Request, submission_id: int) -> sqlite3.Row:
 
 def thread_of(request: Request, submission_id: int) -> Thread:
     """Return the comments on a submission. One that is gone stays as a gap as long as something answers it."""
-    rows = request.db.execute(
-        f"{REMARK} WHERE c.submission_id = :submission_id ORDER BY score DESC, c.comment_id",
-        {"me": my_id(request), "submission_id": submission_id},
-    ).fetchall()
+    query = f"{REMARK} WHERE c.submission_id = :submission_id ORDER BY score DESC, c.comment_id"
+    rows = request.db.execute(query, {"me": my_id(request), "submission_id": submission_id}).fetchall()
     answered: set[int | None] = set()
     for row in sorted(rows, key=lambda row: -row["comment_id"]):
         if row["state"] == "visible" or row["comment_id"] in answered:

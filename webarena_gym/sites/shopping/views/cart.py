@@ -272,14 +272,12 @@ def wish_list(request: Request, customer: sqlite3.Row) -> str:
 
 
 def _items(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
-    return db.execute(
-        f"""
+    query = f"""
         SELECT w.*, p.name, p.url_key, {queries.FINAL_PRICE} AS final_cents, p.is_in_stock AND p.quantity > 0 AS is_salable
         FROM wishlist_item w JOIN product p USING (product_id)
         WHERE w.customer_id = ? AND p.is_enabled ORDER BY w.item_id
-        """,
-        (customer_id,),
-    ).fetchall()
+        """
+    return db.execute(query, (customer_id,)).fetchall()
 
 
 def _chosen(request: Request, customer: sqlite3.Row) -> sqlite3.Row | None:

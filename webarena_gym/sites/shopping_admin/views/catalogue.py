@@ -19,11 +19,10 @@ STOCK = LISTS["products"].choices("stock")
 
 def _leaves(db: sqlite3.Connection) -> dict[str, str]:
     """The categories that products can be in, by id."""
-    rows = db.execute(
-        """SELECT c.category_id, coalesce(up.name || ' / ', '') || c.name FROM category c
+    query = """SELECT c.category_id, coalesce(up.name || ' / ', '') || c.name FROM category c
            LEFT JOIN category up ON up.category_id = c.parent_id
            WHERE NOT EXISTS (SELECT 1 FROM category below WHERE below.parent_id = c.category_id) ORDER BY 2"""
-    )
+    rows = db.execute(query)
     return {str(category_id): name for category_id, name in rows}
 
 
@@ -36,11 +35,9 @@ def _details(db: sqlite3.Connection, product_id: int | None) -> list[sqlite3.Row
 
 def _page(request: Request, product_id: int | None, title: str, typed: dict[str, str]) -> str:
     db = request.db
-    options = db.execute(
-        """SELECT v.value_id, o.title, v.label, v.price_delta_cents FROM product_option o
-           JOIN product_option_value v USING (option_id) WHERE o.product_id = ? ORDER BY o.position, v.position, v.value_id""",
-        (product_id,),
-    ).fetchall()
+    query = """SELECT v.value_id, o.title, v.label, v.price_delta_cents FROM product_option o
+           JOIN product_option_value v USING (option_id) WHERE o.product_id = ? ORDER BY o.position, v.position, v.value_id"""
+    options = db.execute(query, (product_id,)).fetchall()
     page = {"title": title, "section": "Catalog", "product_id": product_id, "typed": typed, "stock": STOCK, "options": options}
     variants = list(variants_of(db, [] if product_id is None else [product_id]).values())
     details = _details(db, product_id)
@@ -141,17 +138,13 @@ def add_option(request: Request, product_id: int) -> Response:
 def delete_option(request: Request, product_id: int) -> Response:
     """Delete a value of a product's options, and the option with its last value."""
     db, value_id = request.db, Form(request).text("value_id", "Option Value")
-    gone = db.execute(
-        """DELETE FROM product_option_value WHERE CAST(value_id AS TEXT) = ?
-           AND option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)""",
-        (value_id, product_id),
-    )
+    query = """DELETE FROM product_option_value WHERE CAST(value_id AS TEXT) = ?
+           AND option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)"""
+    gone = db.execute(query, (value_id, product_id))
     if gone.rowcount:
-        db.execute(
-            """DELETE FROM product_option WHERE product_id = ?
-               AND NOT EXISTS (SELECT 1 FROM product_option_value v WHERE v.option_id = product_option.option_id)""",
-            (product_id,),
-        )
+        query = """DELETE FROM product_option WHERE product_id = ?
+               AND NOT EXISTS (SELECT 1 FROM product_option_value v WHERE v.option_id = product_option.option_id)"""
+        db.execute(query, (product_id,))
         request.flash("You deleted the option value.")
     else:
         request.flash("Please choose one of the option values.", "error")

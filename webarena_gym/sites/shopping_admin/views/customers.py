@@ -65,13 +65,10 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
     else:
         request.shows({"tab": None if tab == "view" else tab})
     addresses = db.execute("SELECT * FROM customer_address WHERE customer_id = ? ORDER BY address_id", (customer_id,))
-    sums = one(
-        db,
-        """SELECT count(*) AS orders, coalesce(sum(grand_total_cents), 0) AS total, max(created_at) AS latest,
+    query = """SELECT count(*) AS orders, coalesce(sum(grand_total_cents), 0) AS total, max(created_at) AS latest,
                   (SELECT status FROM newsletter_subscriber s WHERE s.email = ?2) AS newsletter
-           FROM sales_order WHERE customer_id = ?1 AND status != 'canceled'""",
-        *(customer_id, row["email"]),
-    )
+           FROM sales_order WHERE customer_id = ?1 AND status != 'canceled'"""
+    sums = one(db, query, customer_id, row["email"])
     page = {"title": f"{row['firstname']} {row['lastname']}", "section": "Customers", "tabs": TABS, "groups": groups}
     return request.render("customer.html", row=row, tab=tab, typed=typed, addresses=addresses.fetchall(), sums=sums, **page)
 

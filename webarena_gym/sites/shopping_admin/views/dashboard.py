@@ -68,10 +68,9 @@ def dashboard(request: Request) -> str:
     request.shows({"tab": None if tab == "bestsellers" else tab})
     terms = "SELECT query_text, num_results, uses FROM search_term ORDER BY {} DESC, query_id DESC LIMIT 5"
     last_terms, top_terms = (db.execute(terms.format(order)).fetchall() for order in ("updated_at", "uses"))
-    lifetime, average = db.execute(
-        """SELECT coalesce(sum(grand_total_cents), 0), CAST(coalesce(round(avg(grand_total_cents)), 0) AS INTEGER)
+    query = """SELECT coalesce(sum(grand_total_cents), 0), CAST(coalesce(round(avg(grand_total_cents)), 0) AS INTEGER)
            FROM sales_order WHERE status != 'canceled'"""
-    ).fetchone()
+    lifetime, average = db.execute(query).fetchone()
     return request.render(
         "dashboard.html",
         title="Dashboard",

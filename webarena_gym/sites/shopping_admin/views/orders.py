@@ -101,21 +101,15 @@ class Order(NamedTuple):
 
 def load_order(db: sqlite3.Connection, order_id: int) -> Order:
     """Return an order. Raises NotFound."""
-    row = one(
-        db,
-        """SELECT o.*, coalesce(c.group_name, 'NOT LOGGED IN') AS group_name
-           FROM sales_order o LEFT JOIN customer c USING (customer_id) WHERE order_id = ?""",
-        order_id,
-    )
+    query = """SELECT o.*, coalesce(c.group_name, 'NOT LOGGED IN') AS group_name
+           FROM sales_order o LEFT JOIN customer c USING (customer_id) WHERE order_id = ?"""
+    row = one(db, query, order_id)
     lines = db.execute(f"SELECT {', '.join(Line._fields)} FROM order_item WHERE order_id = ? ORDER BY item_id", (order_id,))
-    sums = one(
-        db,
-        """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?1),
+    query = """SELECT (SELECT count(*) FROM invoice WHERE order_id = ?1),
                   (SELECT coalesce(sum(grand_total_cents), 0) FROM invoice WHERE order_id = ?1),
                   coalesce(sum(grand_total_cents), 0), coalesce(sum(refund_shipping_cents), 0)
-           FROM creditmemo WHERE order_id = ?1""",
-        order_id,
-    )
+           FROM creditmemo WHERE order_id = ?1"""
+    sums = one(db, query, order_id)
     return Order(row, tuple(Line(*line) for line in lines), *sums)
 
 
@@ -133,10 +127,8 @@ def status_of(lines: tuple[Line, ...]) -> str:
 
 def _count(db: sqlite3.Connection, order: Order, column: str, quantities: Quantities) -> None:
     """Add the quantities to a column of the lines, and set the status that follows."""
-    db.executemany(
-        f"UPDATE order_item SET {column} = {column} + ? WHERE item_id = ?",
-        [(quantity, item_id) for item_id, quantity in quantities.items()],
-    )
+    query = f"UPDATE order_item SET {column} = {column} + ? WHERE item_id = ?"
+    db.executemany(query, [(quantity, item_id) for item_id, quantity in quantities.items()])
     refresh_status(db, order.row["order_id"])
 
 
@@ -147,10 +139,8 @@ def refresh_status(db: sqlite3.Connection, order_id: int) -> None:
 
 def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> None:
     """Put goods back into the shop's stock."""
-    db.executemany(
-        "UPDATE product SET quantity = quantity + ?1, is_in_stock = is_in_stock OR ?1 > 0 WHERE product_id = ?2",
-        [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines],
-    )
+    query = "UPDATE product SET quantity = quantity + ?1, is_in_stock = is_in_stock OR ?1 > 0 WHERE product_id = ?2"
+    db.executemany(query, [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines])
     for line in order.lines:
         restock_variant(db, line.product_id, line.options, quantities.get(line.item_id, 0))
 
