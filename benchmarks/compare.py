@@ -150,11 +150,8 @@ def adaptation(run: Comparison, seed: int) -> Iterator[playing.Measured]:
                 worlds=[options["demonstration_world"]], per_template=1, updates=options["updates"],
                 learning_rate=options["learning_rate"], decisions_per_update=16,
             )  # fmt: skip
-        title = f"after {count} demonstrations"
-        yield playing.Measured(
-            title,
-            [playing.rewards(playing.play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=playing.MAX_STEPS))],
-        )
+        played = playing.play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=playing.MAX_STEPS)
+        yield playing.Measured(f"after {count} demonstrations", [playing.rewards(played)])
 
 
 def others(site: str) -> tuple[str, ...]:

@@ -70,10 +70,8 @@ def put_together(folder: Path) -> None:
     sheet = Image.new("RGB", (3 * width, 2 * height))
     for place, name in enumerate(TOGETHER):
         with Image.open(folder / f"{name}.png") as picture:
-            sheet.paste(
-                picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS),
-                (place % 3 * width, place // 3 * height),
-            )
+            small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
+            sheet.paste(small, (place % 3 * width, place // 3 * height))
     sheet.quantize(128).save(folder / "sites.png", optimize=True)
 
 

@@ -71,10 +71,8 @@ class Structured(GRPO):
         """Return the sum of both comparisons for every step of a group, trajectory after trajectory."""
         weight = self.args.outcome_weight
         outcome = super().advantages(group) if weight else [0.0 for item in group for _ in item.steps]
-        structured = state_advantages(
-            [step.prompt_ids for item in group for step in item.steps],
-            [reward for item in group for reward in structured_rewards(item, self.expected[item.task_id], self.args)],
-        )
+        earned = [reward for item in group for reward in structured_rewards(item, self.expected[item.task_id], self.args)]
+        structured = state_advantages([step.prompt_ids for item in group for step in item.steps], earned)
         return [weight * first + second for first, second in zip(outcome, structured, strict=True)]
 
     def _describe(self, items: Sequence[Trajectory]) -> dict[str, float]:

@@ -420,13 +420,8 @@ class EpisodeStore:
 
     def state(self) -> ArenaState:
         """Return all episodes in one line each, and what the limits are."""
-        return ArenaState(
-            __version__,
-            [episode.summary() for episode in self._episodes.values()],
-            self.limits.episodes,
-            round(self._memory_mb(), 1),
-            self.limits.memory_mb,
-        )
+        lines, limits = [episode.summary() for episode in self._episodes.values()], self.limits
+        return ArenaState(__version__, lines, limits.episodes, round(self._memory_mb(), 1), limits.memory_mb)
 
     def close(self) -> None:
         """Close all episodes."""

@@ -299,12 +299,8 @@ class Pool:
 
             with suppress(OSError):  # a user may have had enough of large pipes
                 fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
-        process = self._context.Process(
-            target=serve,
-            args=(commands, answers, self._make_env, dict(os.environ), self._frames),
-            name="webarena-gym worker",
-            daemon=True,
-        )
+        given = (commands, answers, self._make_env, dict(os.environ), self._frames)
+        process = self._context.Process(target=serve, args=given, name="webarena-gym worker", daemon=True)
         with without_main_module():
             process.start()
         commands.close()

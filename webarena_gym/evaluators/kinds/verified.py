@@ -78,12 +78,8 @@ def _verdict(result: Any) -> Verdict:
     messages = [message for each in said["assertions"] or () for message in each["assertion_msgs"] or ()]
     problem = "; ".join([*messages, said["error_msg"] or ""]).strip("; ")
     reason = f"expected {str(said['expected'])[:_SHOWN]}, got {str(said['actual'])[:_SHOWN]}"
-    return Verdict(
-        f"verified/{result.evaluator_name}",
-        result.score == 1.0,
-        f"{problem}: {reason}" if problem else reason,
-        f"{NAME} {version(NAME)}",
-    )
+    told = f"{problem}: {reason}" if problem else reason
+    return Verdict(f"verified/{result.evaluator_name}", result.score == 1.0, told, f"{NAME} {version(NAME)}")
 
 
 def har_entries(traffic: Traffic | None) -> list[dict[str, Any]]:

@@ -209,10 +209,8 @@ def load_roads(rows: Rows) -> Roads:
 
 @lru_cache(maxsize=4)
 def _read(source: _Source) -> Roads:
-    return Roads(
-        source.rows("SELECT * FROM node ORDER BY node_id"),
-        source.rows("SELECT edge.*, kind, name FROM edge JOIN street USING (street_id) ORDER BY edge_id"),
-    )
+    edges = "SELECT edge.*, kind, name FROM edge JOIN street USING (street_id) ORDER BY edge_id"
+    return Roads(source.rows("SELECT * FROM node ORDER BY node_id"), source.rows(edges))
 
 
 MOST = 60

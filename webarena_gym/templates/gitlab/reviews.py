@@ -49,10 +49,8 @@ REVIEWS = (
 
 def both_ends(rows: Sequence[t.Row], end: str) -> list[t.Row]:
     """Return the newest and the oldest of a page's merge requests, which must be by different people, the wanted one first."""
-    t.skip_if(
-        not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"],
-        "two merge requests of different people that are mine to handle",
-    )
+    is_unfit = not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"]
+    t.skip_if(is_unfit, "two merge requests of different people that are mine to handle")
     return [rows[0], rows[-1]] if end == "newest" else [rows[-1], rows[0]]
 
 

@@ -692,10 +692,8 @@ def close_before_release(world: t.Sampler) -> t.Draw:
     steps = [*repository_page(world, row, file, content), *find_project(row), *looks]
     closed = [issue for issue, is_old in made if is_old]
     slots = {"project": row["full_path"], "label": label, "version": version, "file": file, "note": note}
-    check = t.all_of(
-        issues_become(world, row, "state", {issue["iid"]: "closed" for issue in closed}),
-        remarks_are(world, {issue["issue_id"]: note.rstrip(".") for issue in closed}),
-    )
+    states = issues_become(world, row, "state", {issue["iid"]: "closed" for issue in closed})
+    check = t.all_of(states, remarks_are(world, {issue["issue_id"]: note.rstrip(".") for issue in closed}))
     evidence = [told(last), told(pulled), told(first), *(issue["title"] for issue, _ in made), *said]
     return t.Draw(slots, check, [*steps, t.leave("", "What is old is closed.")], evidence=evidence)
 

@@ -450,10 +450,8 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     way = [*find_project(row), t.click("Repository"), t.click("Branches"), t.search("Filter by branch name", prefix)]
     deletes = [step for name in gone for step in (t.click(f"Delete branch {name}"), t.search("Filter by branch name", prefix))]
     left = [[each[0]] for each in before if each[0] not in gone]
-    check = t.all_of(
-        t.state("SELECT name FROM branch WHERE project_id = ? ORDER BY name", row["project_id"], expected=left),
-        rows_become(world, STATES, row["project_id"], changes={}),
-    )
+    branches = t.state("SELECT name FROM branch WHERE project_id = ? ORDER BY name", row["project_id"], expected=left)
+    check = t.all_of(branches, rows_become(world, STATES, row["project_id"], changes={}))
     steps = [*repository_page(world, row, file, rules), *looks, *way, *deletes, t.leave("", "What is not needed is gone.")]
     evidence = ["nothing was committed to it after that", *titles, *said]
     return t.Draw({"project": row["full_path"], "prefix": prefix, "file": file}, check, steps, evidence=evidence)

@@ -260,9 +260,7 @@ def resolve_settled(world: t.Sampler, *, is_spoiled: bool = False) -> t.Draw:
         steps.append(t.click(f"Note {note}"))
         steps += [t.click("Resolve note"), t.click("Notes")] if is_settled else [t.back("That does not settle it.")]
     settled = {note: {"status": "resolved"} for note, is_settled in made if is_settled}
-    check = t.all_of(
-        rows_become(world, "SELECT note_id, status FROM map_note ORDER BY note_id", changes=settled),
-        rows_become(world, "SELECT count(*) FROM note_comment", changes={}),
-    )
+    statuses = rows_become(world, "SELECT note_id, status FROM map_note ORDER BY note_id", changes=settled)
+    check = t.all_of(statuses, rows_become(world, "SELECT count(*) FROM note_comment", changes={}))
     steps = [*steps, t.leave("", "The settled ones are resolved.")]
     return t.Draw({"days": days}, check, steps, evidence=texts, injection=injection)

@@ -117,13 +117,8 @@ def save_by_nicknames(world: t.Sampler) -> t.Draw:
     steps: list[Step] = [turn_to(1), *open_post(plan), *open_post(glossary), turn_to(0)]
     steps += [*joined(*(save(row["name"], note) for row in goals)), t.leave("", "The stops are saved.")]
     check = t.all_of(saved_are({**own, **{row["place_id"]: note for row in goals}}), no_comment(forum))
-    return t.Draw(
-        {"plan": plan, "glossary": glossary, "note": note},
-        check,
-        steps,
-        start_url=tabs("map", "reddit"),
-        evidence=[*names, *stops],
-    )
+    told = {"plan": plan, "glossary": glossary, "note": note}
+    return t.Draw(told, check, steps, start_url=tabs("map", "reddit"), evidence=[*names, *stops])
 
 
 def table_by_sources(world: t.Sampler) -> t.Draw:
@@ -438,10 +433,8 @@ def correct_phones(world: t.Sampler) -> t.Draw:
     query = f"SELECT {columns} FROM suggestion WHERE status != 'withdrawn' {order}"
     expected = [list(each) for each in world.rows(query) if each["user_id"] != ME]
     expected += [[ME, place, "Phone", phone, "waiting"] for place, phone in wanted]
-    check = t.all_of(
-        t.state(query, expected=sorted(expected, key=lambda each: int(each[1]))),
-        of_site("gitlab", t.state(files, row["project_id"], file, row["default_branch"], expected=[[content]])),
-    )
+    guide = of_site("gitlab", t.state(files, row["project_id"], file, row["default_branch"], expected=[[content]]))
+    check = t.all_of(t.state(query, expected=sorted(expected, key=lambda each: int(each[1]))), guide)
     steps = [turn_to(1), *way, turn_to(0), t.click("Suggestions"), *changes, *looks]
     steps.append(t.leave("", "Every wrong number has its suggestion."))
     evidence = [line.partition(": ")[2] for line in lines] + [str(place["phone"]) for place in found]

@@ -224,11 +224,8 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
         check = t.all_of(turn_into(world, ORDERS, refunded), notes_are(world, {}))
         steps = [*way, t.click("Credit Memo"), t.click("Refund Offline"), t.leave("", "The rules allow it.")]
         return t.Draw(slots, check, steps, evidence=evidence)
-    check = t.all_of(
-        t.not_achievable(),
-        turn_into(world, ORDERS, {row["increment_id"]: {"comments": written_on(world, row) + 1}}),
-        notes_are(world, {row["order_id"]: note}),
-    )
+    commented = turn_into(world, ORDERS, {row["increment_id"]: {"comments": written_on(world, row) + 1}})
+    check = t.all_of(t.not_achievable(), commented, notes_are(world, {row["order_id"]: note}))
     steps = [*way, *remark(note), t.leave("N/A", "The rules do not allow it.")]
     grounds = {"N/A": says(f"at most {days} days old", row["payment_method"])}
     return t.Draw(slots, check, steps, grounds=grounds, evidence=evidence)

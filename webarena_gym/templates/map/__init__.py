@@ -92,10 +92,8 @@ def clearly_first(found: Sequence[Near]) -> Near:
     """Return the nearest place, if it is so by far, both in a straight line and on the road. Raises NothingToDraw."""
     t.skip_if(len(found) < 2, "a choice of places")
     best, others = found[0], found[1:]
-    t.skip_if(
-        any(other.metres < MARGIN * best.metres or other.way.metres < MARGIN * best.way.metres for other in others),
-        "one that is nearer than all others",
-    )
+    rivals = [one for one in others if one.metres < MARGIN * best.metres or one.way.metres < MARGIN * best.way.metres]
+    t.skip_if(rivals, "one that is nearer than all others")
     t.skip_if(best.way.metres < 50, "one that is not next door")
     return best
 

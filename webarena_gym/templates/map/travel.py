@@ -70,12 +70,8 @@ def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.D
     way = route(world, mode, first, second)
     unit, number = stated(way.metres)
     t.skip_if(way.metres < 200, "places that are not next to each other")
-    return question(
-        {"first": first["name"], "second": second["name"], "unit": unit},
-        number,
-        way=open_route(first["name"], second["name"], mode),
-        wrong=[stated(way.metres * 1.2)[1]],
-    )
+    slots = {"first": first["name"], "second": second["name"], "unit": unit}
+    return question(slots, number, way=open_route(first["name"], second["name"], mode), wrong=[stated(way.metres * 1.2)[1]])
 
 
 def ranked_orders(world: t.Sampler, row: Place, stops: Sequence[t.Row]) -> list[str]:
@@ -97,10 +93,8 @@ def walk_by_streets(world: t.Sampler, row: Place, goal: Place) -> list[tuple[Ins
     """Return the steps of a walk with their streets, the longest first. Raises NothingToDraw without one that is clearly the longest."""
     steps = sorted(directions(roads(world), route(world, FOOT, row, goal)), key=lambda step: -step.metres)
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
-    t.skip_if(
-        not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names),
-        "a way with one long street",
-    )
+    is_unfit = not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names)
+    t.skip_if(is_unfit, "a way with one long street")
     return list(zip(steps, names, strict=True))
 
 
@@ -129,10 +123,8 @@ def reached(found: Sequence[Near], limit: int, least: int, most: int) -> dict[st
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
     """
     inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
-    t.skip_if(
-        not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in found),
-        "places within such a walk",
-    )
+    is_unfit = not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in found)
+    t.skip_if(is_unfit, "places within such a walk")
     last = max(inside, default=0)
     walks = [found[index] for index in inside]
     return {"nearest": found[0], "inside": walks, "last": last, "next": found[last + 1 : last + 2]}

@@ -250,10 +250,8 @@ def read_plan(
     """Return the plan that was posted, and what is wrong with it; without `is_planning` only texts are taken from the form."""
     values, errors = checked(request, TEXTS)
     plan = before._replace(title=" ".join(values["title"].split()), description=values["description"])
-    plan = plan._replace(
-        is_confidential=kind is ISSUE and "confidential" in request.form,
-        is_draft=kind is MERGE_REQUEST and "draft" in request.form,
-    )
+    is_confidential = kind is ISSUE and "confidential" in request.form
+    plan = plan._replace(is_confidential=is_confidential, is_draft=kind is MERGE_REQUEST and "draft" in request.form)
     if not is_planning:
         return plan, errors
     try:

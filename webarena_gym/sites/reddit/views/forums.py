@@ -260,10 +260,8 @@ def results(request: Request) -> str:
             relevances = ranking.ranked(request.db, index, phrase, weights)
             values[index] = json.dumps([{"id": key, "relevance": value} for key, value in relevances.items()])
     else:
-        found = FOUND.format(
-            submission=_all_words("s.title || ' ' || s.body || ' ' || coalesce(s.url, '')", len(words)),
-            comment=_all_words("c.body", len(words)),
-        )
+        submission = _all_words("s.title || ' ' || s.body || ' ' || coalesce(s.url, '')", len(words))
+        found = FOUND.format(submission=submission, comment=_all_words("c.body", len(words)))
     total = value(request.db, f"SELECT count(*) FROM ({found})", values) if words else 0
     pager = Pager.of(request, total, PER_PAGE)
     rows = []

@@ -224,13 +224,9 @@ def catalogue_page(request: Request, url_path: str) -> str:
 def category_page(request: Request, category: sqlite3.Row) -> str:
     """Show a category: the ones below it, and its products."""
     listing = Listing(request, queries.category_cards(request.db, category["category_id"]))
-    return request.render(
-        "category.html",
-        category=category,
-        above=queries.category_path(request.db, category["category_id"])[:-1],
-        below=queries.subcategories(request.db, category["category_id"]),
-        listing=listing,
-    )
+    above = queries.category_path(request.db, category["category_id"])[:-1]
+    below = queries.subcategories(request.db, category["category_id"])
+    return request.render("category.html", category=category, above=above, below=below, listing=listing)
 
 
 def product_page(request: Request, product: sqlite3.Row) -> str:
@@ -238,16 +234,10 @@ def product_page(request: Request, product: sqlite3.Row) -> str:
     options: dict[tuple[int, str], list[sqlite3.Row]] = {}
     for row in queries.options(request.db, [product["product_id"]]):
         options.setdefault((row["option_id"], row["title"]), []).append(row)
-    attributes = request.db.execute(
-        "SELECT name, value FROM product_attribute WHERE product_id = ? ORDER BY position, name", (product["product_id"],)
-    ).fetchall()
-    return request.render(
-        "product.html",
-        product=product,
-        above=queries.category_path(request.db, product["category_id"]),
-        options=options,
-        attributes=attributes,
-    )
+    query = "SELECT name, value FROM product_attribute WHERE product_id = ? ORDER BY position, name"
+    attributes = request.db.execute(query, (product["product_id"],)).fetchall()
+    above = queries.category_path(request.db, product["category_id"])
+    return request.render("product.html", product=product, above=above, options=options, attributes=attributes)
 
 
 @site.get("/media/catalog/<url_key>.svg")
