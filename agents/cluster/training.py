@@ -231,11 +231,8 @@ def _play(
         counted.load(sampled, version)
 
     collector = players or Collector(envs, policy, seed=args.seed, env=args.env())
-    return (
-        method,
-        counted,
-        stack.enter_context(closing(GroupStream(collector, method.draw, load_parameters, args, begun=begun))),
-    )
+    stream = stack.enter_context(closing(GroupStream(collector, method.draw, load_parameters, args, begun=begun)))
+    return method, counted, stream
 
 
 def _check(args: Any, ranks: Ranks, create: Any) -> None:

@@ -298,12 +298,8 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
     if episode.failure or episode.verdicts:
         ended = {"success": episode.reward == 1, "verdicts": episode.verdicts}
         told = in_words({"failure": episode.failure} if episode.failure else ended)
-    return {
-        "steps": steps,
-        "told": told,
-        "verdicts": [dict(verdict) for verdict in episode.verdicts],
-        "failure": episode.failure,
-    }
+    verdicts = [dict(verdict) for verdict in episode.verdicts]
+    return {"steps": steps, "told": told, "verdicts": verdicts, "failure": episode.failure}
 
 
 def _pages(episode: Trajectory, replay: Replay) -> dict[str, Any]:
