@@ -53,6 +53,7 @@ def test_size(db):
     assert value(db, "SELECT count(*) FROM user_group") == 9
     assert 80 <= value(db, "SELECT count(*) FROM project") <= 110
     assert 1500 <= value(db, "SELECT count(*) FROM git_commit") <= 2700
+    assert 50 <= value(db, "SELECT count(*) FROM git_commit WHERE author_id IS NULL") <= 250  # of people without an account
     assert 350 <= value(db, "SELECT count(*) FROM issue") <= 700
     assert 110 <= value(db, "SELECT count(*) FROM merge_request") <= 240
 

@@ -299,5 +299,5 @@ class TestDoctor:
         assert not said["is_well"]
         assert [finding["what"] for finding in said["findings"]] == ["cache", "browser", "map"]
         for text in ("[", "[]", '{"My Shop": "http://a.test"}'):
-            assert main(["doctor", "--sites", text]) == 2
+            assert main(["doctor", "--browser", "chromium", "--sites", text]) == 2
             assert "--sites" in capsys.readouterr().err

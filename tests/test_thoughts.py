@@ -162,6 +162,7 @@ def test_a_remark_with_a_value_from_nowhere_is_dropped():
     (Action(Kind.SELECT, "Color", "Red"), '"Red"'),
     (Action(Kind.HOVER, "Menu"), "hover"),
     (Action(Kind.GO_BACKWARD), "back"),
+    (Action(Kind.EXIT, argument=""), "all steps are taken"),
 ])  # fmt: skip
 def test_each_kind_of_action_has_a_reason(action, expected):
     thought = write_thought(

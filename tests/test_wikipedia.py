@@ -88,6 +88,13 @@ def test_articles_agree_with_each_other(db):
     assert len(rows) == 6
     for row in rows:
         assert column(db, winners, row["title"]) == [row["number"]]
+    directed = "SELECT title FROM fact JOIN article USING (article_id) WHERE label = 'Directed by' AND target = ?"
+    lists = db.execute("SELECT title, text FROM page WHERE title LIKE 'List of films directed by %'").fetchall()
+    assert lists
+    for row in lists:
+        films = column(db, directed, row["title"].removeprefix("List of films directed by "))
+        assert films
+        assert {*films} == {*re.findall(r"^\| \[\[(.*?)\]\]", row["text"], re.MULTILINE)}
     for faults in (
         "SELECT 1 FROM fact b JOIN fact d USING (article_id) WHERE b.label = 'Born' AND d.label = 'Died' AND d.number < b.number + 50",
         """SELECT 1 FROM fact d JOIN fact y ON y.article_id = d.article_id AND y.label IN ('Released', 'Published')

@@ -251,8 +251,8 @@ def line(roads: Roads, route: Route) -> list[Point]:
 def _turn(angle: float) -> str:
     """Say how to go on, by how many degrees to the right one turns.
 
-    >>> _turn(10), _turn(-90), _turn(40), _turn(175)
-    ('Continue onto', 'Turn left onto', 'Turn slightly right onto', 'Make a U-turn onto')
+    >>> _turn(24), _turn(25), _turn(-55), _turn(-126), _turn(166)
+    ('Continue onto', 'Turn slightly right onto', 'Turn left onto', 'Turn sharply left onto', 'Make a U-turn onto')
     """
     side = "right" if angle > 0 else "left"
     size = abs(angle)
