@@ -65,7 +65,7 @@ MISSES = {
     },
     "jupyterlab": dict.fromkeys(
         (
-            "1.4 click Edit", "1.5 press Escape", "1.6 click View", "1.7 press Escape", "3.5 goto http://lab.test/lab/tree/todo.txt",
+            "1.4 click Edit", "1.5 press Escape", "1.6 click View", "1.7 press Escape", "1.8 click File", "3.5 goto http://lab.test/lab/tree/todo.txt",
             "3.6 back ", "3.7 click Tabs", "3.8 press Escape", "3.9 click Help", "3.10 press Escape",
         ),
         LATE,
