@@ -115,7 +115,7 @@ def caught(name):
 
 
 BENCHMARKS = (
-    "arena", "env_speed", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "rollouts", "scaling", "screenshots", "soak", "tables",
+    "arena", "env_speed", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "policies", "rollouts", "scaling", "screenshots", "soak", "tables",
     "training_speed",
 )  # fmt: skip
 
