@@ -23,7 +23,6 @@ from urllib.parse import quote
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
-from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.errors import ApplicationError
 
 _HOST = Path(__file__).with_name("host.py")
@@ -281,7 +280,7 @@ class Launcher:
             state.copy_folder(application.state_folder, self.base)
             state.stop_times(self.base, application.clock)
         self.cookies: Mapping[str, Mapping[str, str]] | None = None
-        self.storage: Storage = NO_STORAGE
+        self.storage: Mapping[str, Mapping[str, str]] = {}
         self._lock = threading.RLock()
         self._copies: list[Copy] = []
 
@@ -330,7 +329,9 @@ class Launcher:
         """True once it runs where the system closes its copies off from one another, and from all other files and processes."""
         return self._host is not None and self._host.is_enclosed
 
-    def prepare(self, sign_in: Callable[[Copy], tuple[Mapping[str, Mapping[str, str]], Storage]]) -> None:
+    def prepare(
+        self, sign_in: Callable[[Copy], tuple[Mapping[str, Mapping[str, str]], Mapping[str, Mapping[str, str]]]]
+    ) -> None:
         """Sign in once, before the first episode: the state, cookies and storage that this leaves are the base of all copies."""
         with self._lock:
             if self.cookies is not None:
