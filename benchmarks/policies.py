@@ -1,17 +1,16 @@
 """The speed of rollouts with the policy included: `python -m benchmarks.policies --json`.
 
-The shipped starter, and a chat endpoint that answers after some time, play the test split with the expert's replies in 1 to 256 envs on all
-cores. `steps_per_s` counts wall time; `idle` is the fraction of it in which the policy has no request, `waiting` the fraction of the envs' time
+The shipped starter plays the test split, and so does a chat endpoint that gives the expert's replies after some time, in 1 to 256 envs on all
+cores. `steps_per_s` counts wall time, and the steps of all episodes that end meanwhile; `idle` is the fraction of it in which the policy has no request, `waiting` the fraction of the envs' time
 in which they wait for a reply. The endpoint is a process of this machine beside the envs and answers any number of requests at once.
 """
 
 import asyncio
 import socket
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import count, cycle
+from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
@@ -90,30 +89,21 @@ class Watched:
             self._since = time.perf_counter()
         return replies
 
-    def start(self) -> None:
-        """Count from now on."""
-        self.idle_s, self._since = 0.0, time.perf_counter()
-
 
 def play(policy: Policy, envs: WebArenaLiteVector, tasks: Sequence[Task], seconds: float) -> dict[str, float]:
     """Play for some seconds, after every env has played an episode, and return the figures."""
-    watched, numbers, over = Watched(policy), count(), threading.Event()
+    watched = Watched(policy)
     collector = Collector(envs, watched)
-    drawn = cycle(tasks)
-
-    def begin(episodes: int) -> None:
-        collector.begin([EpisodeSpec(next(drawn), 0, next(numbers)) for _ in range(episodes)])
-
-    begin(2 * envs.num_envs)
-    steps, solved, left, start = 0, list[float](), envs.num_envs, 0.0
+    episodes = (EpisodeSpec(task, 0, number) for number, task in enumerate(cycle(tasks)))
+    collector.begin([*islice(episodes, 2 * envs.num_envs)])
+    steps, solved, left, start, idle_s = 0, list[float](), envs.num_envs, 0.0, 0.0
     for _, trajectory in collector.play():
         if trajectory.failure:
             raise RuntimeError(f"an episode failed: {trajectory.failure}")
-        begin(not over.is_set())
+        collector.begin([next(episodes)])
         left -= 1
         if left == 0:
-            steps, start = 0, time.perf_counter()
-            watched.start()
+            start, idle_s = time.perf_counter(), watched.idle_s
             collector.take_time_fractions()
         elif left < 0:
             steps += len(trajectory.steps)
@@ -124,7 +114,7 @@ def play(policy: Policy, envs: WebArenaLiteVector, tasks: Sequence[Task], second
     return {
         "steps_per_s": round(steps / elapsed_s, 1),
         "success": round(mean(solved), 3),
-        "idle": round(watched.idle_s / elapsed_s, 3),
+        "idle": round((watched.idle_s - idle_s) / elapsed_s, 3),
         "waiting": round(collector.take_time_fractions()["generation"], 3),
     }
 
@@ -134,13 +124,7 @@ def main() -> None:
     parser = console.Parser(prog="python -m benchmarks.policies", description=__doc__)
     add = parser.add_argument
     add("--envs", type=console.whole(1), nargs="+", default=[1, 16, 64, 256], help="how many envs (default: 1 16 64 256)")
-    add(
-        "--delays",
-        type=console.whole(0),
-        nargs="+",
-        default=[0, 50, 200, 1000],
-        help="of the endpoint, in ms (default: 0 50 200 1000)",
-    )
+    add("--delays", type=console.whole(0), nargs="+", default=[0, 50, 200, 1000], help="in ms (default: 0 50 200 1000)")
     add("--seconds", type=console.decimal(0), default=10.0, help="how long each plays (default: 10)")
     add("--json", action="store_true", help="print one JSON object as the last line")
     add("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")

@@ -108,15 +108,12 @@ def carrying() -> str:
     }  # fmt: skip
     rows = [
         {
-            "on": "" if place else title,
-            "": row["title"],
-            "success": _score(row),
-            "lift": _lift(row["lift"]) if place else "",
-            "n": row["n"],
+            "on": "" if place else title, "": row["title"], "success": _score(row),
+            "lift": _lift(row["lift"]) if place else "", "n": row["n"],
         }
         for part, title in parts.items()
         for place, row in enumerate(result[part][:-1])
-    ]
+    ]  # fmt: skip
     return _table(rows) + _origin("Random actions solve 0.0 %; one seed", result)
 
 

@@ -267,6 +267,8 @@ def test_what_scripts_build_is_waited_for_in_each_document(visit, monkeypatch):
     browser.goto(f"{HOME}3")
     assert "never" in seen(browser)
     assert any("#late" in notice for notice in browser.page().notices)
+    wrong = visit("<p>some<script>1</script>", shown="p[")
+    assert any("p[" in notice for notice in wrong.page().notices), "a selector that is none is told"
 
 
 def test_a_page_that_leads_on_by_itself_is_waited_for_and_a_clock_does_not_end_a_second_wait(visit):

@@ -22,6 +22,7 @@ from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Locator, sync_playwright
 
 from tests import needs
+from tests.integrations.test_examples import BROWSERS, EXAMPLES
 from webarena_gym import WebArenaLite
 from webarena_gym.applications.application import read_application
 from webarena_gym.applications.processes import close_all
@@ -29,7 +30,6 @@ from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable
 from webarena_gym.errors import BrowserError
 
 ROLES = ("button", "link", "tab", "checkbox", "radio", "textbox", "combobox", "searchbox", "menuitem", "option", "switch")
-EXAMPLES = Path(__file__).parents[2] / "examples"
 CALLS = {
     "click": "click({0})", "hover": "hover({0})", "fill": "fill({0}, {1})", "choose": "select_option({0}, {1})",
     "upload": "select_option({0}, {1})", "press": "keyboard_press({0})", "back": "go_back()", "forward": "go_forward()", "goto": "goto({0})",
@@ -265,7 +265,7 @@ def persons(make_env):
 
         def play(name, script):
             if (name, script) not in seen:
-                env = make_env(name, "chromium" if name == "jupyterlab" else "inprocess", "person")
+                env = make_env(name, BROWSERS[name][0], "person")
                 env.reset(seed=0)
                 wire.address = env._backend._copy.address
                 person, shown = Person(chromium, env), []

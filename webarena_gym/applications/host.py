@@ -285,11 +285,12 @@ def fork_alone() -> int:
 
 
 def enclose(folder: str, settings: Any) -> None:
-    """Close this process off, which `fork_alone` has made where `shut_in` was called: it writes to its folder alone, and sees no other one.
+    """Close this process off, which `fork_alone` has made where `shut_in` was called: it writes to its folder alone, sees no other one,
+    and has a network of its own where `serve` could make one.
 
     The capabilities that would undo this are given up, also for what it starts. Raises OSError where the system does not let it.
     """
-    if not settings["network"]:
+    if settings["apart"]:
         separate_network()
     call("unshare", _NEWNS)
     mount_own_devices()
@@ -422,6 +423,7 @@ def serve(settings: Any, is_enclosed: bool) -> int:
         if not settings["network"]:
             separate_network()
             is_apart = True
+    settings["apart"] = is_apart
     if is_enclosed:
         try:
             shut_in(own, settings)

@@ -27,7 +27,10 @@ class Browser(Protocol):
     """
 
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]], *, storage: Storage = NO_STORAGE) -> None:
-        """Forget everything; open one tab for each URL, the first active. `cookies` maps host to name to value."""
+        """Forget everything; open one tab for each URL, the first active.
+
+        `cookies` maps host to name to value; `storage` is what scripts find stored.
+        """
 
     def page(self) -> Page:
         """Return the active tab as it is now."""
@@ -117,7 +120,7 @@ class Browser(Protocol):
         ...
 
     def snapshot(self) -> Any:
-        """Return a picklable value that holds all tabs with their histories and live state, and the cookies."""
+        """Return a picklable value that holds all tabs with their histories and live state, the cookies, and the storage."""
 
     def restore(self, snapshot: Any) -> None:
         """Continue from a snapshot of this kind of browser."""

@@ -315,15 +315,15 @@ def _walk(browser: Browser, application: Application) -> Iterator[Page]:
 def _controls(page: Page) -> Iterator[str]:
     """Yield the kind of each control that an agent can name on a page, and of what it cannot look into."""
     for node in observe(page, window=sys.maxsize).nodes.values():
-        element, role = node.element, node.element.get("role") or "other"
+        element = node.element
         if element.get("contenteditable", "false") != "false":
             yield "rich editor"
         elif element.tag == "input":
             yield f"{(element.get('type') or 'text').lower()} field"
+        elif element.tag in ("button", "select", "textarea", "summary"):
+            yield element.tag
         else:
-            yield {"a": "link"}.get(
-                element.tag, element.tag if element.tag in ("button", "select", "textarea", "summary") else role
-            )
+            yield "link" if element.tag == "a" else element.get("role") or "other"
     yield from (f"{element.tag} (not supported)" for element in page.root.iter("canvas", "iframe") if len(element) == 0)
 
 

@@ -245,7 +245,7 @@ class Context:
         stored: Sequence[Mapping[str, Any]] = (),
         geolocation: Mapping[str, float] | None = None,
     ) -> None:
-        """Forget everything and begin a context with these cookies, by host, others as they were stored, and at that place."""
+        """Forget everything and begin a context with these cookies, by host, that storage, others as they were stored, and at that place."""
         await self._begin(geolocation, storage)
         jar = [
             {"name": name, "value": value, "url": f"http://{host}/"}

@@ -203,9 +203,9 @@ class Tab:
             if self._shown and self.signals.has_moved and not self.has_failed:
                 try:
                     await self.page.wait_for_selector(self._shown, state="attached", timeout=LOAD_S * 1000)
-                except PlaywrightError as error:  # or the page goes away
-                    if error.name == "TimeoutError":
-                        self.signals.notices.append(f"The page had nothing of {self._shown} after {LOAD_S:g} s.")
+                except PlaywrightError as error:
+                    if not _GONE.search(error.message):
+                        self.signals.notices.append(f"The page has nothing of {self._shown}: {_reason(error)}")
             await self._quieten()
             self.said = None
 

@@ -143,8 +143,9 @@ def draw_host(seed: int, now: datetime, scale: Scale = "standard") -> Host:
     people, count = population(seed, scale), SIZES[scale].users
     for number, person in enumerate(people[:count], 1):
         first, last = person.first.lower(), person.last.lower()
-        shapes = [f"{first[0]}{last}", f"{first}{last[0]}", f"{first}.{last}", f"{last}{dice.between(2, 99)}"]
-        shapes.append(f"{first}-{last}")
+        shapes = [
+            f"{first[0]}{last}", f"{first}{last[0]}", f"{first}.{last}", f"{last}{dice.between(2, 99)}", f"{first}-{last}",
+        ]  # fmt: skip
         taken = {user.username for user in users}
         free = [shape for shape in shapes if shape not in taken]
         username = dice.pick(free[: max(1, len(free) - 1)])

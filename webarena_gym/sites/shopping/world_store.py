@@ -107,8 +107,9 @@ def _nicknames(dice: Dice, names: Sequence[Person]) -> list[str]:
     """Choose for everybody a different name to sign reviews with."""
     used: dict[str, None] = {}
     for first, last in names:
-        styles = [first, f"{first} {last[0]}.", f"{first[0]}. {last}", f"{first} {last}"]
-        styles.append(f"{first}{last[0]}{dice.between(60, 99)}")
+        styles = [
+            first, f"{first} {last[0]}.", f"{first[0]}. {last}", f"{first} {last}", f"{first}{last[0]}{dice.between(60, 99)}",
+        ]  # fmt: skip
         style = dice.weigh(range(len(styles)), (35, 25, 15, 10, 15))
         nickname = next(name for name in [*styles[style:], *styles[3:]] if name not in used)
         used[nickname] = None
