@@ -22,6 +22,7 @@ from tests.serving import serving
 from webarena_gym.browsers.chromium import driver
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.chromium.context import Context
+from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
@@ -219,6 +220,23 @@ def test_a_crashed_page_is_an_error_and_the_next_start_works(opened, browser):
     assert other.page().url == HOME
     browser.start([HOME], {})
     assert browser.page().url == HOME
+
+
+def test_a_page_opened_while_another_of_its_site_closes_does_not_die_with_it(browser):
+    browser.start([HOME], {})
+    for _ in range(5):
+        browser.run_script("void window.open('/other', '_blank', 'noopener')")
+        browser.wait(50)
+        assert browser.page().url == HOME + "other"
+        browser.close_tab()
+
+
+def test_an_opened_page_that_never_answers_is_an_error(browser, monkeypatch):
+    browser.start([HOME], {})
+    monkeypatch.setattr("webarena_gym.browsers.chromium.context.OPENING_S", 2.0)
+    monkeypatch.setattr(Tab, "of", lambda *_, **__: asyncio.sleep(60))
+    with pytest.raises(BrowserError, match="its renderer has died"):
+        browser.new_tab()
 
 
 def test_a_new_start_in_the_same_window_forgets_everything(opened, monkeypatch):

@@ -377,7 +377,10 @@ class Context:
             await self.act(lambda tab: self.navigate(tab, url))
 
     async def _tab_of(self, page: Any) -> Tab:
-        tab = await Tab.of(page, self._how, self._shown, listens=self._serve is None)
+        try:
+            tab = await asyncio.wait_for(Tab.of(page, self._how, self._shown, listens=self._serve is None), OPENING_S)
+        except TimeoutError as error:  # a dead renderer answers nothing
+            raise BrowserError(f"a page that was opened says nothing within {OPENING_S:g} s: its renderer has died") from error
         tab.signals.asked = self._asked if self._asks else None
         return tab
 

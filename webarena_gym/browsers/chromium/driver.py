@@ -43,6 +43,7 @@ ARGUMENTS = (
     "--no-first-run",
     "--force-color-profile=srgb",
     "--hide-scrollbars",
+    "--process-per-site",  # else a page may be given to the process of one that is being closed, and dies with it
 )
 # What leads past the proxy of a context, or finds names without it: WebRTC, QUIC, and Chromium's own look-ups.
 _CLOSED = (
