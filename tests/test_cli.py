@@ -46,6 +46,8 @@ def test_tasks_are_drawn_evenly_from_all_templates(capsys):
     assert names.total() == 400
     assert names.keys() >= {name for name in templates() if name.startswith("shopping.")}
     assert max(names.values()) <= -(-400 // len(templates())) + 2
+    _, out, err = run(capsys, "tasks", "--draw", "400", "--world-seed", "5", "--template", "map.town_population")
+    assert err == f"webarena-gym: {len(out.splitlines())} of 400 tasks: world 5 has no more that differ\n"
 
 
 def test_the_audit_plays_in_any_layout_and_ends_with_one_line_of_json(capsys):
