@@ -1,6 +1,7 @@
 """The command line: lists, audits, plays and serves, and says what is wrong with its input."""
 
 import json
+import re
 from collections import Counter
 from statistics import median
 
@@ -107,11 +108,12 @@ def test_a_person_can_play(capsys, monkeypatch):
 
     monkeypatch.setattr("builtins.input", closed)
     assert run(capsys, "play", "--seed", "3", "--variation", "layout")[0] == 0  # leaving is no error
-    replies = iter(["hello", 'exit(message="wrong")'])
+    replies = iter(["hello", 'click "Add to Cart"', 'exit(message="wrong")'])
     monkeypatch.setattr("builtins.input", lambda _: next(replies))
     status, out, _ = run(capsys, "play", load("test")[0].task_id, "--variation", "layout")
     assert status == 0
     assert "Action error: the reply holds no action" in out
+    assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they go by their labels\n", out)
     assert "Not solved. (reward 0)" in out
 
 
