@@ -187,8 +187,9 @@ def _chosen(options: argparse.Namespace, seeds: Sequence[int | None]) -> list[Ta
     tasks = [task for seed in seeds for task in _of_world(options, seed)]
     missing = sorted(set(options.template or ()) - {task.template for task in tasks})
     if missing and options.draw is None:
-        where = f"the split {options.split}, or a --world-seed in which they find something to ask for"
-        raise TaskError(f"there is no task of {', '.join(missing)}; expected templates of {where}")
+        usual = f"the split {options.split}; --world-seed draws from templates of any split"
+        where = usual if options.world_seed is None else f"world {options.world_seed}"
+        raise TaskError(f"there is no task of {', '.join(missing)} in {where}")
     return tasks
 
 
