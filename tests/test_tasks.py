@@ -383,6 +383,7 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '$NOWHERE'", "fly names \\$NOWHERE, which no module"),
     ("[fly]\nintent = 'Fly.'\nway = []\ncheck = {soars = []}", "fly calls soars, which no module"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a:wings}'", "fly has the format wings, which no module"),
+    ("[fly]\nintent = 'Fly.'\nway = ['type Name']\nanswer = ''", "fly has the step 'type Name'; type takes 2 arguments"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a'", "fly has '{a': expected '}'"),
     ("[fly]\nintent = 'Fly.'\nway = 'back'\nanswer = ''", "fly: way is 'back'; expected a list"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", "fly has an answer and no type"),

@@ -288,7 +288,12 @@ class Row(Formatter):
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
             raise t.TaskError(f"{self._where} has the step {line!r}; expected {', '.join(_STEPS)} or a function of its site")
-        return "", verb, [self._named(each) for each in rest.split(" | ")] if rest else [], thought
+        arguments = [self._named(each) for each in rest.split(" | ")] if rest else []
+        if len(arguments) != _STEPS.get(verb, len(arguments)):
+            raise t.TaskError(
+                f"{self._where} has the step {line!r}; {verb} takes {_STEPS[verb]} arguments, with | between them"
+            )
+        return "", verb, arguments, thought
 
     def _steps(self, line: tuple[str, str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:
         condition, verb, arguments, thought = line
