@@ -1,6 +1,7 @@
 """The command line: lists, audits, plays and serves, and says what is wrong with its input."""
 
 import json
+import re
 from collections import Counter
 from statistics import median
 
@@ -46,6 +47,8 @@ def test_tasks_are_drawn_evenly_from_all_templates(capsys):
     assert names.total() == 400
     assert names.keys() >= {name for name in templates() if name.startswith("shopping.")}
     assert max(names.values()) <= -(-400 // len(templates())) + 2
+    _, out, err = run(capsys, "tasks", "--draw", "400", "--world-seed", "5", "--template", "map.town_population")
+    assert err == f"webarena-gym: {len(out.splitlines())} of 400 tasks: world 5 has no more that differ\n"
 
 
 def test_the_audit_plays_in_any_layout_and_ends_with_one_line_of_json(capsys):
@@ -105,11 +108,12 @@ def test_a_person_can_play(capsys, monkeypatch):
 
     monkeypatch.setattr("builtins.input", closed)
     assert run(capsys, "play", "--seed", "3", "--variation", "layout")[0] == 0  # leaving is no error
-    replies = iter(["hello", 'exit(message="wrong")'])
+    replies = iter(["hello", 'click "Add to Cart"', 'exit(message="wrong")'])
     monkeypatch.setattr("builtins.input", lambda _: next(replies))
     status, out, _ = run(capsys, "play", load("test")[0].task_id, "--variation", "layout")
     assert status == 0
     assert "Action error: the reply holds no action" in out
+    assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they go by their labels\n", out)
     assert "Not solved. (reward 0)" in out
 
 

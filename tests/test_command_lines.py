@@ -251,6 +251,10 @@ def test_options_of_one_meaning_are_spelled_alike():
     (["play", "--max-steps", "0"], "'0'"),
     (["world", HUGE], HUGE),
     (["tasks", "--draw", "2"], "--draw needs --world-seed"),
+    *(
+        ([*command, "--template", "shopping.product_price", "reddit.mention_of_nothing"], "reddit.mention_of_nothing")
+        for command in (["tasks"], ["audit"], ["evaluate", "--agent", "random"])
+    ),
     (["audit", "--template", "nothing", "--fresh-worlds", "1"], "'nothing'"),
     (["tasks", "--export", "/"], "'/'"),
     (["tasks", "--export", f"{__file__}/x.json"], "test_command_lines.py"),

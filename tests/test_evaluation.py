@@ -875,12 +875,14 @@ def forge(row, tmp_path, header, record, about):
     (folder / leaderboard.ROW).write_text(json.dumps({"name": "nobody"} | about))
 
 
-def test_files_are_read_whole_or_not_at_all_and_a_folder_without_rows_is_bad_input(tmp_path):
+def test_files_are_read_whole_or_not_at_all_and_a_folder_without_rows_is_bad_input(tmp_path, capsys):
     assert main(["leaderboard", str(tmp_path)]) == 2
     with pytest.raises(ResultError):
         read_result(tmp_path / "none.json")
     file = EpisodesFile(tmp_path / "a" / EPISODES, {"format": 1})
     file.add(parse_record(RECORD, ""))
+    assert main(["leaderboard", str(tmp_path)]) == 1
+    assert f"{tmp_path / 'a'}: cannot read {tmp_path / 'a' / leaderboard.ROW}" in capsys.readouterr().out
     assert EpisodesFile(tmp_path / "a" / EPISODES, {"format": 1}).records.keys() == {("a/1/0", 0)}
 
 

@@ -21,7 +21,7 @@ from webarena_gym.evaluators.outcome import in_words, is_injected
 from webarena_gym.options import HARD_STEPS, MAX_STEPS
 from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world
-from webarena_gym.tasks import draw, parse_task
+from webarena_gym.tasks import draw
 from webarena_gym.tasks.task import KINDS
 from webarena_gym.templates.hard import reddit_debates
 from webarena_gym.tools.audit import Findings, audit, replay
@@ -109,8 +109,8 @@ def test_a_hard_template_more_changes_no_task_of_the_others(every, monkeypatch):
     model = known["hard.in_time_or_not"]
     added = replace(model, name="hard.added_for_a_test", intent=f"{model.intent} Please.")
     monkeypatch.setattr(suite, "templates", lambda: {added.name: added, **known})
-    drawn = [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate("hard")]
-    assert tuple(drawn[: len(shipped)]) == shipped
+    drawn = suite.generate("hard")
+    assert [json.dumps(task.to_json()) for task in drawn[: len(shipped)]] == [json.dumps(task.to_json()) for task in shipped]
     assert {task.template for task in drawn[len(shipped) :]} == {added.name}
 
 

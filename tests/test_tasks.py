@@ -26,6 +26,7 @@ from webarena_gym.tasks.template import Dice, Sampler, all_of, answer, at_url, c
 from webarena_gym.templates import reader
 from webarena_gym.templates.reader import Row
 from webarena_gym.tools.audit import audit, replay
+from webarena_gym.tools.cli import _export
 
 OFFICIAL = {
     "sites": ["shopping"], "task_id": 3, "require_login": True, "storage_state": None, "start_url": "__SHOPPING__",
@@ -139,8 +140,9 @@ def test_every_task_survives_its_own_json():
 @pytest.mark.parametrize(
     "split", ["validation", "pool", "pictures"]
 )  # train and test: the test of a template more; hard: test_hard.py
-def test_the_shipped_files_are_what_the_generator_draws(split):
-    assert list(suite.load(split)) == [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
+def test_the_shipped_files_are_byte_by_byte_what_the_generator_draws(split, tmp_path):
+    _export(suite.generate(split), tmp_path / "drawn.json")
+    assert (tmp_path / "drawn.json").read_bytes() == (suite.DATA / f"{split}.json").read_bytes()
 
 
 @pytest.mark.parametrize("split", suite.SPLITS)
@@ -157,9 +159,9 @@ def test_a_template_more_changes_no_task_of_the_others(split, monkeypatch):
     monkeypatch.setattr(suite, "templates", lambda: {added.name: added, **known})  # in front of all others
     part = suite.PARTS["shopping"]
     monkeypatch.setitem(suite.PARTS, "shopping", part._replace(both=(added.name, *part.both), train_tasks=part.train_tasks + 4))
-    own, drawn = suite.load(split), [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
-    assert tuple(task for task in drawn if task.template != added.name) == own
-    assert tuple(drawn[: len(own)]) == own
+    own, drawn = [json.dumps(task.to_json()) for task in suite.load(split)], suite.generate(split)
+    assert [json.dumps(task.to_json()) for task in drawn if task.template != added.name] == own
+    assert [json.dumps(task.to_json()) for task in drawn[: len(own)]] == own
     assert sorted(task.world_seed for task in drawn[len(own) :]) == sorted(suite.SPLITS[split].worlds)
 
 
@@ -372,13 +374,20 @@ def test_a_pair_is_two_rows_of_one_query(shelf):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ('fly = "Fly to {place}."', "map names fly, which no module of"),
+    ('fly = "Fly to {place}."', "map.templates.toml: fly has no way, and is drawn by no module of its site"),
+    ("fly = 3", "fly cannot be read: AttributeError: 'int' object"),
+    ("[fly]\nintent = 'Fly'\n[fly]", "templates.toml cannot be read: Cannot declare .* line 3"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''\nhow = 1", "fly has how; expected the keys"),
     ("[fly]\nintent = 'Fly.'\nway = []", "fly has 0 of draw, answer, url, check, says, lacks"),
     ("[fly]\nintent = 'Fly.'\nway = ['soar high']\nanswer = ''", "fly has the step 'soar high'; expected click, hover, type"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '$NOWHERE'", "fly names \\$NOWHERE, which no module"),
     ("[fly]\nintent = 'Fly.'\nway = []\ncheck = {soars = []}", "fly calls soars, which no module"),
     ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a:wings}'", "fly has the format wings, which no module"),
+    ("[fly]\nintent = 'Fly.'\nway = ['type Name']\nanswer = ''", "fly has the step 'type Name'; type takes 2 arguments"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = '{a'", "fly has '{a': expected '}'"),
+    ("[fly]\nintent = 'Fly.'\nway = 'back'\nanswer = ''", "fly: way is 'back'; expected a list"),
+    ("[fly]\nintent = 'Fly.'\nway = []\nanswer = ''", "fly has an answer and no type"),
+    ("[fly]\nintent = 'Fly.'\ntype = 'day'\nway = []\nanswer = ''", "fly cannot be read: ValueError: type is 'day'; expected record, or one of money"),
 ])  # fmt: skip
 def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_path, monkeypatch):
     package = import_module("webarena_gym.templates.map")
@@ -387,6 +396,20 @@ def test_an_entry_that_cannot_be_drawn_is_refused_by_name(text, message, tmp_pat
     (tmp_path / "map" / "templates.toml").write_text(text)
     with pytest.raises(TaskError, match=message):
         reader.read_templates(package)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"answer": "{titel}"}, "it.toml: price has '{titel}', which cannot be filled: KeyError: 'titel'; the columns are title, cents"),
+    ({"needs": {"titel": "a title"}}, "price has '{titel}', which cannot be filled"),
+    ({"query": "SELECT * FROM book"}, "the query 'SELECT \\* FROM book' has no ORDER BY, and 3 rows"),
+    ({"query": "SELECT titel FROM book"}, "price has a query that fails: no such column: titel, in 'SELECT titel"),
+    ({"query": "SELECT title AS other FROM book ORDER BY 1", "other": "SELECT 1"}, "price has a column `other`; expected another name"),
+    ({"way": ["leaf {title}"]}, r"price gives leaf \['.'\] too much; its parameters `world` and `row` are filled by themselves"),
+])  # fmt: skip
+def test_a_mistake_in_an_entry_that_its_draw_shows_is_told_by_its_name(shelf, change, message):
+    entry = {"intent": "What?", "query": "SELECT * FROM book ORDER BY title", "way": [], "answer": "{cents:money}"} | change
+    with pytest.raises(TaskError, match=message):
+        Row("it.toml: price", entry, {"leaf": lambda row: [click(row["title"])]})(shelf)
 
 
 @pytest.mark.parametrize("goal", ["", " \n", "two words"])

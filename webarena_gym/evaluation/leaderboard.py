@@ -59,7 +59,8 @@ def show(folder: Path, *, with_replay: bool = True) -> int:
 
     Raises ResultError where there is no row.
     """
-    folders = [folder] if (folder / ROW).exists() else sorted(path.parent for path in folder.glob(f"*/{ROW}"))
+    inner = sorted({path.parent for name in (ROW, RESULT, EPISODES) for path in folder.glob(f"*/{name}")})
+    folders = [folder] if (folder / ROW).exists() else inner
     if not folders:
         raise ResultError(f"there is no {ROW} in {folder}, nor in a folder in it")
     rows = [check(each, with_replay=with_replay) for each in folders]

@@ -437,9 +437,10 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     for world in source.get("worlds", ()) if others else ():  # templates of other splits, and those that are in none
         if world is not None:
             tasks += task_suite.draw(others, world_seed=world, count=1, **of)
-    if not tasks:
+    missing = sorted(wanted - {task.template for task in tasks})
+    if missing or not tasks:
         raise TaskError(
-            f"no task of the {options.split} split is of the templates {', '.join(sorted(wanted))}; "
+            f"no task of the {options.split} split is of the templates {', '.join(missing)}; "
             "give --world-seed to draw from templates that the split has not"
         )
     return tasks, source

@@ -5,7 +5,6 @@ every process. The suite's splits are such draws, in worlds of their own.
 """
 
 import json
-import tomllib
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,12 +78,9 @@ def templates_of(application: Application) -> dict[str, Template]:
     """Return the templates of an application by name, which draw from its databases. Raises TaskError."""
     if not application.templates:
         return {}
-    try:
-        entries = tomllib.loads(Path(application.templates).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TaskError(f"the templates {application.templates} cannot be read: {error}") from error
     reader = import_module("webarena_gym.templates.reader")
-    known: dict[str, Template] = reader.templates_of(application.name, entries, {}, partial(open_copies, application))
+    path, databases = Path(application.templates), partial(open_copies, application)
+    known: dict[str, Template] = reader.templates_of(path, application.name, {}, databases)
     return known
 
 
@@ -369,14 +365,13 @@ class _Sampling:
         sampler = Sampler(self._open[place], Dice(task_id), template.sites[0], self._layout)
         try:
             return template.instantiate(sampler, task_id, self._world_seed, scale)
-        except (NothingToDraw, WebArenaGymError):
+        except NothingToDraw:
             raise
         except Exception as error:  # templates are written by many: whatever breaks in one is told with its name
             where = traceback.extract_tb(error.__traceback__)[-1]
-            raise TaskError(
-                f"the template {template.name} cannot be drawn in world {self._world_seed}: {type(error).__name__}: {error} "
-                f"({Path(where.filename).name}, line {where.lineno})"
-            ) from error
+            why = f"{type(error).__name__}: {error} ({Path(where.filename).name}, line {where.lineno})"
+            why = str(error) if isinstance(error, WebArenaGymError) else why
+            raise TaskError(f"the template {template.name} cannot be drawn in world {self._world_seed}: {why}") from error
         finally:
             if sampler.planted:
                 self._open[place].reset()

@@ -5,10 +5,11 @@ cases. This suite has as many by site, by kind of check (tests/test_tasks.py) an
 are drawn from, always differ between the two splits.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from webarena_gym.sites.country.texts import read_toml
 
 LEFT_OUT: Mapping[str, str] = {"reddit.mention_of_nothing": '"N/A; no, NAME" is taken for N/A, although it names somebody'}
 """Standard templates that are in no split, each with what its audit found."""
@@ -32,7 +33,7 @@ class Part(NamedTuple):
 
 
 def _read() -> Iterator[tuple[str, Part]]:
-    for site, entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+    for site, entry in read_toml(Path(__file__).with_suffix(".toml")).items():
         both, test_only, train_only = (
             tuple(f"{site}.{name}" for name in entry.get(key, "").split()) for key in ("both", "test_only", "train_only")
         )

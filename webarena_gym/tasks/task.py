@@ -233,7 +233,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
     unknown = [key for key in record if key not in _KEYS and key not in _NOTES]
     if unknown:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
-    _check_types(record, _TYPES, where)
+    check_types(record, _TYPES, where)
     sites = record["sites"]
     if (
         not isinstance(sites, list)
@@ -291,7 +291,7 @@ def is_deep(value: Any, limit: int) -> bool:
     return any(isinstance(item, dict | list) for item in layer)
 
 
-def _check_types(values: Mapping[str, Any], types: Mapping[str, tuple[type, ...]], where: str) -> None:
+def check_types(values: Mapping[str, Any], types: Mapping[str, tuple[type, ...]], where: str) -> None:
     """Raise TaskError for the first value that is not of its key's types, where it has any; true and false are no numbers."""
     for key, allowed in types.items():
         if key in values and allowed and type(values[key]) not in allowed:
@@ -311,7 +311,7 @@ def _check_eval(block: Any, where: str) -> None:
     for key in block:
         if key not in types:
             raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(types))}")
-    _check_types(block, types, f"{where}, eval")
+    check_types(block, types, f"{where}, eval")
     kinds = eval_kinds()
     try:
         for kind in kinds.values():

@@ -65,6 +65,15 @@ def skip_if(condition: object, missing: str) -> None:
         raise NothingToDraw(missing)
 
 
+def in_order(query: str, rows: list[Row]) -> list[Row]:
+    """Return rows of which some are drawn. Raises TaskError for several in no order."""
+    if len(rows) > 1 and "ORDER BY" not in query.upper():
+        raise TaskError(
+            f"the query {query!r} has no ORDER BY, and {len(rows)} rows; expected one, so that equal seeds draw equal tasks"
+        )
+    return rows
+
+
 class Sampler:
     """Draws slots from one world; every draw comes from one seeded generator. Queries go to `site` unless they name another."""
 
@@ -102,7 +111,7 @@ class Sampler:
         rows = self.rows(query, *parameters, site=site)
         if not rows:
             raise NothingToDraw(query)  # which says more than the dice do
-        return self.rng.choice(rows)
+        return self.rng.choice(in_order(query, rows))
 
     def plant(self, table: str, *, site: str = "", **values: Value) -> int:
         """Add a row to the world of the task that is drawn, for later queries and for the task itself; return its number."""

@@ -30,8 +30,9 @@ have parameters of these names. `*{list}` among arguments stands for all that th
 """
 
 import re
-import tomllib
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from inspect import Parameter, signature
@@ -44,13 +45,14 @@ from types import ModuleType
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote_plus
 
+from webarena_gym.answers import read_form
 from webarena_gym.evaluators.kinds.file import file_holds
 from webarena_gym.evaluators.kinds.http import answers_json
-from webarena_gym.sites.country.texts import date_time, long_date, money, read_data
+from webarena_gym.sites.country.texts import date_time, long_date, money, read_data, read_toml
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.tasks import grounds
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.task import Step, check_types
 from webarena_gym.templates import ways
 
 _FOLDER = Path(__file__).parent
@@ -66,6 +68,10 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "lacks": ways.impossible,
 }
 _OWN = {"intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "intent": (str, list), "type": (str,), "on": (str,), "query": (str,), "other": (str,), "way": (list,), "sites": (list,),
+    "given": (dict,), "also": (dict,), "needs": (dict,), "slots": (dict,), "pair": (bool,),
+}  # fmt: skip
 _REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page", "said"}
 
 
@@ -112,7 +118,7 @@ def pick(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
 
 def first(world: t.Sampler, row: Mapping[str, Any], query: str) -> t.Row:
     """Return the first row of a query. Raises NothingToDraw."""
-    rows = world.rows(query, row)
+    rows = t.in_order(query, world.rows(query, row))
     t.skip_if(not rows, query)
     return rows[0]
 
@@ -124,7 +130,7 @@ def every(world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
 
 def ranked(world: t.Sampler, row: Mapping[str, Any], query: str, place: int, column: str) -> tuple[t.Row, t.Row]:
     """Return the row at a place of a ranking that no other row shares, and one beside it. Raises NothingToDraw."""
-    rows = world.rows(query, row)
+    rows = t.in_order(query, world.rows(query, row))
     t.skip_if(len(rows) <= max(place, 1) or [each[column] for each in rows].count(rows[place][column]) > 1, column)
     return rows[place], rows[place - 1 if place else 1]
 
@@ -183,15 +189,14 @@ class _Constant(NamedTuple):
 class Row(Formatter):
     """A template that is a section of a data file. Raises TaskError for a key or a name that is not known."""
 
-    def __init__(self, name: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> None:
+    def __init__(self, where: str, entry: Mapping[str, Any], names: Mapping[str, Any]) -> None:
         kinds = [kind for kind in _MAKE if kind in entry]
         if unknown := sorted(entry.keys() - _OWN - _REST - _MAKE.keys()):
-            raise t.TaskError(
-                f"templates.toml: {name} has {', '.join(unknown)}; expected the keys that templates/reader.py lists"
-            )
+            raise t.TaskError(f"{where} has {', '.join(unknown)}; expected the keys that templates/reader.py lists")
         if len(kinds) != 1:
-            raise t.TaskError(f"templates.toml: {name} has {len(kinds)} of {', '.join(_MAKE)}; expected one")
-        self._name, self._names, self._kind = name, {**BUILT_IN, **names}, kinds[0]
+            raise t.TaskError(f"{where} has {len(kinds)} of {', '.join(_MAKE)}; expected one")
+        check_types(entry, _TYPES, where)
+        self._where, self._names, self._kind = where, {**BUILT_IN, **names}, kinds[0]
         self._way = [self._step(line) for line in entry.get("way", ())]
         tables = ("given", "also", "needs", "slots")  # by name, and no calls
         self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "type", "way", *tables)}
@@ -208,12 +213,14 @@ class Row(Formatter):
         self._compute("given", world, row)
         first, *others = self._drawn(world, row)
         row |= {name: first[name] for name in first.keys()}  # noqa: SIM118 - a row of sqlite3 iterates over its values
+        if "other" in row and (others or "other" in self._entry):
+            raise t.TaskError(f"{self._where} has a column `other`; expected another name, for so the second row is called")
         if "other" in self._entry:
-            others = [world.rng.choice(self._rows(world, row, self._entry["other"]))]
+            others = [world.rng.choice(t.in_order(self._entry["other"], self._rows(world, row, self._entry["other"])))]
         row |= {"other": others[0]} if others else {}
         self._compute("also", world, row)
         for column, missing in self._entry["needs"].items():
-            t.skip_if(not row[column], missing)
+            t.skip_if(not self._fill(f"{{{column}}}", world, row), missing)
         rest = {name: self._fill(value, world, row) for name, value in self._entry.items() if name in _REST}
         aim = self._entry[self._kind]
         if self._kind in ("says", "lacks"):
@@ -229,14 +236,17 @@ class Row(Formatter):
             return drawn if isinstance(drawn, list | tuple) else [drawn]
         if "query" not in self._entry:
             return [{}]
-        rows = self._rows(world, row, self._entry["query"])
+        rows = t.in_order(self._entry["query"], self._rows(world, row, self._entry["query"]))
         return world.rng.sample(rows, 2) if self._entry.get("pair") else [world.rng.choice(rows)]
 
     def _rows(self, world: t.Sampler, row: Mapping[str, Any], query: str) -> list[t.Row]:
         other: Any = row.get("other", {})
         known = {f"other_{name}": other[name] for name in other.keys()}  # noqa: SIM118
         site = self._entry.get("on", "")
-        return world.rows(query, {**row, **known}, site=site) if ":" in query else world.rows(query, site=site)
+        try:
+            return world.rows(query, *[{**row, **known}] * (":" in query), site=site)
+        except sqlite3.Error as error:
+            raise t.TaskError(f"{self._where} has a query that fails: {error}, in {query!r}") from error
 
     def _compute(self, key: str, world: t.Sampler, row: dict[str, Any]) -> None:
         for name, value in self._entry[key].items():
@@ -247,7 +257,7 @@ class Row(Formatter):
         if isinstance(value, dict):
             called = next(iter(value), None)
             if isinstance(value.get(called), list) and called not in self._names and called not in ("column", "rows"):
-                raise t.TaskError(f"templates.toml: {self._name} calls {called}, which no module of its site has")
+                raise t.TaskError(f"{self._where} calls {called}, which no module of its site has")
             return {key: self._named(each) for key, each in value.items()}
         if isinstance(value, list):
             return [self._named(each) for each in value]
@@ -256,7 +266,7 @@ class Row(Formatter):
         for _, _, form, _ in self.parse(value) if "{" in value else ():
             name = (form or "").partition("[")[0]
             if len(name) > 1 and name.isidentifier() and name not in self._names:
-                raise t.TaskError(f"templates.toml: {self._name} has the format {form}, which no module of its site has")
+                raise t.TaskError(f"{self._where} has the format {form}, which no module of its site has")
         whole = _NAME.fullmatch(value)
         if whole:
             found = self._find(whole)
@@ -265,7 +275,7 @@ class Row(Formatter):
 
     def _find(self, found: re.Match[str]) -> Any:
         if found[1] not in self._names:
-            raise t.TaskError(f"templates.toml: {self._name} names ${found[1]}, which no module of its site has")
+            raise t.TaskError(f"{self._where} names ${found[1]}, which no module of its site has")
         return super().get_field(found[1] + found[2], (), self._names)[0]
 
     def _step(self, line: str) -> tuple[str, str, list[Any], str]:
@@ -277,10 +287,13 @@ class Row(Formatter):
         words, _, thought = line.partition(" -- ")
         verb, _, rest = words.partition(" ")
         if verb not in self._names:
+            raise t.TaskError(f"{self._where} has the step {line!r}; expected {', '.join(_STEPS)} or a function of its site")
+        arguments = [self._named(each) for each in rest.split(" | ")] if rest else []
+        if len(arguments) != _STEPS.get(verb, len(arguments)):
             raise t.TaskError(
-                f"templates.toml: {self._name} has the step {line!r}; expected {', '.join(_STEPS)} or a function of its site"
+                f"{self._where} has the step {line!r}; {verb} takes {_STEPS[verb]} arguments, with | between them"
             )
-        return "", verb, [self._named(each) for each in rest.split(" | ")] if rest else [], thought
+        return "", verb, arguments, thought
 
     def _steps(self, line: tuple[str, str, list[Any], str], world: t.Sampler, row: Mapping[str, Any]) -> list[Step]:
         condition, verb, arguments, thought = line
@@ -304,15 +317,23 @@ class Row(Formatter):
                 bound += left
             elif parameter.kind is not Parameter.KEYWORD_ONLY:
                 bound += [int(each) if parameter.annotation is int else each for each in islice(left, 1)]
+        if rest := list(left):
+            raise t.TaskError(
+                f"{self._where} gives {name} {rest} too much; its parameters `world` and `row` are filled by themselves"
+            )
         return function(*bound, **keywords)
 
     def _fill(self, value: Any, world: t.Sampler, row: Mapping[str, Any]) -> Any:
         """Return a text, or what holds texts, with all fields filled and all calls made."""
         if isinstance(value, str):
             whole = _FIELD.fullmatch(value)
-            if whole:
-                return super().get_field(whole[1], (), row)[0]
-            return self.vformat(value, (), row) if "{" in value else value
+            try:
+                if whole:
+                    return super().get_field(whole[1], (), row)[0]
+                return self.vformat(value, (), row) if "{" in value else value
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+                why = f"{type(error).__name__}: {error}; the columns are {', '.join(row)}"
+                raise t.TaskError(f"{self._where} has {value!r}, which cannot be filled: {why}") from error
         if isinstance(value, _Constant):
             return value.value
         if isinstance(value, list):
@@ -335,6 +356,13 @@ class Row(Formatter):
         )
         return self._call(name, arguments, dict(keywords), world, row)
 
+    def parse(self, format_string: Any) -> list[Any]:
+        """Return the pieces of a text. Raises TaskError for braces that do not close."""
+        try:
+            return list(super().parse(format_string))
+        except ValueError as error:
+            raise t.TaskError(f"{self._where} has {format_string!r}: {error}") from error
+
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return a column, or the sum of a column and a number."""
         added = _SUM.fullmatch(field_name)
@@ -355,7 +383,7 @@ _GOAL = {"intent", "sites", "type", "difficulty", "goals", "like", "spoils"}  # 
 def read_texts(name: str) -> dict[str, Any]:
     """Return the texts of a folder of templates, or those that a file of it has beside its intents, by their names."""
     if (_FOLDER / name).is_dir():
-        return _read(_FOLDER / name / "texts.toml")
+        return read_toml(_FOLDER / name / "texts.toml")
     texts: dict[str, Any] = {}
     for section, values in read_data(_FOLDER / f"{name}.toml").items():
         for key in values.keys() - _GOAL:
@@ -363,10 +391,6 @@ def read_texts(name: str) -> dict[str, Any]:
                 raise ValueError(f"{name}.toml has two texts {key}, the second in {section}; expected different names")
             texts[key] = values[key]
     return texts
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def phrasings(entry: Mapping[str, Any]) -> Sequence[str]:
@@ -380,33 +404,44 @@ def read_templates(package: ModuleType) -> dict[str, t.Template]:
     names = dict(vars(package))
     for module in (import_module(each.name) for each in iter_modules(package.__path__, f"{package.__name__}.")):
         names |= vars(module)
-    entries: dict[str, Any] = {}
+    known: dict[str, t.Template] = {}
     own = _FOLDER / folder / "templates.toml"
     # shopping_admin comes before shopping, so that splits that are drawn again keep their order
     for path in [own] if own.exists() else sorted(own.parent.glob("*.toml"), key=lambda path: f"{path.stem}~"):
-        entries |= _read(path)
-    return templates_of(folder, entries, names)
+        known |= templates_of(path, folder, names)
+    return known
 
 
 def templates_of(
-    folder: str, entries: Mapping[str, Any], names: Mapping[str, Any], databases: Callable[[], Any] | None = None
+    path: Path, folder: str, names: Mapping[str, Any], databases: Callable[[], Any] | None = None
 ) -> dict[str, t.Template]:
-    """Return the templates of entries by name; `names` are what entries may call beside `BUILT_IN`. Raises TaskError."""
+    """Return the templates of a file by name; `names` are what entries may call beside `BUILT_IN`. Raises TaskError."""
     known: dict[str, t.Template] = {}
-    for key, value in entries.items():
-        entry = {"intent": value} if isinstance(value, str) else value
-        function = names.get(entry.get("spoils", key))
-        if "intent" in entry and entry.keys() & {"way", "draw"}:
-            draw: Callable[[t.Sampler], t.Draw] = Row(key, entry, names)
-        elif callable(function):
-            draw = partial(function, is_spoiled=True) if "spoils" in entry else function
-        else:
-            raise t.TaskError(
-                f"templates.toml of {folder} names {key}, which no module of its site draws, and which has no way"
-            )
-        same = entries[entry.get("spoils", entry.get("like", key))]
-        intent, *others = phrasings(entry) if "intent" in entry else same["goals"]
-        sites, difficulty = tuple(entry.get("sites", (folder,))), tuple(entry.get("difficulty", ()))
-        name, kind = f"{folder}.{key}", entry.get("type", "")
-        known[name] = t.Template(name, sites, intent, draw, difficulty, tuple(others), kind, databases)
+    entries = read_toml(path)
+    for key in entries:
+        try:
+            made = _template(f"{path}: {key}", folder, key, entries, names)
+        except t.TaskError:
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise t.TaskError(f"{path}: {key} cannot be read: {type(error).__name__}: {error}") from error
+        known[made.name] = replace(made, databases=databases)
     return known
+
+
+def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], names: Mapping[str, Any]) -> t.Template:
+    entry: Any = {"intent": entries[key]} if isinstance(entries[key], str) else entries[key]
+    function = names.get(entry.get("spoils", key))
+    if "intent" in entry and entry.keys() & {"way", "draw"}:
+        draw: Callable[[t.Sampler], t.Draw] = Row(where, entry, names)
+    elif callable(function):
+        draw = partial(function, is_spoiled=True) if "spoils" in entry else function
+    else:
+        raise t.TaskError(f"{where} has no way, and is drawn by no module of its site")
+    if "answer" in entry and "type" not in entry:
+        raise t.TaskError(f"{where} has an answer and no type; expected one of those of docs/answers.md")
+    kind = read_form({"type": entry.get("type", "")}).type
+    same = entries[entry.get("spoils", entry.get("like", key))]
+    intent, *others = phrasings(entry) if "intent" in entry else same["goals"]
+    sites, difficulty = tuple(entry.get("sites", (folder,))), tuple(entry.get("difficulty", ()))
+    return t.Template(f"{folder}.{key}", sites, intent, draw, difficulty, tuple(others), kind)

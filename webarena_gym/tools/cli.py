@@ -11,7 +11,7 @@ from typing import Any
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
-from webarena_gym.console import TRACEBACK, Parser, accepted_by, decimal, status, whole, writable
+from webarena_gym.console import TRACEBACK, Parser, accepted_by, complain, decimal, status, whole, writable
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, add_walks, add_work, world_seed
 from webarena_gym.options import add_application, add_options
@@ -183,12 +183,25 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "variation", "scale")
 
 
-def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
+def _chosen(options: argparse.Namespace, seeds: Sequence[int | None]) -> list[Task]:
+    tasks = [task for seed in seeds for task in _of_world(options, seed)]
+    missing = sorted(set(options.template or ()) - {task.template for task in tasks})
+    if missing and options.draw is None:
+        usual = f"the split {options.split}; --world-seed draws from templates of any split"
+        where = usual if options.world_seed is None else f"world {options.world_seed}"
+        raise TaskError(f"there is no task of {', '.join(missing)} in {where}")
+    return tasks
+
+
+def _of_world(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
     drawn: dict[str, Any] = {"variation": options.variation, "scale": options.scale}
     if options.draw is not None:
         if world_seed is None:
             raise TaskError("--draw needs --world-seed: the world to draw from")
-        return task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
+        found = task_suite.spread(options.template, world_seed=world_seed, total=options.draw, **drawn)
+        if len(found) < options.draw:
+            complain("webarena-gym", f"{len(found)} of {options.draw} tasks: world {world_seed} has no more that differ")
+        return found
     if world_seed is not None and options.template:
         return task_suite.draw(options.template, world_seed=world_seed, count=1, **drawn)
     wanted = set(options.template or ())
@@ -206,7 +219,7 @@ def _tasks(options: argparse.Namespace) -> int:
         for name, template in task_suite.templates().items():
             print(f"{name:<40} {template.intent}")
         return 0
-    chosen = _chosen(options, options.world_seed)
+    chosen = _chosen(options, [options.world_seed])
     if options.export:
         _export(chosen, options.export)
     elif options.stats:
@@ -230,7 +243,7 @@ def _audit(options: argparse.Namespace) -> int:
     seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
     from webarena_gym.tools.audit import audit_tasks  # noqa: PLC0415 - keeps the other commands quick to start
 
-    return audit_tasks(options, [task for seed in seeds for task in _chosen(options, seed)])
+    return audit_tasks(options, _chosen(options, seeds))
 
 
 def _fuzz(options: argparse.Namespace) -> int:

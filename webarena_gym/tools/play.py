@@ -155,7 +155,8 @@ def _show(info: Mapping[str, Any]) -> None:
     _say(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
     _say(_painted(f"{info['url']}   task: {info['goal']}", _DIM))
     if error:
-        _say(_painted(f"Action error: {error}", _RED))
+        hint = "; with --elements label they go by their labels" if "elements are named by their ids" in error else ""
+        _say(_painted(f"Action error: {error}{hint}", _RED))
 
 
 def _painted(text: str, code: str) -> str:

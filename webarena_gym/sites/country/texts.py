@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from webarena_gym.errors import TaskError
+
 T = TypeVar("T")
 
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
@@ -120,7 +122,15 @@ FILTERS: dict[str, Callable[..., str]] = {each.__name__: each for each in (money
 
 def read_data(path: Path) -> dict[str, Any]:
     """Return the entries of a data file, with tuples for lists."""
-    return {key: _frozen(value) for key, value in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    return {key: _frozen(value) for key, value in read_toml(path).items()}
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the entries of a TOML file. Raises TaskError that names the file, and the line."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TaskError(f"{path} cannot be read: {error}") from error
 
 
 def read_sizes(kind: Callable[..., T], path: Path) -> dict[Any, T]:
