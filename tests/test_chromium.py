@@ -38,6 +38,9 @@ PAGES = {
     "/late": """<button onclick="setTimeout(() => out.textContent = 'late', 40)">Timer</button>
         <button onclick="fetch('/slow').then(r => r.text()).then(t => out.textContent = t)">Fetch</button>
         <button onclick="setTimeout(() => location = '/other', 20)">Leave</button><p id=out></p>""",
+    "/checks": """<button onclick="out.textContent = isLoaded">Early</button><input aria-label=Name id=field><p id=out></p><script>
+        var isLoaded = false; setTimeout(() => { isLoaded = true }, 1500);
+        const held = field.value; setInterval(() => { if (field.value !== held) out.textContent = 'unsaved' }, 400)</script>""",
     "/keys": '<input aria-label=Find onkeyup="out.textContent += event.key"><p id=out></p>',
     "/popup": "<button onclick=\"window.open('/other')\">Open</button><button onclick='window.close()'>Close</button>",
     "/frames": "<p>Around</p><iframe src=/inner></iframe><iframe srcdoc='<p>Inline</p>'></iframe>",
@@ -106,6 +109,14 @@ def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(b
     monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
     browser.goto(HOME + "endless")
     assert int(seen(browser)) > 0
+
+
+def test_no_action_is_quicker_than_a_person_and_what_looks_for_changes_time_and_again_finds_them(browser):
+    browser.goto(HOME + "checks")
+    press(browser, "Early")
+    assert "true" in seen(browser)
+    browser.type(observe(browser.page(), elements="label").element("Name"), "Ann")
+    assert "unsaved" in seen(browser)
 
 
 def test_scripts_hear_every_key_and_editable_text_is_replaced(browser):

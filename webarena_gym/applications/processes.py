@@ -229,7 +229,7 @@ class Copy:
     def is_alive(self) -> bool:
         """True as long as its process runs."""
         with suppress(ApplicationError):
-            return bool(self._host.ask(alive=self._pid)["alive"])
+            return self._host.is_alive and bool(self._host.ask(alive=self._pid)["alive"])
         return False
 
     def save(self) -> None:
@@ -263,7 +263,7 @@ def _of_all() -> Path:
 
 
 class Launcher:
-    """Starts copies of an application from its base state; of one that is a command, the next copy starts while one is in use.
+    """Starts copies of an application from its base state; the next one starts while one is in use.
 
     `base` is the folder of the base state; `cookies`, by host and name, and `storage` are those of the user who is signed in there.
     """
@@ -273,7 +273,7 @@ class Launcher:
         self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=_of_all()))
         self._host: Host | None = None
         self._next: Future[Copy] | None = None
-        self._starting = ThreadPoolExecutor(1) if application.command and not application.load else None
+        self._starting = None if application.load else ThreadPoolExecutor(1)
         self.base = self._folder / _BASE
         self.base.mkdir(parents=True)
         if application.state:
@@ -289,19 +289,21 @@ class Launcher:
         with self._lock:
             begun, self._next = self._next, None
             try:
-                if not begun:
-                    return self._start(changed or {})
-                copy = begun.result()
-                if not changed and copy.is_alive:
-                    return copy
-                copy.close()
+                if begun:
+                    copy = begun.result()
+                    if changed:
+                        self._next = begun  # for who needs none that differs
+                    elif copy.is_alive:
+                        return copy
+                    else:
+                        copy.close()
                 return self._start(changed or {})
             except ApplicationError:
                 if self._host is None or self._host.is_alive:
                     raise
                 return self._start(changed or {})  # its host was killed, and all copies with it: a new one is worth one try
             finally:
-                if self._starting and self.cookies is not None:
+                if self._starting and self.cookies is not None and self._next is None:
                     self._next = self._starting.submit(self._start, {})
 
     def _start(self, changed: state.Difference) -> Copy:

@@ -1,7 +1,8 @@
 // Comes back when nothing in a document has changed for a moment, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
 // With `patience`, that moment begins with the first change, which may take that many ms. What keeps changing by itself, such as
 // a spinner or a clock, is found out and no longer counts in this document; one that never rests is given less time each time.
-// What a script has put off by less than a second, and an animation that ends by then, is waited for (time.js).
+// What a script has put off by less than a second, an animation that ends by then, and a turn of what is done time and again are waited
+// for (time.js).
 // Time is counted in turns of the page's own timers: while the machine gives the page no time, it does not seem to be at rest.
 (patience, limit) => new Promise((done) => {
   const TURN = 20, MOMENT = 60, OFTEN = 5, LEAST = 200;
@@ -27,6 +28,7 @@
     quiet = 0;
   });
   const end = () => {
+    time?.rest();
     observer.disconnect();
     clearInterval(turns);
     done();

@@ -76,6 +76,7 @@ _END_CARET = """async () => {
   if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
     field.setSelectionRange(field.value.length, field.value.length);
 }"""
+_READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
@@ -173,6 +174,9 @@ class Tab:
     async def act(self, action: Callable[[], Awaitable[Any]]) -> None:
         """Do something and wait until the page has settled. Raises ActionError for what could not be done."""
         self.check()
+        if self.is_scripted:
+            with suppress(PlaywrightError):  # another page takes its place
+                await self.evaluate(_READY)
         try:
             await action()
         except PlaywrightError as error:
