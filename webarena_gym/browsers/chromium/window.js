@@ -1,7 +1,7 @@
 // What a window shows and takes, for webarena_gym.browsers.chromium.window; run in a frame of a page.
 // "boxes": of each of the elements kept by page.js that `argument` names, the part of the window in whose middle the mouse reaches it: left, top,
 // right and bottom, in pixels; null where it cannot be reached. "hit": what a click does at a place, or Enter where the focus is. "scrolled": where
-// everything stands that can be scrolled.
+// everything stands that can be scrolled, after so many frames.
 async (what, argument) => {
   const USED = "a[href], area[href], button, input, select, textarea, summary, label, option, iframe, [contenteditable], [tabindex], [role=button]";
   const at = (x, y) => {
@@ -40,8 +40,7 @@ async (what, argument) => {
   }
   if (what === "scrolled") {
     const frame = () => new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 500); });
-    await frame();
-    await frame();
+    for (let frames = 0; frames < argument; frames++) await frame();
     return [...document.querySelectorAll("*")].map(({scrollLeft, scrollTop}) => scrollLeft || scrollTop ? `${scrollLeft} ${scrollTop}` : "").join();
   }
   const found = argument ? at(...argument) : document.activeElement, used = found?.closest(USED), form = used?.form;

@@ -133,7 +133,7 @@ async def _type(tab: Tab, action: Action) -> str:
 
 
 async def _scroll(tab: Tab, by: tuple[int, int]) -> str:
-    before = await tab.evaluate(_WINDOW, "scrolled", None)
+    before = await tab.evaluate(_WINDOW, "scrolled", 0)
     await tab.page.mouse.wheel(*by)
-    moved = before != await tab.evaluate(_WINDOW, "scrolled", None)
+    moved = before != await tab.evaluate(_WINDOW, "scrolled", 2)
     return "" if moved or tab.is_scripted else "there is nothing more to scroll to in that direction"
