@@ -1,8 +1,9 @@
 """The speed of rollouts with the policy included: `python -m benchmarks.policies --json`.
 
 The shipped starter plays the test split, and so does a chat endpoint that gives the expert's replies after some time, in 1 to 256 envs on all
-cores. `steps_per_s` counts wall time, and the steps of all episodes that end meanwhile; `idle` is the fraction of it in which the policy has no request, `waiting` the fraction of the envs' time
-in which they wait for a reply. The endpoint is a process of this machine beside the envs and answers any number of requests at once.
+cores. `steps_per_s` counts wall time, and the steps of all episodes that end meanwhile; `idle` is the fraction of it in which the policy has no
+request, `waiting` the fraction of the envs' time in which they wait for a reply. The endpoint is a process of this machine beside the envs and
+answers any number of requests at once.
 """
 
 import asyncio

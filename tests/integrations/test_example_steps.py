@@ -108,7 +108,7 @@ class Wire(socketserver.ThreadingTCPServer):
 
 
 class Person:
-    """Does steps with plain Playwright, and waits after each until the page has not changed for a second."""
+    """Does steps with plain Playwright, and waits after each until the page has not changed for a second and a half."""
 
     def __init__(self, chromium, env):
         self.context = chromium.new_context(
@@ -185,7 +185,7 @@ class Person:
                 page.goto(label)
         self.rest()
 
-    def rest(self, ms=1000):
+    def rest(self, ms=1500):
         self.count += 1
         for _ in range(20):
             try:
@@ -193,6 +193,7 @@ class Person:
                 if shown := self.env.options.application.shown:
                     self.page.wait_for_selector(shown, state="attached", timeout=30_000)
                 self.page.wait_for_function(STABLE, arg=[ms, self.count], polling=50, timeout=15_000)
+                self.page.wait_for_function("performance.now() > 3000")  # nobody reads a new page faster
             except PlaywrightError as error:
                 if "context" in str(error):  # another page takes its place
                     continue

@@ -283,6 +283,7 @@ class Launcher:
         self.storage: Mapping[str, Mapping[str, str]] = {}
         self._lock = threading.RLock()
         self._copies: list[Copy] = []
+        self._ended: list[Copy] = []
 
     def start(self, changed: state.Difference | None = None) -> Copy:
         """Return a running copy in the base state, or in one that differs from it. Raises ApplicationError."""
@@ -302,9 +303,22 @@ class Launcher:
                 if self._host is None or self._host.is_alive:
                     raise
                 return self._start(changed or {})  # its host was killed, and all copies with it: a new one is worth one try
-            finally:
-                if self._starting and self.cookies is not None and self._next is None:
-                    self._next = self._starting.submit(self._start, {})
+
+    def end(self, copy: Copy) -> None:
+        """Close a copy that is not used any more, at the next `go_on` where copies are started ahead."""
+        if self._starting:
+            self._ended.append(copy)
+        else:
+            copy.close()
+
+    def go_on(self) -> None:
+        """Start the next copy, and close those that have ended, beside what the envs do next."""
+        with self._lock, suppress(RuntimeError):  # while Python ends nothing is begun; `close` removes all
+            if self._starting and self._next is None:
+                self._next = self._starting.submit(self._start, {})
+            while self._starting and self._ended:
+                self._starting.submit(self._ended[-1].close)
+                self._ended.pop()
 
     def _start(self, changed: state.Difference) -> Copy:
         if self._host is not None and not self._host.is_alive:

@@ -70,6 +70,7 @@ class ApplicationBackend(Backend):
         if signed_in and self._application.in_memory:
             self.cookies, storage = self._sign_in()
         self.browser.start(first_pages(start_url, self.urls), self.cookies, storage=storage)
+        launcher.go_on()
 
     def _launcher(self) -> Launcher:
         """Return the launcher of the application, with a base state in which one is signed in."""
@@ -163,8 +164,10 @@ class ApplicationBackend(Backend):
             raise SnapshotError(
                 f"expected a snapshot of {self._application.name}, got {getattr(snapshot, 'application', type(snapshot).__name__)}"
             )
-        self._take(self._launcher().start(snapshot.changed))
+        launcher = self._launcher()
+        self._take(launcher.start(snapshot.changed))
         self.browser.restore(snapshot.browser)
+        launcher.go_on()
 
     def replay(self, task: Task) -> Sequence[Change] | str:
         """Return what the reference solution of a task changes, in a copy of its own, or why it cannot be replayed."""
@@ -186,9 +189,11 @@ class ApplicationBackend(Backend):
             connection.close()
         self._opened.clear()
         if self._copy is not None:
-            self._copy.close()
+            launcher_of(self._application).end(self._copy)
         self._copy = None
 
     def close(self) -> None:
         self.abandon()
-        self._leave()
+        if self._copy is not None:
+            self._leave()
+            launcher_of(self._application).go_on()
