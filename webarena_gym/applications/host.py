@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import importlib
 import io
 import json
@@ -447,8 +446,6 @@ def serve(settings: Any, is_enclosed: bool) -> int:
             for path in settings["warm"]:
                 warm(application, path)
             refuse_shared()
-            gc.collect()
-            gc.freeze()
         if kind == "asgi":
             importlib.import_module("uvicorn")
     except BaseException:  # noqa: BLE001 - whatever it raises when it is loaded
