@@ -368,18 +368,6 @@ def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
     assert three.step([DONE] * 3)[1].tolist() == [1.0] * 3
 
 
-def test_an_exception_does_not_cost_the_others_their_results(three):
-    three.reset(seed=1)
-    three.send([LIST, "blunder", LIST])
-    received, raised = {}, 0
-    while len(received) + raised < 3:
-        try:
-            received |= three.poll()
-        except ZeroDivisionError:
-            raised += 1
-    assert (sorted(received), raised) == ([0, 2], 1)
-
-
 def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
     monkeypatch.setenv("WEBARENA_GYM_TEST_PARENT", str(os.getpid()))
     with vector(make_env=give_up) as envs, pytest.raises(ValueError, match="no env here"):
