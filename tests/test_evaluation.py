@@ -569,7 +569,7 @@ def test_an_account_without_funds_is_no_rate_limit_and_a_quota_of_a_minute_is(ch
     assert re.search("webarena-gym: .*answered 429 .*current quota.*; asked again in 0.25 s, and for at most 900 s", output)
 
 
-@pytest.mark.parametrize("fault", ["trickle", "trickle head", "silent"])
+@pytest.mark.parametrize("fault", ["trickle", "trickle head"])
 def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(chatted, fault):
     status, result, output, asked = chatted("--timeout", "0.3", "--deadline", "0.4", "--limit", 1, fault=lambda *_: fault)
     assert (status, result["failed"], len(asked)) == (1, 1, 1)
@@ -636,6 +636,14 @@ def test_a_dead_or_silent_endpoint_is_noticed_before_anything_is_played(evaluate
         assert "no answer from" in said
     assert "--base-url" in said
     assert not (tmp_path / "run").exists()
+
+
+def test_an_endpoint_that_falls_silent_later_fails_its_episodes_by_the_time_limit(chatted):
+    status, result, said, _ = chatted(
+        "--timeout", "0.3", "--deadline", "0.5", "--limit", "1", fault=lambda number, _: "silent" if number else None
+    )
+    assert (status, result["success"], result["failed"]) == (1, None, 1)
+    assert "timed out" in said
 
 
 def test_a_conversation_that_does_not_fit_is_lost_and_not_a_failure(chatted):
