@@ -103,6 +103,15 @@ def one_chromium():
 
 
 @pytest.fixture(scope="module")
+def chromium():
+    """Give a Chromium of Playwright's own to tests that look at pages as a person does."""
+    from tests import needs  # noqa: PLC0415 - few tests need it
+
+    with needs.opened_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def one_thread():
     """Let torch compute in one thread: tiny models wait for threads longer than they compute."""
     import torch  # noqa: PLC0415 - not everybody has it

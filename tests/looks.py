@@ -8,7 +8,6 @@ import argparse
 import os
 import sys
 import time
-from contextlib import contextmanager
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import urlencode
 
 from tests.crawl import Visitor, Walk, home, survey
 from tests.markup import problems
+from tests.needs import opened_chromium
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import load_world
@@ -127,21 +127,6 @@ def faults_of(tab):
     """Return what is wrong with the page that a tab shows."""
     tab.evaluate(f"() => {{ {axe_source()} }}")
     return tab.evaluate(_SCRIPT, RULES)
-
-
-@contextmanager
-def opened_chromium():
-    """Start Chromium, and end it with the context."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not everybody has it
-
-    from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable  # noqa: PLC0415
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find_executable(), args=list(ARGUMENTS))
-        try:
-            yield chromium
-        finally:
-            chromium.close()
 
 
 def look(looker, count, seed, *, sites=tuple(HOSTS), layouts=LAYOUTS):

@@ -1,6 +1,7 @@
 """What some tests need and not every machine has."""
 
 import importlib.util
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,21 @@ def has_chromium():
 
 
 chromium = pytest.mark.skipif(not has_chromium(), reason="no Chromium here: apt-get install chromium")
+
+
+@contextmanager
+def opened_chromium():
+    """Start Chromium, and end it with the context."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not everybody has it
+
+    from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable  # noqa: PLC0415
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=find_executable(), args=list(ARGUMENTS))
+        try:
+            yield chromium
+        finally:
+            chromium.close()
 
 
 def has_axe():

@@ -17,6 +17,12 @@ def ends(pid, seconds=120):
         os.close(handle)
 
 
+def children(pid):
+    """Return the ids of the processes below another one."""
+    found = [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+    return found + [grandchild for child in found for grandchild in children(child)]
+
+
 def pid_of(copy):
     """Return the id of the process of an application's copy, which its host tells as its own namespace of processes numbers it."""
     found = {}

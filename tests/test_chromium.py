@@ -1,23 +1,21 @@
 """What only a real browser has: scripts, dialogs, frames, layout, crashes; and how Chromium is started, shared and ended."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
 
-import gymnasium
-import numpy
 import pytest
 from werkzeug.wrappers import Request, Response
 
-import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
+from tests.clocks import until
+from tests.processes import children
 from tests.serving import serving
 from webarena_gym.browsers.chromium import driver
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
@@ -366,7 +364,8 @@ def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_
     browser.close()
 
 
-def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened):
+def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened, monkeypatch):
+    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
     asked = []
 
     def polled(environ, start_response):
@@ -396,28 +395,10 @@ def test_pages_are_told_the_place_of_the_task():
         browser.close()
 
 
-def children(ancestor):
-    """The processes below another one, as pairs of id and name."""
-    listed = subprocess.run(["ps", "-eo", "pid,ppid,stat,comm"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 3) for line in listed.splitlines()[1:]]
-    below, frontier = [], {str(ancestor)}
-    while mine := [row for row in rows if row[1] in frontier and "Z" not in row[2]]:
-        below += mine
-        frontier = {row[0] for row in mine}
-    return [(int(pid), name) for pid, _, _, name in below]
-
-
-def wait_until(is_true, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not is_true():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
-
-
 def test_a_killed_chromium_is_started_again(browser):
-    for pid, name in children(os.getpid()):
-        if "chrom" in name:
-            with contextlib.suppress(ProcessLookupError):
+    for pid in children(os.getpid()):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if "chrom" in Path(f"/proc/{pid}/comm").read_text():
                 os.kill(pid, signal.SIGKILL)
     with pytest.raises(BrowserError):
         browser.goto(HOME)
@@ -453,35 +434,7 @@ def test_many_browsers_live_in_one_process_and_none_is_left_behind(end):
         left = subprocess.run(["pgrep", "-s", str(process.pid), "-f", "chrom"], capture_output=True, text=True, check=False)
         return not left.stdout.split()
 
-    wait_until(is_alone)
-
-
-def test_a_killed_worker_takes_its_chromium_along():
-    envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=1, browser="chromium", split="test")
-    try:
-        envs.reset(seed=1)
-        (worker,) = envs.worker_pids
-        below = {pid for pid, _ in children(worker)}
-        assert any("chrom" in name for _, name in children(worker))
-        os.kill(worker, signal.SIGKILL)
-        _, rewards, _, truncations, infos = envs.step(['do(action="Wait")'] * 2)
-        assert truncations.all()
-        assert numpy.isnan(rewards).all()
-        assert all("SIGKILL" in failure for failure in infos["failure"])
-        wait_until(lambda: all(is_gone(pid) for pid in below))
-        envs.reset(seed=2)
-        below = {pid for pid, _ in children(envs.worker_pids[0])}
-    finally:
-        envs.close()
-    wait_until(lambda: all(is_gone(pid) for pid in below))
-
-
-def is_gone(pid):
-    """Whether a process has ended, even if nobody has asked for its status yet."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):  # it may end between the opening of the file and its reading
-        return True
+    until(is_alone)
 
 
 def test_a_missing_chromium_says_what_installs_one(opened, monkeypatch):

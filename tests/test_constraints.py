@@ -473,7 +473,7 @@ def test_only_language_models_in_this_process_are_constrained(policy):
 
 def test_processes_that_play_constrain_replies_as_the_learner_does(tmp_path):
     saved = tmp_path / "episodes.jsonl"
-    command = ["--policy", str(STARTER), "--constrained", "--split", "validation", "--limit", "2", "--max-steps", "2"]
+    command = ["--policy", str(STARTER), "--constrained", "--split", "validation", "--limit", "2", "--max-steps", "1"]
     main([*command, "--temperature", "1", "--processes", "2", "--save", str(saved)])
     played = read_trajectories(saved)
     assert len(played) == 2

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from collections import Counter
+from pathlib import Path
 from random import Random
 
 import gymnasium
@@ -235,8 +236,6 @@ def test_pages_grow_to_whole_ones(tmp_path):
     assert 0.3 < sum(share < 1 for share in shares) / 200 < 0.7
     assert min(shares) >= 0.05
     assert kept_lines(mixed, 0.9, Random(0)) == 1.0
-    with pytest.raises(ValueError, match="draws single steps"):
-        BCSettings(out=tmp_path, focus=0.1, copy_weight=0.0)
 
 
 SPLIT = SplitSettings(piece_steps=4, shared_steps=2, early_steps=1)
@@ -256,12 +255,17 @@ def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap,
     assert pieces(count, SplitSettings()) == [(range(0), range(count))]
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    ({"piece_steps": 3, "shared_steps": 3}, "shared_steps=3"), ({"piece_steps": -1}, "piece_steps=-1"), ({"early_steps": 0}, "early_steps=0"),
+@pytest.mark.parametrize(("make", "options", "said"), [
+    (SplitSettings, {"piece_steps": 3, "shared_steps": 3}, "shared_steps=3"), (SplitSettings, {"piece_steps": -1}, "piece_steps=-1"),
+    (SplitSettings, {"early_steps": 0}, "early_steps=0"),
+    (BCSettings, {"focus": 0.1, "copy_weight": 0.0}, "draws single steps"),
+    (BCSettings, {"demonstrations": Path("some.jsonl"), "piece_steps": 4}, "expected 0 of both with demonstrations"),
+    (PointerBCSettings, {"detours": 0.2, "mistakes": 0.2}, r"detours=0\.2 and mistakes=0\.2"),
+    (PointerBCSettings, {"mistakes": 1.0}, r"mistakes=1\.0; expected"),
 ])  # fmt: skip
-def test_pieces_that_cannot_be_are_refused(options, said):
+def test_settings_that_do_not_go_together_are_refused(make, options, said):
     with pytest.raises(ValueError, match=said):
-        SplitSettings(**options)
+        make(**options if make is SplitSettings else {"out": Path("out"), **options})
 
 
 def test_a_language_model_s_conversation_is_that_of_the_piece():
@@ -278,11 +282,6 @@ def test_a_language_model_s_conversation_is_that_of_the_piece():
         assert all(step.messages[0]["content"].startswith("Task Instruction") for step in split)
         assert len(find_episodes(split)) == len(parts)
     assert len(whole) < len(demonstrate(task_suite.draw(["gitlab.folder_new"], world_seed=12, count=1), split=SPLIT))
-
-
-def test_a_file_of_demonstrations_is_not_split(tmp_path):
-    with pytest.raises(ValueError, match="expected 0 of both with demonstrations"):
-        BCSettings(out=tmp_path, demonstrations=tmp_path / "some.jsonl", piece_steps=4)
 
 
 @pytest.mark.slow
@@ -406,13 +405,6 @@ def test_a_language_model_sees_wrong_steps_and_learns_those_that_undo_them(style
         reflections += sum("So I undo it" in reply for reply in learned)
     assert backs
     assert (reflections >= backs) == (style != "none")
-
-
-def test_both_ways_of_going_wrong_are_not_taken_together(tmp_path):
-    with pytest.raises(ValueError, match=r"detours=0\.2 and mistakes=0\.2"):
-        PointerBCSettings(out=tmp_path, detours=0.2, mistakes=0.2)
-    with pytest.raises(ValueError, match=r"mistakes=1\.0; expected"):
-        PointerBCSettings(out=tmp_path, mistakes=1.0)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 import math
 import random
-import threading
-import time
 from collections import Counter
 from contextlib import closing, contextmanager
 
@@ -13,6 +11,7 @@ from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.engines.decoding import BLOCK, KeyValues, PrefixCache
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import Reply, Request
+from tests.clocks import until
 from tests.engine_contract import MAX_NEW_TOKENS, PROMPTS, SIZES, STOP_IDS, EngineContract, logprob_gap, responses, train
 from tests.model_server import serving_model
 from tests.tiny import tiny_model
@@ -309,10 +308,7 @@ def test_several_requests_at_once_and_no_more():
     with serving_policy(max_requests=3) as (server, policy):
         server.may_answer.clear()
         policy.ask([request(slot) for slot in range(8)])
-        end = time.monotonic() + 120
-        while server.under_way < 3:
-            assert time.monotonic() < end
-            threading.Event().wait(0.005)
+        until(lambda: server.under_way == 3)
         assert policy.replies(0) == []
         server.may_answer.set()
         answers = []

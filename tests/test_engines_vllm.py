@@ -14,7 +14,7 @@ import torch
 from agents.rollouts.constraints import Constraint, Vocabulary, language_of
 from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
-from tests.clocks import tick
+from tests.clocks import tick, until
 from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
 from tests.model_server import serving_model
 from tests.tiny import tiny_model
@@ -287,11 +287,3 @@ def test_a_bug_in_a_thread_is_raised_where_it_is_seen():
     pool.close()
     with pytest.raises(ValueError, match="expected at least 1"):
         RequestPool(0)
-
-
-def until(condition, timeout_s=120.0):
-    """Wait for what threads will do soon."""
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end
-        threading.Event().wait(0.005)

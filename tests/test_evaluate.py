@@ -70,12 +70,6 @@ def test_the_random_policy_does_what_pages_allow():
     assert not [error for error in errors if "there is no element" in error or "ambiguous" in error]
 
 
-@pytest.mark.parametrize("policy", ["random", "expert"])
-def test_policies_that_read_the_env_itself_cannot_play_in_other_processes(policy):
-    with pytest.raises(ValueError, match="is in another process, but this policy reads the env itself: expected workers=0"):
-        command.main(["--policy", policy, "--limit", "1", "--workers", "1"])
-
-
 def test_a_chat_model_is_named_by_its_protocol_and_other_agents_keep_their_settings_in_their_runs(tmp_path):
     settings = EvaluationSettings(policy="chat:some/model:tag", **policy_defaults("chat:some/model:tag"))
     assert (settings.system, settings.max_new_tokens, settings.temperature) == ("env", 1024, None)

@@ -190,8 +190,7 @@ def test_only_maintainers_merge_into_a_protected_branch_and_nobody_a_draft(visit
     visitor.become(BO)
     assert "the role Maintainer" in visitor.open(f"{REQUESTS}/1").text
     assert visitor.post(f"{REQUESTS}/1/merge").status_code == 409
-    visitor.become(ANN).open(f"{REQUESTS}/1").click("Edit merge request", "Mark as draft", "Save changes")
-    assert "is a draft" in visitor.text
+    visitor.become(ANN).open(f"{REQUESTS}/1").click("Edit merge request", "Mark as draft", "Save changes").sees("is a draft")
     assert notes(visitor, "merge_request_id") == ["marked this merge request as draft"]
     visitor.db.execute("UPDATE branch SET is_protected = 0")
     visitor.db.execute("UPDATE merge_request SET is_draft = 0")

@@ -211,8 +211,7 @@ def test_a_license_comes_from_a_template_and_goes_with_its_file(visitor):
     license_of = "SELECT license FROM project WHERE project_id = ?"
     wanted = "MIT License" if row["license"] != "MIT License" else "BSD 3-Clause License"
     visitor.click("LICENSE", "Edit file").choose("License template", wanted).click("Apply template", "Commit changes")
-    assert visitor.value(license_of, row["project_id"]) == wanted
-    assert visitor.me["name"] in visitor.text
+    visitor.holds(wanted, license_of, row["project_id"]).sees(visitor.me["name"])
     assert "LICENSE" not in visitor.open(f"/{row['full']}").click("LICENSE", "Delete file").names
     assert visitor.value(license_of, row["project_id"]) == ""
 
@@ -270,8 +269,7 @@ def test_branches_are_made_and_deleted_and_odd_names_of_them_are_refused(visitor
     before = visitor.value("SELECT count(*) FROM branch")
     for name in (*ODD, "main", "a..b", "-x", "x.lock", "main/x"):
         assert visitor.post(f"/{row['full']}/-/branches/new", name=name, source="main").status_code in (200, 302)
-    assert visitor.value("SELECT count(*) FROM branch") == before + 1
-    assert visitor.value("SELECT name FROM branch ORDER BY branch_id DESC") == "9" * 30
+    visitor.holds(before + 1, "SELECT count(*) FROM branch").holds("9" * 30, "SELECT name FROM branch ORDER BY branch_id DESC")
 
 
 def test_several_people_are_invited_at_once_and_one_of_several_of_a_name(visitor):

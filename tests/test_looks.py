@@ -7,7 +7,7 @@ import pytest
 
 from tests import needs
 from tests.crawl import Page, Visitor, home
-from tests.looks import WIDTHS, Looker, faults_of, look, opened_chromium
+from tests.looks import WIDTHS, Looker, faults_of, look
 from webarena_gym.server.app import running
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.world import load_world
@@ -23,12 +23,6 @@ body {{ margin: 0; font: 16px sans-serif }} a, input, button {{ outline-offset: 
 :focus-visible {{ outline: 3px solid #1a56c4 }} a, button {{ display: inline-block; min-height: 24px; min-width: 24px }}
 </style></head><body><header><nav><a href="/">Home</a></nav></header><main><h1>t</h1>{}</main></body></html>"""
 FINE = '<form><input aria-label="q" placeholder="q"><button>Go</button></form><p>Some text</p>'
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with opened_chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

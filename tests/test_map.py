@@ -179,9 +179,7 @@ def test_any_house_number_of_a_street_is_found_on_it_and_leads_back(visitor, roa
 def test_coordinates_are_looked_up_also_far_away(visitor):
     row = visitor.place("category = 'zoo'")
     visitor.search(f"{row['latitude']:.5f}, {row['longitude']:.5f}")
-    assert visitor.path == f"/query?lat={row['latitude']:.5f}&lon={row['longitude']:.5f}"
-    assert row["town"] in visitor.text
-    assert "Nearest address" in visitor.text
+    visitor.at(f"/query?lat={row['latitude']:.5f}&lon={row['longitude']:.5f}").sees(row["town"], "Nearest address")
     for point in ("0,0", "90, 180", "-90 -180"):
         assert "What is at" in visitor.search(point).text
     assert queries.find(visitor.db, "91.5, 10.5") == []
@@ -246,8 +244,7 @@ def test_directions_offer_a_choice_lead_to_addresses_and_coordinates_and_say_wha
     assert f"Arrive at {town['name']}" in visitor.click(f"{row['name']}, {row['town']}").text
     row, (street,) = visitor.place("place_id = 7"), visitor.rows("SELECT * FROM streets WHERE street_id = 5")
     assert "0 m" in visitor.directions(row["name"], row["name"]).text
-    visitor.directions(f"12 {street['name']}, {street['town']}", "42.0, -29.5", "Bicycle")
-    assert "Arrive at 42.00000, -29.50000" in visitor.text
+    visitor.directions(f"12 {street['name']}, {street['town']}", "42.0, -29.5", "Bicycle").sees("Arrive at 42.00000, -29.50000")
     visitor.directions("zzzyx", visitor.value("SELECT name FROM state"))
     visitor.sees("From: nothing is called zzzyx.", "is a whole state")
     assert "From: please enter" in visitor.directions("", "zzzyx").text

@@ -5,15 +5,7 @@ from itertools import pairwise
 import networkx
 import pytest
 
-from tests.generated import (
-    assert_nothing_shared,
-    assert_sound,
-    column,
-    content,
-    none,
-    opened,
-    worlds,
-)
+from tests.generated import assert_nothing_shared, assert_sound, column, content, none, opened, worlds
 from webarena_gym.sites.country.geography import KINDS, country
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.geometry import NUMBERS, Point, metres_between, metres_of

@@ -173,7 +173,7 @@ def model_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("kind", ["grpo", "filtered_bc"])
+@pytest.mark.parametrize("kind", [pytest.param("grpo", marks=pytest.mark.slow), "filtered_bc"])
 def test_training_on_several_processes(tmp_path, model_folder, kind):
     shared = {"model": str(model_folder), "out": tmp_path, "updates": 2, "tasks_per_update": 2, "group_size": 2, "processes": 2}
     shared |= {"max_steps": 1, "max_new_tokens": 4, "templates": ("shopping.product_price",)}

@@ -7,8 +7,7 @@ from transformers import AutoTokenizer
 
 from agents.data.prompts import PromptEncoder, system_prompt, told
 from agents.models.checkpoints import agent_record
-from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, RandomReplies, Request, ScriptedPolicy
+from agents.rollouts.policies import ExpertReplies, RandomReplies, Request, ScriptedPolicy
 from tests import tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
@@ -23,12 +22,6 @@ def env():
 
 def messages(text):
     return {"messages": [{"role": "user", "content": text}]}
-
-
-def language_model(**options):
-    model, tokenizer = tiny.tiny_model()
-    encoder = PromptEncoder(tokenizer)
-    return LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=5), encoder, **options)
 
 
 def all_replies(policy, requests):
@@ -68,20 +61,20 @@ def test_the_seed_decides_what_a_random_reply_is_and_the_expert_solves_its_task(
 
 def test_a_model_s_reply_depends_on_its_prompt_and_seed_alone():
     requests = [Request(slot, None, messages(f"Round {slot % 3}"), slot // 3) for slot in range(9)]
-    replies = all_replies(language_model(), requests)
+    replies = all_replies(tiny.policy(), requests)
     assert len({reply.response_ids for reply in replies.values()}) > 5
     shuffled = [request._replace(slot=8 - request.slot) for request in Random(1).sample(requests, 9)]
-    again = all_replies(language_model(), shuffled)
+    again = all_replies(tiny.policy(), shuffled)
     assert all(again[8 - slot].response_ids == reply.response_ids for slot, reply in replies.items())
 
 
 def test_a_prompt_that_is_too_long_is_told_at_once_and_replies_tell_the_version_of_the_weights():
-    policy = language_model(max_prompt_tokens=20)
+    policy = tiny.policy(max_prompt_tokens=20)
     policy.ask([Request(0, None, messages("Round 0")), Request(1, None, messages("Round 0 " * 20))])
     policy.engine.load(policy.engine._model, 4)
     ((slot, reply),) = [(slot, reply) for slot, reply in policy.replies(0.0) if reply.too_long]
     assert (slot, reply.text, reply.policy_version) == (1, "", 4)
-    policy = language_model()
+    policy = tiny.policy()
     model = policy.engine._model
     assert all_replies(policy, [Request(0, None, messages("Round"))])[0].policy_version == 0
     policy.engine.load(model, 3)

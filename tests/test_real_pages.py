@@ -29,9 +29,7 @@ from webarena_gym.errors import SnapshotError
 from webarena_gym.tasks import Task
 
 HERE = Path(__file__).parent
-MISSES = {
-    ("script", "a double click"): "no dialect has an action for it",
-}
+MISSES = {("script", "a double click"): "no dialect has an action for it"}
 """What an agent cannot do, with its cause; the person can."""
 TASK = Task("one", ("controls",), "__CONTROLS__/echo", "Look.", {"eval_types": ["url_match"], "reference_url": "__CONTROLS__/none"},
             require_login=False)  # fmt: skip
@@ -219,16 +217,11 @@ _UNREACHED = """(it) => { const box = it.getBoundingClientRect(), hit = document
 @pytest.fixture(scope="module")
 def strolls():
     """Open pages of the application for a person."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not everybody has it
-
-    from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable  # noqa: PLC0415
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     serving = subprocess.Popen([sys.executable, str(HERE / "control_pages.py"), str(port)])
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find_executable(), args=[*ARGUMENTS, "--no-sandbox"])
+    with needs.opened_chromium() as chromium:
         for _ in range(200):
             with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 break
@@ -238,7 +231,6 @@ def strolls():
             return Person(chromium.new_context(accept_downloads=True).new_page(), f"http://127.0.0.1:{port}/page/{run}")
 
         yield open_page
-        chromium.close()
     serving.kill()
     serving.wait()
 

@@ -2,15 +2,7 @@
 
 import json
 
-from tests.generated import (
-    assert_nothing_shared,
-    assert_sound,
-    column,
-    none,
-    opened,
-    value,
-    worlds,
-)
+from tests.generated import assert_nothing_shared, assert_sound, column, none, opened, value, worlds
 from webarena_gym.sites.reddit.world_posts import LONGEST_TITLE, SIZES, capitalised, pool, slug
 
 SEEDS = (7, 1, 1003)

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import math
-import os
 import random
 import re
 import subprocess
@@ -31,7 +30,6 @@ from tests import needs
 from tests.chat_server import call_of
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
-from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.pages.page import Network, Page
 
@@ -439,16 +437,6 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
 
 
 # What a person sees.
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=find_executable(), args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from agents.train_rl import make_settings
 from agents.training.rollouts import credited, group_files, read_groups, weighted, write_groups
 from tests import needs, tiny
 from tests.serving import serving_asgi
-from tests.test_report import chromium, write_metrics  # noqa: F401 - a fixture
+from tests.test_report import write_metrics
 from webarena_gym.tasks import Task
 
 
@@ -147,7 +147,7 @@ def test_a_tree_holds_every_step_once(seed):
 
 
 @needs.chromium
-def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):  # noqa: F811 - the fixture
+def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):
     groups = [RunGroup("M-GRPO", 3, group_of(seed, seed)) for seed in range(20) if is_mixed(seed)][:3]
     write_report(tmp_path / "report.html", Sources({}, {}, groups), title="Title", pages=False)
     page = chromium.new_page()
@@ -170,7 +170,7 @@ def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):  # noqa: 
 
 @needs.chromium
 @pytest.mark.parametrize("method", ["tree", "mcts"])
-def test_what_a_search_tried_is_drawn_as_a_tree(chromium, tmp_path, method):  # noqa: F811 - the fixture
+def test_what_a_search_tried_is_drawn_as_a_tree(chromium, tmp_path, method):
     options = ["--policy", "random", "--split", "validation", "--limit", "2", "--method", method, "--budget", "20"]
     search.main([*options, "--max-steps", "6", "--save-trees", str(tmp_path / "searched")])
     sources = read_sources([str(tmp_path / "searched")])
@@ -274,7 +274,7 @@ def test_the_command_says_where_it_is_and_what_is_not_there(tmp_path, capsys):
 
 
 @needs.chromium
-def test_a_run_is_followed_in_the_browser(chromium, tmp_path):  # noqa: F811 - the fixture
+def test_a_run_is_followed_in_the_browser(chromium, tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     with watching(run) as url:

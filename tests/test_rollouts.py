@@ -4,14 +4,13 @@ from types import SimpleNamespace
 import gymnasium
 import pytest
 
-from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Sample, read_trajectories, write_trajectories
 from agents.rollouts import collector as collector_module
 from agents.rollouts import envs as env_module
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.engines import Completion
 from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.policies import LanguageModelPolicy, Reply, ScriptedPolicy
+from agents.rollouts.policies import Reply, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import OneByOne
 
@@ -38,12 +37,6 @@ def one_each(tasks):
 
 def groups(tasks, size):
     return [episode for number, task in enumerate(tasks) for episode in group_episodes(task, number, size)]
-
-
-def language_model(**options):
-    model, tokenizer = tiny.tiny_model()
-    encoder = PromptEncoder(tokenizer)
-    return LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=5), encoder, **options)
 
 
 def test_trajectories_come_in_the_order_of_the_episodes():
@@ -153,23 +146,23 @@ def test_samples_depend_on_run_episode_and_step_alone():
 
 def test_a_model_says_the_same_in_any_number_of_envs_and_processes():
     episodes = groups(tiny.tasks(3), 3)
-    alone = collect(language_model(), episodes, num_envs=1)
+    alone = collect(tiny.policy(), episodes, num_envs=1)
     assert len({item.steps[0].reply for item in alone}) > 3
     for options in ({"num_envs": 9}, {"num_envs": 4, "workers": 2}):
-        together = collect(language_model(), episodes, **options)
+        together = collect(tiny.policy(), episodes, **options)
         one, other = ([[step.reply for step in item.steps] for item in played] for played in (together, alone))
         assert one == other
 
 
 def test_a_prompt_that_is_too_long_ends_the_episode_and_one_that_broke_in_the_engine_fails_it():
-    (trajectory,) = collect(language_model(max_prompt_tokens=3), one_each(tiny.tasks(1)))
+    (trajectory,) = collect(tiny.policy(max_prompt_tokens=3), one_each(tiny.tasks(1)))
     assert (trajectory.ending, trajectory.reward, trajectory.steps) == ("too_long", 0.0, ())
 
     class Broken(InProcessEngine):
         def take(self, timeout_s=None):
             return [Completion(answer.request_id, None, "out of order") for answer in super().take(timeout_s)]
 
-    policy = language_model()
+    policy = tiny.policy()
     policy.engine.__class__ = Broken
     (trajectory,) = collect(policy, one_each(tiny.tasks(1)))
     assert (trajectory.ending, trajectory.failure, trajectory.steps) == ("failed", "out of order", ())
@@ -177,7 +170,7 @@ def test_a_prompt_that_is_too_long_ends_the_episode_and_one_that_broke_in_the_en
 
 def test_the_time_of_all_envs_is_accounted_for():
     tasks = tiny.tasks(6)
-    with collector(language_model(), tasks, num_envs=4) as playing:
+    with collector(tiny.policy(), tasks, num_envs=4) as playing:
         playing.collect(one_each(tasks)[:2])
         shares = playing.take_time_fractions()
         assert sum(shares.values()) == pytest.approx(1)
@@ -217,8 +210,8 @@ def test_each_step_keeps_the_seconds_of_policy_and_env_which_are_not_compared(mo
 
 def test_steps_keep_the_exact_tokens_and_their_texts_where_they_are_asked_for(tmp_path):
     tasks = tiny.tasks(3)
-    policy = language_model(traced=True)
-    plain, traced = (collect(each, one_each(tasks)) for each in (language_model(), policy))
+    policy = tiny.policy(traced=True)
+    plain, traced = (collect(each, one_each(tasks)) for each in (tiny.policy(), policy))
     for before, after in zip(plain, traced, strict=True):
         assert [(step.reply, step.logprobs, step.tokens) for step in before.steps] == [
             (step.reply, step.logprobs, ()) for step in after.steps

@@ -14,7 +14,7 @@ from agents.evaluation import search as searching
 from agents.models.checkpoints import CheckpointError, save_checkpoint
 from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import State, search
-from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
+from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import Same
 from webarena_gym.actions.replies import quoted
@@ -347,12 +347,8 @@ def test_a_run_without_a_critic_is_refused(tmp_path):
 
 
 def test_a_language_model_is_searched_and_its_tokens_are_counted():
-    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415
-
     torch.set_num_threads(1)
-    model, tokenizer = tiny.tiny_model()
-    encoder = PromptEncoder(tokenizer)
-    policy = LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=4), encoder)
+    policy = tiny.policy(max_new_tokens=4)
     method = partial(searching.tree_search, value=searching.confidence, branching=3, budget=6, reserve=2)
     tasks = tiny.tasks(3)
     found = search([tiny.TinyShop(), tiny.TinyShop()], policy, tasks, method)

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.arena import BIOGRAPHY, Client, Sockets, follow_solution, read_biographies, request, write_biography
-from tests.needs import chromium, has_chromium
+from tests.needs import chromium, has_chromium, opened_chromium
 from tests.serving import serving_episodes
 from webarena_gym.actions import DIALECTS
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -229,14 +229,9 @@ def test_a_node_program_plays_and_is_judged_rightly(node_modules):
 @chromium
 def test_two_episodes_in_one_browser_stay_apart():
     """One browser context for two episodes: all ports share a host, and so would share cookies."""
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
-
-    from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415
-
-    with serving_episodes() as url, sync_playwright() as playwright:
+    with serving_episodes() as url, opened_chromium() as browser:
         client = Client(url)
         episodes = [client.begin(task="shopping.newsletter_subscribe/1000/0") for _ in range(2)]
-        browser = playwright.chromium.launch(executable_path=find_executable(), args=["--no-sandbox"])
         context = browser.new_context()
         pages = [context.new_page() for _ in episodes]
         for page, episode in zip(pages, episodes, strict=True):
@@ -247,7 +242,6 @@ def test_two_episodes_in_one_browser_stay_apart():
         pages[1].goto(f"{episodes[1]['addresses']['shopping']}/customer/account/")
         assert "My Account" in pages[1].content()
         results = [client.answer(episode, "", page.url)["success"] for episode, page in zip(episodes, pages, strict=True)]
-        browser.close()
     assert results == [True, False]
 
 

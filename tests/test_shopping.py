@@ -110,8 +110,7 @@ def test_wildcards_are_ordinary_characters_in_a_search(visitor):
 def test_advanced_search(visitor):
     visitor.open("/catalogsearch/advanced/").type(Product_Name="pan", Price_to="30").click("Search by these fields")
     assert visitor.names == ["Iron Frying Pan"]
-    visitor.open("/catalogsearch/advanced/").type(Price_from="cheap").click("Search by these fields")
-    assert "cheap is no price" in visitor.text
+    visitor.open("/catalogsearch/advanced/").type(Price_from="cheap").click("Search by these fields").sees("cheap is no price")
     visitor.open("/catalogsearch/advanced/").click("Search by these fields").sees("Enter a search term and try again.")
 
 
@@ -192,8 +191,7 @@ def test_a_customer_orders(emma):
 def test_a_guest_orders_and_finds_the_order_again(visitor):
     visitor.open("/red-kettle.html").open("/iron-frying-pan.html").type(Qty="5")
     visitor.click("Add to Cart", "My Cart", "Proceed to Checkout", "Next")
-    visitor.sees("Please enter a valid email address", "Phone Number is a required field.")
-    assert "Please select a shipping method." in visitor.text
+    visitor.sees("Please enter a valid email address", "Phone Number is a required field.", "Please select a shipping method.")
     visitor.type(Email_Address="gus@mail.test", First_Name="Gus", Last_Name="Ode", Street_Address="9 Bay Rd", City="Reno")
     visitor.type(Phone_Number="1")
     visitor.fill({"State/Province": "Nevada", "Zip/Postal Code": "89501"}).click("Best Way - Table Rate $15.00", "Next")
@@ -236,8 +234,7 @@ def test_reorder_takes_what_is_still_to_be_had(emma):
 
 
 def test_wish_list(emma):
-    emma.open("/copper-frying-pan.html").click("Add to Wish List")
-    assert "Copper Frying Pan has been added to your Wish List." in emma.text
+    emma.open("/copper-frying-pan.html").click("Add to Wish List").sees("Copper Frying Pan has been added to your Wish List.")
     emma.open("/two-person-tent.html").click("Add to Wish List")
     emma.fill({"Comment": "for mum", "Qty": "3"}).click("Update Wish List")
     item = emma.row("SELECT * FROM wishlist_item WHERE product_id = 1")
@@ -251,8 +248,7 @@ def test_wish_list(emma):
 
 def test_a_guest_is_asked_to_sign_in_and_led_back(visitor):
     visitor.open("/copper-frying-pan.html").click("Add to Cart", "Add to Wish List").at("/customer/account/login/")
-    visitor.type(Email="emma@mail.test", Password="wrong").click("Sign In")
-    assert "The email or the password is not correct." in visitor.text
+    visitor.type(Email="emma@mail.test", Password="wrong").click("Sign In").sees("The email or the password is not correct.")
     visitor.type(Password="secret-1").click("Sign In").at("/copper-frying-pan.html")
     assert visitor.row("SELECT * FROM cart")["customer_id"] == 1
     visitor.click("Sign Out").sees("My Cart</a> (0)")
@@ -284,8 +280,7 @@ def test_compare(visitor):
     assert "<tr><th>Material</th><td>Copper</td><td>Iron</td></tr>" in visitor.text
     assert "<tr><th>Diameter</th><td>N/A</td><td>10 inch</td></tr>" in visitor.text
     visitor.click("Remove Product").holds(2, "SELECT product_id FROM compare_item")
-    visitor.click("Add to Cart", "Clear All").sees("You have no items to compare.")
-    assert visitor.value("SELECT product_id FROM cart_item") == 2
+    visitor.click("Add to Cart", "Clear All").sees("You have no items to compare.").holds(2, "SELECT product_id FROM cart_item")
 
 
 def test_addresses(emma):
@@ -331,8 +326,7 @@ def test_newsletter(emma):
 
 def test_contact(visitor):
     visitor.click("Contact Us").type(Name="Ann", Email="nonsense").fill({"What's on your mind?": "Hello\nthere"})
-    visitor.click("Submit")
-    assert "valid email address" in visitor.text
+    visitor.click("Submit").sees("valid email address")
     visitor.type(Email="ann@mail.test").click("Submit")
     message = visitor.row("SELECT * FROM contact_message")
     assert (message["name"], message["comment"], message["telephone"]) == ("Ann", "Hello\nthere", "")

@@ -346,6 +346,7 @@ WIDGETS = {
 
 @pytest.mark.parametrize("what", WIDGETS)
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.sampled(2)
 def test_what_only_scripts_make_usable_is_listed_and_used(visit, what, strict):
     markup, script = WIDGETS[what]
     browser = visit(f"{markup}<p id=out></p><script>{script}</script>", strict=strict)

@@ -54,6 +54,17 @@ def tiny_model(seed=0):
     return small.create_model(tokenizer, width=32, layers=2, heads=2, seed=seed), tokenizer
 
 
+def policy(max_new_tokens=5, **options):
+    """Return the policy of a tiny language model in this process."""
+    from agents.data.prompts import PromptEncoder  # noqa: PLC0415
+    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415
+    from agents.rollouts.policies import LanguageModelPolicy  # noqa: PLC0415
+
+    model, tokenizer = tiny_model()
+    encoder = PromptEncoder(tokenizer)
+    return LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=max_new_tokens), encoder, **options)
+
+
 def language_model(network, tokenizer=None, method="grpo", **options):
     """Return a language model in training and its settings; critics begin with the network itself."""
     from pathlib import Path  # noqa: PLC0415
