@@ -50,27 +50,16 @@ CHANGES_BY_ITSELF = re.compile(
 
 SCRIPTS = tomllib.loads(Path(__file__).with_name("example_steps.toml").read_text(encoding="utf-8"))
 
-LATE = "what the page does by itself a second or more after it is loaded or changed: to look for unsaved edits, check a text, save a draft, open a file, take a message away"
+LATE = "what the page does by itself a second or more after it is loaded or changed: to check a text, turn a calendar, take a message away"
 MISSES = {
     "wagtail": {
-        **dict.fromkeys(
-            (
-                "0.5 choose Parent*", "1.7 fill Name*", "5.9 back ", "6.3 fill Go live date/time", "6.4 press Escape",
-                "6.5 click Toggle status", "6.6 click Dashboard", "6 state", "12.3 fill First Name*", "12.4 fill Last Name*",
-                "12.5 click Toggle section [2]", "12.6 choose Preferred language", "12.7 choose Preferred language", "13.3 fill Port*",
-            ),
-            LATE,
-        ),
+        **dict.fromkeys(("5.9 back ", "6.3 fill Go live date/time"), LATE),
         "13.6 fill Port*": "letters for a number are refused, where Chromium takes none of them",
     },
     "jupyterlab": dict.fromkeys(
-        (
-            "1.4 click Edit", "1.5 press Escape", "1.6 click View", "1.7 press Escape", "1.8 click File", "3.5 goto http://lab.test/lab/tree/todo.txt",
-            "3.6 back ", "3.7 click Tabs", "3.8 press Escape", "3.9 click Help", "3.10 press Escape",
-        ),
-        LATE,
+        ("1.4 click Edit", "1.5 press Escape", "1.6 click View", "1.7 press Escape", "1.8 click File"), LATE
     ),
-}  # fmt: skip
+}
 """What differs, with its cause: script, step, action."""
 
 
