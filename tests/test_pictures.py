@@ -177,8 +177,8 @@ def test_the_guide_runs(tmp_path):
     assert lines[2] == "['text', 'image']"
     assert lines[3:7] == [
         "http://shop.test/ ",
-        "http://shop.test/catalogsearch/result/?q=Dimutre ",
-        "http://shop.test/catalogsearch/result/?q=Dimutre ",
-        "http://shop.test/catalogsearch/result/?q=Dimutre (1900, 90) is outside of the window, which is 1280 pixels wide and 720 high",
+        "http://shop.test/catalogsearch/result/?q=Glanise ",
+        "http://shop.test/catalogsearch/result/?q=Glanise ",
+        "http://shop.test/catalogsearch/result/?q=Glanise (1900, 90) is outside of the window, which is 1280 pixels wide and 720 high",
     ]
     assert lines[7] == "1.0"

@@ -318,7 +318,8 @@ def test_what_ticks_is_found_out_once_and_no_longer_waited_for(visit, script):
     for _ in range(3):
         browser.wait(0)
     assert "Pressed" in seen(browser)
-    assert browser.run_script(_LIMIT) == first  # it is halved whenever a page has not come to rest in its time
+    # It is halved whenever a page has not come to rest in its time, as may happen once more where the machine gave it none at first.
+    assert browser.run_script(_LIMIT) >= first / 2
 
 
 def test_what_is_asked_for_all_the_time_is_not_waited_for(visit, monkeypatch):

@@ -242,7 +242,9 @@ class Copy:
             self._host.ask(stop=self._pid)
 
     def close(self) -> None:
-        """Kill it and remove its folder, and what `load` has made outside of it."""
+        """Kill it and remove its folder, and what `load` has made outside of it; a second time does nothing."""
+        if self.is_closed:
+            return
         self.stop()
         with suppress(ApplicationError):  # the next one that has its number makes it anew
             run_command(self._application, self._application.drop, self._values)
