@@ -29,7 +29,7 @@ from tests.notes_app import make_state
 from tests.processes import ends
 from webarena_gym import WebArenaLite
 from webarena_gym.actions import Action, Kind
-from webarena_gym.applications import state
+from webarena_gym.applications import processes, state
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.applications.processes import _clock, close_all, launcher_of
 from webarena_gym.browsers.document import Document, SavedDocument
@@ -419,6 +419,14 @@ def test_the_death_of_a_process_is_never_a_zero(make):
     os.kill(host, signal.SIGKILL)
     assert ends(host)
     assert solve(env, "add")[1] == 1.0, "a killed host is started again"
+
+
+def test_closing_an_env_whose_application_has_ended_starts_none(make):
+    env = make()
+    env.reset()
+    close_all()
+    env.close()
+    assert not processes._launchers
 
 
 def test_a_process_that_is_killed_leaves_no_files_behind(folder):

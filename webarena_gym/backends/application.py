@@ -100,7 +100,8 @@ class ApplicationBackend(Backend):
 
     def _take(self, copy: Copy) -> None:
         """Let the episode go on with a copy."""
-        self._leave()
+        if left := self._leave():
+            launcher_of(self._application).end(left)
         self._copy = copy
         self._network.errors.clear()
         if self._browser is None:
@@ -184,16 +185,15 @@ class ApplicationBackend(Backend):
                 )
             return backend.changes()
 
-    def _leave(self) -> None:
+    def _leave(self) -> Copy | None:
+        """Return the copy of the episode, which is over."""
         for connection in self._opened:
             connection.close()
         self._opened.clear()
-        if self._copy is not None:
-            launcher_of(self._application).end(self._copy)
-        self._copy = None
+        left, self._copy = self._copy, None
+        return left
 
     def close(self) -> None:
         self.abandon()
-        if self._copy is not None:
-            self._leave()
-            launcher_of(self._application).go_on()
+        if left := self._leave():
+            left.close()
