@@ -38,7 +38,7 @@ def test_it_shows_an_agent_before_and_after(tmp_path, capsys, monkeypatch, given
     monkeypatch.setattr(demo, "_SAVE_ROLLOUTS", 1)
     demo.run(settings(tmp_path, *(["--model", str(CHECKPOINTS / "cloned-1")] if given else [])))
     assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
-    said = capsys.readouterr().out.splitlines()
+    said = [line for line in capsys.readouterr().out.splitlines() if " going on, " not in line]  # which slow machines say
     assert len(said) <= 12
     assert said[-3].startswith("Success on 5 tasks in worlds that no training has seen: random ")
     for policy in ("expert 100.0 %", f"{name} ", f"{name}, then M-GRPO "):
