@@ -105,7 +105,7 @@ def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[
             x, y, right_x, low_y = left / width, top / height, right / width, bottom / height
             place = (x, y, right_x, low_y, (right - left) / width, (bottom - top) / height)
             patch = numpy.asarray(picture.crop(box).resize(PATCH[::-1], Image.Resampling.BILINEAR))
-            add(text, "".join(_LABEL.findall(text)), _click(number), place, patch)
+            add(text, "".join(_LABEL.findall(text)), _format(Action(Kind.CLICK, element=str(number))), place, patch)
     blank, nowhere = numpy.zeros((*PATCH, 3), numpy.uint8), [0.0] * 6
     for answer in answers:
         add(answer, answer, _format(Action(Kind.EXIT, argument=answer)), nowhere, blank)
@@ -118,10 +118,6 @@ def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[
 
 def _hashed(text: str) -> list[int]:
     return [crc32(word.encode()) % WORDS for word in _WORD.findall(text.lower())] or [0]
-
-
-def _click(number: int) -> str:
-    return _format(Action(Kind.CLICK, element=str(number)))
 
 
 # The network.

@@ -208,11 +208,10 @@ def summary(settings: AllocationSettings, clones: Sequence[Clone], runs: Sequenc
         for name, estimate in chosen.items():
             found[name].append(round(estimate.test, 4) if estimate else None)
             intervals[name].append([round(estimate.low, 4), round(estimate.high, 4)] if estimate else None)
-        by_switch += [
-            {"budget": budget, "updates": updates, "cloning_cpu_minutes": _cost(clones, updates), **estimate._asdict()}
-            for updates, estimate in estimates.items()
-            if estimate
-        ]
+        for updates, estimate in estimates.items():
+            if estimate:
+                cost = round(fmean(clone.cpu_minutes for clone in clones if clone.updates == updates), 3)
+                by_switch.append({"budget": budget, "updates": updates, "cloning_cpu_minutes": cost, **estimate._asdict()})
     last = [(item, point) for item in runs for point in item.points if point.budget == settings.budgets[-1]]
     return {
         "runs": len(runs), "budgets": list(settings.budgets), **found, "ci95": intervals, "by_switch": by_switch,
@@ -257,10 +256,6 @@ def _by_value(name: str, values: Sequence[Any], last: Sequence[tuple[Run, Point]
         assert estimate is not None  # there are points
         rows.append({"value": value, "wins": round(wins[value] / resamples, 4), **estimate._asdict()})
     return rows
-
-
-def _cost(clones: Sequence[Clone], updates: int) -> float:
-    return round(fmean(clone.cpu_minutes for clone in clones if clone.updates == updates), 3)
 
 
 def _clone_folder(settings: AllocationSettings, seed: int, updates: int) -> Path:

@@ -27,7 +27,7 @@ from benchmarks.machine import cores, held_by, origin, use_cores
 from benchmarks.recording import path_of, record
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
-from webarena_gym.backends.embedded import follow
+from webarena_gym.backends.base import follow
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite

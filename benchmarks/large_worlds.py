@@ -65,7 +65,12 @@ def build(world_seed: int, folder: Path) -> dict[str, Any]:
     """Return how long a world takes to build, what it needs on disk, and how many different sentences its people wrote."""
     start = time.process_time()
     databases = load_world(world_seed, "large").open()
-    sizes = {name: _rows(databases[name].connection) for name in DATABASES}
+    sizes = dict.fromkeys(DATABASES, 0)  # without the tables of indices
+    for name in DATABASES:
+        connection = databases[name].connection
+        tables = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        for (table,) in connection.execute(tables).fetchall():
+            sizes[name] += connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
     seconds = time.process_time() - start
     texts = {text for name, query in TEXTS.items() for (text,) in map(tuple, databases[name].connection.execute(query))}
     sentences = {sentence for text in texts for sentence in re.split(r"(?<=[.!?])\s+|\n+", text) if sentence}
@@ -79,14 +84,6 @@ def build(world_seed: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def _rows(connection: Any) -> int:
-    """Return how many rows the tables of a database have, but those of its index."""
-    tables = connection.execute(
-        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
-    )
-    return sum(int(connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]) for (name,) in tables.fetchall())
-
-
 def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
     """Return how long a reset takes, and how much memory an env adds."""
     check = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
@@ -98,7 +95,7 @@ def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
         load_world(world_seed, "large").responses.clear()  # a further env is to read for itself
         for host in HOSTS.values():
             for path in ("", *SEARCHES):
-                goto(env, f"http://{host}/{path}")
+                env.step(f"```goto [http://{host}/{path}]```")
                 if urlsplit(env.page.url).netloc != host:
                     raise RuntimeError(f"the page of http://{host}/{path} was not shown, but {env.page.url}")
         made.append(env)
@@ -120,11 +117,6 @@ def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
         "large_resets": len(times),
         "large_mb_per_env": round(median(growth), 1) if growth else None,
     }
-
-
-def goto(env: WebArenaLite, url: str) -> None:
-    """Open a page."""
-    env.step(f"```goto [{url}]```")
 
 
 if __name__ == "__main__":

@@ -191,10 +191,11 @@ def by_training(
 def clone_and_measure(settings: LearningSettings, number: int) -> Run:
     """Return the rewards of a clone and of the converged one, which are trained first unless they were given, and their coverage."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
-    folder = settings.out / f"clone_{number}"
+    folder, tasks = settings.out / f"clone_{number}", held_out(settings)
     if settings.cloned:
         begun_at = claim(folder, cloned=settings.cloned[number])
-        return {"bc": _measure(settings, settings.cloned[number], folder / "episodes"), "begun_at": begun_at}
+        measured = measure(settings.cloned[number], tasks, folder / "episodes", settings.max_steps)
+        return {"bc": measured, "begun_at": begun_at}
     worlds = demonstration_worlds(settings.demonstrations, number)
     begun_at = claim(folder, demonstrations=settings.demonstrations, worlds=worlds, seed=number, templates=settings.templates)
     options: dict[str, Any] = {"templates": settings.templates, "one_world_each": settings.demonstrations == 1}
@@ -205,7 +206,7 @@ def clone_and_measure(settings: LearningSettings, number: int) -> Run:
                 out=folder / name, updates=updates, seed=number, threads=settings.threads, worlds=worlds, **options
             )
         )
-        found[name] = _measure(settings, folder / name, folder / f"{name}_episodes")
+        found[name] = measure(folder / name, tasks, folder / f"{name}_episodes", settings.max_steps)
     return found | {"coverage": read_metrics(folder / "bc")[-1]["coverage"]}
 
 
@@ -241,7 +242,8 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
                 raise ValueError(f"{training.out} has made {made} updates, not {updates}; choose another --out")
             reinforce(training)
         spent = next(record["cpu_minutes"] for record in read_metrics(folder / "run") if record["update"] == updates)
-        marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": spent})
+        measured = measure(folder / "run", held_out(settings), episodes, settings.max_steps)
+        marks.append(measured | {"cpu_minutes": spent})
     return {"marks": marks, "metrics": read_metrics(folder / "run"), "begun_at": begun_at}
 
 
@@ -250,11 +252,6 @@ def held_out(settings: LearningSettings) -> list[Task]:
     if not settings.templates:
         return suite_tasks("test", (settings.fresh_world,), settings.limit)
     return some(draw_tasks([settings.fresh_world, settings.fresh_world + 1], 5, templates=settings.templates), settings.limit)
-
-
-def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str, Any]:
-    """Return the reward of each held-out task, greedily and sampled."""
-    return measure(policy, held_out(settings), folder, settings.max_steps)
 
 
 def main(arguments: Sequence[str]) -> None:

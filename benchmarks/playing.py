@@ -111,16 +111,15 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
     return [item.reward for item in trajectories]
 
 
-def measure(policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None) -> dict[str, Any]:
-    """Return the reward of each task by greedy decoding, and of all or the first `sampled` of them by sampling.
+def measure(policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int) -> dict[str, Any]:
+    """Return the reward of each task by greedy decoding, and by sampling.
 
     Raises ValueError if the folder holds episodes of another policy, or with another limit of steps.
     """
     claim(folder, policy=policy, max_steps=max_steps)
-    ways = (("greedy", tasks, 0.0), ("sampled", tasks[:sampled], 1.0))
     return {
-        way: rewards(play(str(policy), chosen, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))
-        for way, chosen, temperature in ways
+        way: rewards(play(str(policy), tasks, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))
+        for way, temperature in (("greedy", 0.0), ("sampled", 1.0))
     }
 
 

@@ -120,7 +120,12 @@ class Player:
         while not until():
             over = [env for env in self._ready if not self._left.get(env)]
             if over:
-                self._envs.async_reset(options=[self._draw(env) for env in over], env_ids=over)
+                chosen = [self._recordings[(self._next + place) % len(self._recordings)] for place in range(len(over))]
+                self._next += len(over)
+                self._left |= {
+                    env: [step.reply for step in reversed(each.steps)] for env, each in zip(over, chosen, strict=True)
+                }
+                self._envs.async_reset(options=[{"task": each.task_id} for each in chosen], env_ids=over)
             on = [env for env in self._ready if env not in over]
             if on:
                 self._envs.send([self._left[env].pop() for env in on], on)
@@ -129,12 +134,6 @@ class Player:
                 raise RuntimeError(f"an episode was lost: {next(filter(None, infos['failure']))}")
             self._ready = infos["env_id"].tolist()
             self.steps += int((infos["step"] > 0).sum())  # the others have begun an episode
-
-    def _draw(self, env: int) -> dict[str, Any]:
-        recording = self._recordings[self._next % len(self._recordings)]
-        self._next += 1
-        self._left[env] = [step.reply for step in reversed(recording.steps)]
-        return {"task": recording.task_id}
 
 
 if __name__ == "__main__":

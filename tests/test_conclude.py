@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml.html import fromstring
 
 from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.backends.embedded import follow
+from webarena_gym.backends.base import follow
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError

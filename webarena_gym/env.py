@@ -450,9 +450,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def _tell(self, episode: Episode, seen: Seen) -> Told:
         """Return the observation and the info of this moment."""
         options = self.options
-        left = pivotal if options.observation == "occam" else placeholder
-        if seen.picture:
-            left = _screenshot
+        text_left = pivotal if options.observation == "occam" else placeholder
+        left = (lambda *_: SCREENSHOT) if seen.picture else text_left  # of an earlier page
         chat = compress(episode.goal, episode.turns, seen.text, options.history, thoughts=options.thoughts, left=left)
         messages: list[Message] = [{"role": "system", "content": self.system_prompt}, *chat]
         info: Info = {
@@ -591,11 +590,6 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
 # For whoever asks: gymnasium, help(), an editor's hints.
 setattr(WebArenaLite.__init__, "__signature__", signature_of_env())  # noqa: B010 - mypy knows no such attribute of a function
-
-
-def _screenshot(page: str, reply: str) -> str:  # noqa: ARG001 - as `placeholder`
-    """Return what stands for an earlier page that was a picture."""
-    return SCREENSHOT
 
 
 def _outer_limit(env: WebArenaLite) -> float:

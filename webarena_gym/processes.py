@@ -40,15 +40,15 @@ def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
 def work_for_parent(grace_s: float = 0.0) -> None:
     """Make this process a worker: Ctrl-C is for its parent, and it ends at most so many seconds after its parent, however that ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, args=(grace_s,), daemon=True).start()
 
+    def end_with_parent() -> None:
+        parent = parent_process()
+        assert parent is not None
+        wait([parent.sentinel])
+        threading.main_thread().join(grace_s)
+        os._exit(1)
 
-def _end_with_parent(grace_s: float) -> None:
-    parent = parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    threading.main_thread().join(grace_s)
-    os._exit(1)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 @contextmanager

@@ -78,7 +78,19 @@ def check_env(env: gymnasium.Env[str, str], *, seed: int = 7, actions: Sequence[
     _expect(
         isinstance(env.observation_space, gymnasium.spaces.Text), f"observation_space is {env.observation_space}, not a Text"
     )
-    replies = list(_some_actions(env, seed) if actions is None else actions)
+    replies = list(actions or ())
+    if actions is None:  # samples of the action space that leave the episode going
+        env.action_space.seed(seed)
+        env.reset(seed=seed)
+        for _ in range(8):
+            reply = env.action_space.sample()
+            _, _, terminated, truncated, _ = env.step(reply)
+            if terminated or truncated:
+                env.reset(seed=seed)
+                for earlier in replies:
+                    env.step(earlier)
+            else:
+                replies.append(reply)
     first = _begin(env, seed)
     played = [_step(env, reply) for reply in replies]
     _expect_equal("the observation and info of a second reset with the same seed", first, _begin(env, seed))
@@ -121,23 +133,6 @@ def _check_told(env: gymnasium.Env[str, str], observation: Any, info: Any) -> No
         _expect(isinstance(info[key], str), f"info[{key!r}] is {info[key]!r}; expected a text")
     for message in info["messages"]:
         _expect(message.keys() == {"role", "content"}, f"a message is {message!r}; expected a role and a content")
-
-
-def _some_actions(env: gymnasium.Env[str, str], seed: int) -> Sequence[str]:
-    """Return samples of the action space that leave an episode going."""
-    env.action_space.seed(seed)
-    chosen: list[str] = []
-    env.reset(seed=seed)
-    for _ in range(8):
-        reply = env.action_space.sample()
-        _, _, terminated, truncated, _ = env.step(reply)
-        if terminated or truncated:
-            env.reset(seed=seed)
-            for earlier in chosen:
-                env.step(earlier)
-        else:
-            chosen.append(reply)
-    return chosen
 
 
 def _check_end(env: gymnasium.Env[str, str], seed: int) -> None:

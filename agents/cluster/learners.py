@@ -145,19 +145,15 @@ class ShardedState(State):
         own = {
             # The number of steps is a scalar, and not parted.
             index: {
-                name: _shard_like(value, model) if value.dim() else value for name, value in learner["state"][index].items()
+                name: distribute_tensor(value.to(model.device), model.device_mesh, model.placements, src_data_rank=None)
+                if value.dim() and isinstance(model, DTensor)
+                else value
+                for name, value in learner["state"][index].items()
             }
             for index, model in enumerate(trained)
             if index in learner["state"]
         }
         super().load_state_dict(state | {"learner": learner | {"state": own}})
-
-
-def _shard_like(tensor: Tensor, model: Tensor) -> Tensor:
-    """Return this rank's shard of a whole tensor, parted as `model` is."""
-    if not isinstance(model, DTensor):
-        return tensor
-    return distribute_tensor(tensor.to(model.device), model.device_mesh, model.placements, src_data_rank=None)
 
 
 def fit(train: Callable[[], Any], settings: Any, out: Path) -> None:

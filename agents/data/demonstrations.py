@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -176,12 +177,15 @@ def episodes(
                 chat = compress(goal, turns[:number], turn.page, **own_mode)
                 messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
                 steps.append(_following(steps[-1] if steps else None, task.task_id, messages, turn.reply))
-            found += [
-                _within(piece, number, steps[number])
-                for piece in pieces(len(steps), split or SplitSettings())
-                for number in piece.learned
-                if not planned or planned[number].is_example
-            ]
+            for piece in pieces(len(steps), split or SplitSettings()):
+                for number in piece.learned:
+                    step = steps[number]
+                    if planned and not planned[number].is_example:
+                        continue
+                    if len(step.messages) > 1:  # the turns of its conversation that the piece has
+                        kept = [step.messages[2 * turn : 2 * turn + 2] for turn in piece.steps if turn <= number]
+                        step = step._replace(messages=tuple(chain.from_iterable(kept)))
+                    found.append(step)
         yield found
 
 
@@ -228,14 +232,6 @@ def _following(before: Demonstration | None, task_id: str, messages: Sequence[Me
     shared = zip(before.messages if before else (), messages, strict=False)
     common = [old if old == new else new for old, new in shared]
     return Demonstration(task_id, (*common, *messages[len(common) :]), reply)
-
-
-def _within(piece: Piece, number: int, step: Demonstration) -> Demonstration:
-    """Return a step, which is the episode's of that number, with those turns of its conversation only that its piece has."""
-    if len(step.messages) == 1:  # without a history
-        return step
-    kept = (turn for turn in piece.steps if turn <= number)
-    return step._replace(messages=tuple(message for turn in kept for message in step.messages[2 * turn : 2 * turn + 2]))
 
 
 def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:

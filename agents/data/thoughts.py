@@ -7,6 +7,7 @@ from an action or from a page that was seen; a sentence with any other quotation
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -85,7 +86,9 @@ def _reasons_to_click(moment: Moment) -> list[Wordings]:
     line = next((line for line in page.lines if f">{element}<" in line or f'label="{element}"' in line), "")
     label = bare(element)
     named, reasons = quote(label), list[Wordings]()
-    filled = list(dict.fromkeys(bare(before.element or "") for before in _on_this_page(moment) if before.kind in FILLING))
+    earlier = zip(reversed(moment.readings[:-1]), reversed(moment.done), strict=True)
+    here = [action for _, action in takewhile(lambda pair: pair[0].url == moment.page.url, earlier)]
+    filled = list(dict.fromkeys(bare(before.element or "") for before in reversed(here) if before.kind in FILLING))
     if filled and f"<button>{element}</button>" in line:
         fields, stand = quote_all(filled), "stands as it" if len(filled) == 1 else "stand as they"
         reasons.append((f"{fields} {stand} should, so {named} comes next.", f"With {fields} set, {named} sends it off."))
@@ -181,16 +184,6 @@ def _reasons_to_scroll(moment: Moment) -> list[Wordings]:
     return [(missing, f"There are {below} more lines below, and what is needed is not in view.")]
 
 
-def _on_this_page(moment: Moment) -> list[Action]:
-    """Return the newest actions that were taken on pages of the same address as this one."""
-    taken: list[Action] = []
-    for reading, action in zip(reversed(moment.readings[:-1]), reversed(moment.done), strict=True):
-        if reading.url != moment.page.url:
-            break
-        taken.insert(0, action)
-    return taken
-
-
 def offers(page: Reading, action: Action) -> bool:
     """Return whether the page shows the element of an action."""
     return bool(action.element) and page.shows(bare(action.element or ""))
@@ -251,7 +244,11 @@ def _page(moment: Moment, rng: Random) -> str:
     topic = words(f"{moment.goal} {moment.action.element or ''}")
     texts = tuple(text for text in map(plain, page.lines) if text != page.title)
     close = nearest_lines(texts, topic, 3)
-    shown = [" ".join(map(quote, parts)) for line in page.lines if plain(line) in close and (parts := _seen(line, page)[:6])]
+    shown = [
+        " ".join(map(quote, parts))
+        for line in page.lines
+        if plain(line) in close and (parts := [piece for piece in pieces(line) if page.shows(piece) and '"' not in piece][:6])
+    ]
     opening = rng.choice(("Now I see", "In front of me is", "This is"))
     return f"{opening} {title}." + (f" It shows: {'; '.join(shown[:3])}." if shown else "")
 
@@ -294,10 +291,6 @@ def _missing(moment: Moment, rng: Random) -> str:
     if ahead.element and offers(moment.page, ahead):
         return f"Still missing after that: {quote(bare(ahead.element))}."
     return rng.choice(("The rest follows on the next page.", "Still missing: what comes on the pages behind it."))
-
-
-def _seen(line: str, page: Reading) -> list[str]:
-    return [piece for piece in pieces(line) if page.shows(piece) and '"' not in piece]
 
 
 def _named(text: str | None) -> str:

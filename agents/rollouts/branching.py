@@ -70,24 +70,25 @@ class _Continuation:
 
 
 def fork_groups(
-    envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], *, every: int = 1, count: int = CONTINUATIONS, seed: int = 0
+    envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], *, every: int = 1, seed: int = 0
 ) -> list[list[Trajectory]]:
-    """Return the trajectories of whole groups, continued `count` times from every so many of their steps; those that failed are left out.
+    """Return the trajectories of whole groups, continued from every so many of their steps; those that failed are left out.
 
     Neither the envs nor the policy may have anything else under way.
     """
     local = [envs.local(env_id) for env_id in range(envs.num_envs)]
-    found = []
-    for group in groups:
-        played = zip(
-            group_episodes(group.task, group.number, len(group.trajectories), group.max_steps), group.trajectories, strict=True
-        )
-        found.append([
-            fork(local, policy, episode, item, starts=range(0, len(item.steps), every), continuations=count, seed=seed)
-            for episode, item in played
+    return [
+        [
+            fork(local, policy, episode, item, starts=range(0, len(item.steps), every), continuations=CONTINUATIONS, seed=seed)
+            for episode, item in zip(
+                group_episodes(group.task, group.number, len(group.trajectories), group.max_steps),
+                group.trajectories,
+                strict=True,
+            )
             if item.ending != "failed"
-        ])  # fmt: skip
-    return found
+        ]
+        for group in groups
+    ]
 
 
 def fork(

@@ -166,7 +166,10 @@ class OccamEpisode:
 
     def __init__(self, info: Mapping[str, Any]) -> None:
         turns, self.page = rounds(info["goal"], info["messages"])
-        self.info, self.turns = info, [turn._replace(reply=_own_words(turn.reply)) for turn in turns]
+        self.info, self.turns = info, list(turns)
+        for number, turn in enumerate(turns):
+            if turn.reply.startswith(_THOUGHT):  # what the model said is in the reply that was sent to the env
+                self.turns[number] = turn._replace(reply=turn.reply.removeprefix(_THOUGHT).rpartition(_ACTED)[0])
         self.tree = PlanTree(info["goal"], _url(turns[0].page if turns else self.page))
         for step, turn in enumerate(self.turns, info["step"] - len(turns)):
             self.take(turn.reply, _url(turn.page), step)
@@ -295,11 +298,6 @@ def _verb(text: str) -> str:
     """Return the verb that a text begins with; "" if that is none of the agent's."""
     match = _VERB.match(text)
     return match[0] if match and match[0] in _VERBS and text[match.end() :].lstrip(" ")[:1] in ("", "[") else ""
-
-
-def _own_words(reply: str) -> str:
-    """Return what the model said in a reply that was sent to the env."""
-    return reply.removeprefix(_THOUGHT).rpartition(_ACTED)[0] if reply.startswith(_THOUGHT) else reply
 
 
 def _url(page: str) -> str:

@@ -113,46 +113,30 @@ def _node(node: Node) -> str:
             optional = "?" if len(written) < len(branches) else ""
             return f"({'|'.join(written)}){optional}" if written else ""
         case Spans(texts):
-            return "(" + "|".join(_spans(text, list(words(text))) for text in texts) + ")"
+            return "(" + "|".join(_spans(text, list(words(text)))[0] for text in texts) + ")"
         case Listing(item, joints):
             one = _node(item)
             return f"{one}(({'|'.join(map(_escaped, joints))}){one})*"
 
 
-def _spans(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """Return an expression for all runs of these words: those of either half, or an end of the first and a beginning of the second."""
+def _spans(text: str, places: Sequence[tuple[int, int]]) -> tuple[str, str, str, str]:
+    """Return expressions for runs of these words: for all of them, those from the first, those to the last, and the whole.
+
+    A run is one of either half, or an end of the first and a beginning of the second.
+    """
+    whole = _escaped(text[places[0][0] : places[-1][1]])
     if len(places) == 1:
-        return _piece(text, places)
-    left, right = _halves(places)
-    return f"(({_spans(text, left)}|{_spans(text, right)})|{_endings(text, left)}{_gap(text, left, right)}{_beginnings(text, right)})"
-
-
-def _beginnings(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """Return an expression for the runs of words that begin with the first."""
-    if len(places) == 1:
-        return _piece(text, places)
-    left, right = _halves(places)
-    return f"({_beginnings(text, left)}|{_piece(text, left)}{_gap(text, left, right)}{_beginnings(text, right)})"
-
-
-def _endings(text: str, places: Sequence[tuple[int, int]]) -> str:
-    """Return an expression for the runs of words that end with the last."""
-    if len(places) == 1:
-        return _piece(text, places)
-    left, right = _halves(places)
-    return f"({_endings(text, right)}|{_endings(text, left)}{_gap(text, left, right)}{_piece(text, right)})"
-
-
-def _halves(places: Sequence[tuple[int, int]]) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]:
-    return places[: len(places) // 2], places[len(places) // 2 :]
-
-
-def _gap(text: str, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]) -> str:
-    return _escaped(text[left[-1][1] : right[0][0]])
-
-
-def _piece(text: str, places: Sequence[tuple[int, int]]) -> str:
-    return _escaped(text[places[0][0] : places[-1][1]])
+        return whole, whole, whole, whole
+    middle = len(places) // 2
+    left, left_from, left_to, all_left = _spans(text, places[:middle])
+    right, right_from, right_to, all_right = _spans(text, places[middle:])
+    gap = _escaped(text[places[middle - 1][1] : places[middle][0]])
+    return (
+        f"(({left}|{right})|{left_to}{gap}{right_from})",
+        f"({left_from}|{all_left}{gap}{right_from})",
+        f"({right_to}|{left_to}{gap}{all_right})",
+        whole,
+    )
 
 
 def _escaped(text: str) -> str:

@@ -103,7 +103,13 @@ class Players:
     def play(self) -> Iterator[Played]:
         """Yield each queued episode when it is over, as `Collector.play` does."""
         while any(self._under_way) and not self._stopped.is_set():
-            report = self._next_report()
+            try:
+                report = pickle.loads(self._reports.get(timeout=_LOOK_S))  # noqa: S301 - of our own processes
+            except queue.Empty:
+                for own, process in zip(self._under_way, self._processes, strict=True):
+                    if process.exitcode is not None:
+                        raise PlayerError(f"a process with {len(own)} episodes ended with status {process.exitcode}") from None
+                continue
             if isinstance(report, Exception):
                 raise report
             index, played, spent_s, replied, generated_tokens, cpu_s = report
@@ -146,15 +152,6 @@ class Players:
             each.cancel_join_thread()
             each.close()
         self._processes.clear()
-
-    def _next_report(self) -> Any:
-        while True:
-            try:
-                return pickle.loads(self._reports.get(timeout=_LOOK_S))  # noqa: S301 - of our own processes
-            except queue.Empty:
-                for own, process in zip(self._under_way, self._processes, strict=True):
-                    if process.exitcode is not None:
-                        raise PlayerError(f"a process with {len(own)} episodes ended with status {process.exitcode}") from None
 
 
 def process_count(processes: int, episodes: int) -> int:

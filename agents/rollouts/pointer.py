@@ -164,18 +164,16 @@ class PointerPolicy:
             item.question = item.session.send(place)
         except StopIteration as end:
             item.question = item.question._replace(stage=-1)
-            return [(item.request.slot, self._reply(item, end.value))]
+            self.replied += 1
+            text, slot = self.dialect.format(end.value), item.request.slot
+            state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
+            self._states[slot] = _after(self._states[slot], text)
+            reply = Reply(
+                text, state, tuple(item.places), tuple(item.logprobs),
+                policy_version=self.version, tokens=tuple(item.tokens), candidates=item.candidates,
+            )  # fmt: skip
+            return [(slot, reply)]
         return []
-
-    def _reply(self, item: _Pending, action: Action) -> Reply:
-        self.replied += 1
-        text, slot = self.dialect.format(action), item.request.slot
-        state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
-        self._states[slot] = _after(self._states[slot], text)
-        return Reply(
-            text, state, tuple(item.places), tuple(item.logprobs),
-            policy_version=self.version, tokens=tuple(item.tokens), candidates=item.candidates,
-        )  # fmt: skip
 
 
 def _after(state: bytes, text: str) -> bytes:

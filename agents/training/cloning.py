@@ -74,7 +74,11 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     # A limit for replies that holds all but the longest in two hundred, which would let every endless one go on as long.
     longest = sorted(lengths[number][1] for number in fitting)[math.ceil(0.995 * len(fitting)) - 1]
     agent = args.agent() | {"max_new_tokens": max(64, math.ceil(longest / 32) * 32)}
-    focus = Focus([_kind(demonstrations[number]) for number in fitting], args.focus) if args.focus else None
+    kinds = []  # the template of each step, and how many earlier steps its prompt shows
+    for step in (demonstrations[number] for number in fitting):
+        shown = sum(message["role"] == "assistant" for message in step.messages)
+        kinds.append(f"{step.task_id.partition('/')[0]}/{shown}")
+    focus = Focus(kinds, args.focus) if args.focus else None
     plan: Updates | EpisodeUpdates
     if args.copy_weight:
         plan = Updates(totals, args.tokens_per_update, args.seed, focus)
@@ -215,11 +219,6 @@ def learning_rate(args: BCSettings, progress: float) -> float:
 
 
 # Samples of each update, for any number of passes over them.
-
-
-def _kind(step: Demonstration) -> str:
-    """Return the template of a step's task and how many earlier steps its prompt shows."""
-    return f"{step.task_id.partition('/')[0]}/{sum(message['role'] == 'assistant' for message in step.messages)}"
 
 
 class Focus:

@@ -65,7 +65,11 @@ class LanguageModel:
     @cached_property
     def critics(self) -> LanguageModelCritics:
         """Factory of critics, and their encoder."""
-        return LanguageModelCritics(self._first, self.encoder, self._settings.tokens_per_pass)
+
+        def first() -> Any:
+            return load_model(self._settings.model)[0].to(self.network.device)
+
+        return LanguageModelCritics(first, self.encoder, self._settings.tokens_per_pass)
 
     @staticmethod
     def check(settings: Any) -> None:
@@ -138,10 +142,6 @@ class LanguageModel:
     def critic(self) -> Critic:
         """Return a new critic: a copy of the first model with a head."""
         return self.critics.create()
-
-    def _first(self) -> Any:
-        first: Any = load_model(self._settings.model)[0]
-        return first.to(self.network.device)
 
 
 def create_engine(settings: Any, model: Any, encoder: PromptEncoder) -> Engine:

@@ -103,7 +103,13 @@ def fill(args: RememberSettings, trajectories: Sequence[Trajectory]) -> dict[str
     successes = [item for item in trajectories if item.reward == 1 and item.ending != "failed"]
     steps = list[StoredStep]()
     for item in successes:
-        steps += _steps(item)
+        session, names = Session(Reader(), item.goal), names_of(item.goal)
+        for page, action, has_error, failed in _acted(item):
+            situation = session.situation(page)
+            if not demonstrate(session, page, action, has_error=has_error)[1]:
+                break
+            if not failed:
+                steps.append(stored(situation, deed_of(*session.deeds()[-1], names)))
     if not steps:
         raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
     memory = StepMemory(steps[-args.size :], args.nearest)
@@ -140,16 +146,6 @@ def _acted(trajectory: Trajectory) -> Iterator[tuple[str, Action, bool, bool]]:
             return
         yield step.page, action, has_error, bool(step.action_error)
         has_error = bool(step.action_error)
-
-
-def _steps(trajectory: Trajectory) -> Iterator[StoredStep]:
-    session, names = Session(Reader(), trajectory.goal), names_of(trajectory.goal)
-    for page, action, has_error, failed in _acted(trajectory):
-        situation = session.situation(page)
-        if not demonstrate(session, page, action, has_error=has_error)[1]:
-            return
-        if not failed:
-            yield stored(situation, deed_of(*session.deeds()[-1], names))
 
 
 def _decisions(

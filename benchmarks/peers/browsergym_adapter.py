@@ -6,6 +6,7 @@ starts a second one for a chat window. With `nowait`, BrowserGym's two settings 
 
 import json
 import sys
+from functools import partialmethod
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +18,10 @@ from playwright.sync_api import BrowserType
 from benchmarks.peers.lines import USABLE, Seen, Watch, serve
 
 WAITS: dict[str, dict[str, Any]] = {"shipped": {}, "nowait": {"slow_mo": 0, "pre_observation_delay": 0.0}}
+_ACTIONS = {
+    "Click": "click({0})", "Type": "fill({0}, {1})", "Search": 'fill({0}, {1})\npress({0}, "Enter")',
+    "Select Dropdown Option": "select_option({0}, {1})",
+}  # fmt: skip
 LOOKS = 5
 """Number of further observations when the page was observed before the next one was there, as without waits."""
 _BID = "([usable, index]) => document.querySelectorAll(usable)[index]?.getAttribute('bid') ?? null"
@@ -45,7 +50,8 @@ class BrowserGym:
         if bid is None:
             return Seen(0.0, page.url, "the element is not on the page, or has no bid")
         watch = Watch()
-        observation, *_ = self._envs[env].step(_written(step["kind"], json.dumps(bid), json.dumps(step["argument"])))
+        actions = _ACTIONS[step["kind"]].format(json.dumps(bid), json.dumps(step["argument"]))
+        observation, *_ = self._envs[env].step(actions)
         error = observation["last_action_error"]
         for _ in range(LOOKS):
             if error or urlsplit(observation["url"])[2:4] == urlsplit(step["path"])[2:4]:
@@ -58,28 +64,6 @@ class BrowserGym:
             env.close()
 
 
-def _written(kind: str, bid: str, argument: str) -> str:
-    match kind:
-        case "Click":
-            return f"click({bid})"
-        case "Type":
-            return f"fill({bid}, {argument})"
-        case "Search":
-            return f'fill({bid}, {argument})\npress({bid}, "Enter")'
-        case "Select Dropdown Option":
-            return f"select_option({bid}, {argument})"
-    raise ValueError(kind)
-
-
-def _always_launch(chromium: str) -> None:
-    launch = BrowserType.launch
-
-    def launch_it(self: BrowserType, **settings: Any) -> Any:
-        return launch(self, **{**settings, "executable_path": chromium})
-
-    BrowserType.launch = launch_it  # type: ignore[method-assign]
-
-
 if __name__ == "__main__":
-    _always_launch(sys.argv[1])
+    BrowserType.launch = partialmethod(BrowserType.launch, executable_path=sys.argv[1])  # type: ignore[method-assign]
     serve(BrowserGym(WAITS[sys.argv[2]]))

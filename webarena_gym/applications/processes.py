@@ -139,7 +139,11 @@ class Copy:
         self._application, self._host, self._log = application, host, folder / "log"
         self.folder, self.state, self.number = folder, folder / "state", number
         self._told = [(spell(str(folder)), spell(f"/webarena-gym/{application.name}")) for spell in _SPELLINGS]
-        self._port = _free_port() if "{port}" in application.command else 0
+        self._port = 0
+        if "{port}" in application.command:
+            with socket.socket() as listening:
+                listening.bind(("127.0.0.1", 0))
+                self._port = listening.getsockname()[1]
         self._socket = "" if self._port else str(folder / "socket")
         values = {"state": str(self.state), "port": str(self._port), "socket": self._socket, "env": f"{os.getpid()}_{number}"}
         variables = application.environment if application.command or application.loads == "each time" else {}
@@ -377,15 +381,12 @@ class Launcher:
         told = "; ".join(f"{name}={value}" for name, value in cookies.items())
         self._host.ask(cookies=told, host=self.application.host)
 
-    def _discard_next(self) -> None:
-        begun, self._next = self._next, None
-        if begun is not None and begun.exception() is None:
-            begun.result().close()
-
     def close(self) -> None:
         """End everything."""
         with self._lock:
-            self._discard_next()
+            begun, self._next = self._next, None
+            if begun is not None and begun.exception() is None:
+                begun.result().close()
             if self._starting:
                 self._starting.shutdown()
             for copy in self._copies if self.application.drop else ():
@@ -441,13 +442,6 @@ def _tail(log: Path) -> str:
 def _filled(variables: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     known = {"port": "", "socket": "", **values}
     return {name: text.format(**known) for name, text in variables.items()}
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def _clock(application: Application, folder: Path) -> dict[str, str]:

@@ -118,8 +118,10 @@ def changes(site: str, base: Path, now: Path, databases: Mapping[str, str], inci
         ):
             continue
         contents = ((base / name).read_bytes() if (base / name).is_file() else None, content)
-        one, other_file = ({"path": name, "digest": _digest(each)} if each is not None else None for each in contents)
-        found.append(Change(site, "file", (name,), one, other_file, {}))
+        one, another = (
+            None if each is None else {"path": name, "digest": hashlib.sha256(each).hexdigest()[:16]} for each in contents
+        )
+        found.append(Change(site, "file", (name,), one, another, {}))
     return found
 
 
@@ -171,7 +173,3 @@ def _stamps(folder: Path) -> dict[str, tuple[int, int]]:
                 told = path.stat()
                 found[path.relative_to(folder).as_posix()] = (told.st_size, told.st_mtime_ns)
     return found
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

@@ -2,18 +2,18 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from webarena_gym.applications import state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import Copy, Launcher, launcher_of
-from webarena_gym.backends.base import Backend, first_pages, follow, opening
+from webarena_gym.backends.base import Backend, changes_of, first_pages, opening
 from webarena_gym.browsers.base import NO_STORAGE, Browser, Storage
 from webarena_gym.changes import Change
-from webarena_gym.errors import ActionError, ApplicationError, EvaluationError, HostUnknownError, SnapshotError, TaskError
+from webarena_gym.errors import ApplicationError, HostUnknownError, SnapshotError, TaskError
 from webarena_gym.pages.page import Network
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.tasks import Task
@@ -173,17 +173,8 @@ class ApplicationBackend(Backend):
     def replay(self, task: Task) -> Sequence[Change] | str:
         """Return what the reference solution of a task changes, in a copy of its own, or why it cannot be replayed."""
         backend = ApplicationBackend(self._make_browser, self._application)
-        with closing(backend):
-            try:
-                backend.begin(task.start_url, signed_in=task.require_login)
-                follow(backend.browser, task.solution)
-            except ActionError as error:
-                return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"
-            if backend.site_errors:
-                raise EvaluationError(
-                    f"{self._application.name} failed where the reference solution was replayed: {backend.site_errors[0]}"
-                )
-            return backend.changes()
+        begin = partial(backend.begin, task.start_url, signed_in=task.require_login)
+        return changes_of(backend, begin, task.solution, self._application.name)
 
     def _leave(self) -> Copy | None:
         """Return the copy of the episode, which is over."""

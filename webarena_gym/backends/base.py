@@ -5,8 +5,8 @@ There are four: the embedded sites (`backends.embedded`), an application of one'
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +132,22 @@ def follow(browser: Browser, solution: Iterable[Step]) -> None:
             break
         found = None if action.element is None else observe(browser.page(), elements="label").element(action.element)
         do(browser, action, found)
+
+
+def changes_of(backend: Backend, begin: Callable[[], None], solution: Iterable[Step], name: str) -> Sequence[Change] | str:
+    """Return what a reference solution changes in a backend, which `begin` starts, or why it cannot be replayed; the backend is closed then.
+
+    Raises EvaluationError where a site failed; `name` is how it is called.
+    """
+    with closing(backend):
+        try:
+            begin()
+            follow(backend.browser, solution)
+        except ActionError as error:
+            return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"
+        if backend.site_errors:
+            raise EvaluationError(f"{name} failed where the reference solution was replayed: {backend.site_errors[0]}")
+        return backend.changes()
 
 
 def outcome(backend: Backend, answer: str, accounts: Mapping[str, Account]) -> Outcome:

@@ -6,14 +6,14 @@ solution, which is replayed in the same world when first asked for.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from webarena_gym.backends.base import Backend, first_pages, follow, opening
+from webarena_gym.backends.base import Backend, changes_of, first_pages, opening
 from webarena_gym.browsers.base import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
-from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.errors import SnapshotError, TaskError
 from webarena_gym.pages.page import Network
 from webarena_gym.sites.catalogue import SITES, URLS
 from webarena_gym.sites.country.dice import Scale
@@ -162,23 +162,9 @@ class EmbeddedBackend(Backend):
 
 @lru_cache(maxsize=1024)
 def _replayed(
-    solution: tuple[Step, ...],
-    start_url: str,
-    sites: tuple[str, ...],
-    world_seed: int,
-    variation: Variation,
-    scale: Scale = "standard",
-    setup: tuple[Planted, ...] = (),
-) -> Sequence[Change] | str:
+    solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation,
+    scale: Scale = "standard", setup: tuple[Planted, ...] = (),
+) -> Sequence[Change] | str:  # fmt: skip
     """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
     backend = EmbeddedBackend(InProcessBrowser, variation=variation, scale=scale)
-    try:
-        backend.begin(world_seed, start_url, sites, setup)
-        follow(backend.browser, solution)
-        if backend.site_errors:
-            raise EvaluationError(f"a site failed where the reference solution was replayed: {backend.site_errors[0]}")
-        return backend.changes()
-    except ActionError as error:
-        return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"
-    finally:
-        backend.close()
+    return changes_of(backend, partial(backend.begin, world_seed, start_url, sites, setup), solution, "a site")

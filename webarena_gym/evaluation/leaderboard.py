@@ -108,7 +108,12 @@ def table(rows: Iterable[Row]) -> str:
             "| rank | agent | success within 1.0 x steps | success (95 %) | episodes | steps | cost of an episode, as told | version | by | played again |",
             "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
-        for rank, row in enumerate(sorted(members, key=_place), 1):
+
+        def place(row: Row) -> tuple[float, float]:
+            within = row.result["within_reference"]
+            return -(within["1.0"]["success"] if within else 0.0), -row.result["success"]["success"]
+
+        for rank, row in enumerate(sorted(members, key=place), 1):
             score, steps, cost = (row.result[key] for key in ("success", "steps", "cost"))
             name = _escaped(row.about["name"])
             cells = [
@@ -126,12 +131,6 @@ def table(rows: Iterable[Row]) -> str:
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
-
-
-def _place(row: Row) -> tuple[float, float]:
-    """Return what orders rows: the success within the steps of the reference solution, then all success."""
-    within = row.result["within_reference"]
-    return -(within["1.0"]["success"] if within else 0.0), -row.result["success"]["success"]
 
 
 def _escaped(text: str) -> str:

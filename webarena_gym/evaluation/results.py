@@ -159,10 +159,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_step(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_text, value.values()))
-
-
 def _list_of(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list | tuple) and all(map(is_one, value))
 
@@ -179,7 +175,11 @@ _EXPECTED: tuple[tuple[str, Callable[[Any], bool], Sequence[str]], ...] = (
     ("a number from 0, or null", _or_null(_is_number), ("prompt_tokens", "completion_tokens", "cost")),
     ("a list of texts", _list_of(_is_text), ("sites", "checks", "side_effects")),
     ("a list of pairs of numbers", _list_of(_list_of(_is_number)), ("step_seconds",)),
-    ("a list of objects of texts", _list_of(_is_step), ("steps",)),
+    (
+        "a list of objects of texts",
+        _list_of(lambda step: isinstance(step, dict) and all(map(_is_text, step.values()))),
+        ("steps",),
+    ),
     ("a list of objects", _list_of(lambda verdict: isinstance(verdict, dict)), ("verdicts",)),
 )
 
@@ -313,6 +313,11 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     stepped = [record for record in judged if record.has_steps]
     has_reference = [record for record in stepped if record.reference_steps]
     planned = header["suite"]["tasks"] * header["repeats"]
+
+    def spl_weight(record: Record) -> float:
+        reference = record.reference_steps or 0
+        return reference / max(reference, len(record.steps))
+
     failures = Counter(record.failure for record in records if not record.is_judged)
 
     return {
@@ -327,7 +332,7 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
         **{name: {part: _score(own) for part, own in sorted(groups.items())} for name, groups in parts.items()},
         **({"by_difficulty": difficulty} if difficulty else {}),
         **({"injected": sum(is_injected(record.verdicts) for record in judged)} if "hostile" in kinds else {}),
-        "spl": _score(has_reference, _weight) if has_reference else None,
+        "spl": _score(has_reference, spl_weight) if has_reference else None,
         "within_reference": _within(judged),
         "endings": dict(Counter(record.ending for record in judged).most_common()),
         "steps": _spread([float(len(record.steps)) for record in stepped]),
@@ -407,11 +412,6 @@ def _rewards(records: Iterable[Record], weight: Callable[[Record], float] = lamb
         if record.reward is not None:
             rewards[record.task_id].append(record.reward * weight(record))
     return rewards
-
-
-def _weight(record: Record) -> float:
-    reference = record.reference_steps or 0
-    return reference / max(reference, len(record.steps))
 
 
 def _within(records: Iterable[Record]) -> dict[str, dict[str, float]] | None:

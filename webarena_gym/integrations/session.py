@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.actions import Dialect, reply_of
-from webarena_gym.actions.action import Form, Parameter
+from webarena_gym.actions.action import Form
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.env import WebArenaLite
@@ -152,10 +152,13 @@ def methods(dialect: Dialect) -> dict[str, Callable[..., str]]:
 
 
 def _method(form: Form, dialect: Dialect) -> Callable[..., str]:
-    parameters = [_parameter(each) for each in form.parameters]
-    signature = inspect.Signature(
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters], return_annotation=str
-    )
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = []
+    for each in form.parameters:
+        kind = _TYPES[each.type]
+        default = inspect.Parameter.empty if each.default is None else kind(each.default or kind())
+        parameters.append(inspect.Parameter(each.name, named, default=default, annotation=kind))
+    signature = inspect.Signature([inspect.Parameter("self", named), *parameters], return_annotation=str)
 
     def method(self: Any, *positional: Any, **named: Any) -> str:
         given = signature.bind(self, *positional, **named).arguments
@@ -170,9 +173,3 @@ def _method(form: Form, dialect: Dialect) -> Callable[..., str]:
     told = "".join(f"\n    {name}: {meaning}" for name, meaning in meanings.items())
     method.__doc__ = form.meaning + (f"\n\nArgs:{told}" if told else "") + "\n\nReturns:\n    The page that follows."
     return method
-
-
-def _parameter(parameter: Parameter) -> inspect.Parameter:
-    kind = _TYPES[parameter.type]
-    default = inspect.Parameter.empty if parameter.default is None else kind(parameter.default or kind())
-    return inspect.Parameter(parameter.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)

@@ -204,7 +204,11 @@ class EpisodeService:
             return response_of(302, [("Location", f"/{path.lstrip('/')}"), ("Set-Cookie", cookie)])
         if served.has_toolbar and target in (_DONE, _AGAIN) and request.method == "POST":
             self.check_origin(request)
-            return await (self._judge(name, request, body) if target == _DONE else self._begin_again(name))
+            if target == _DONE:
+                return await self._judge(name, request, body)
+            episode = self.store.find(name)
+            await self.run(episode.begin)
+            return response_of(303, [("Location", episode.state().start_urls[0])])
         visit = Visit(site, request.method, target, dict(request.headers), body)
         return await self.run(self._browse, name, visit, has_toolbar=served.has_toolbar)
 
@@ -225,12 +229,6 @@ class EpisodeService:
         if episode.result is None:
             await self.run(episode.conclude, answer, back)
         return response_of(303, [("Location", back or "/")])
-
-    async def _begin_again(self, name: str) -> Response:
-        """Let a person do the task once more, from its beginning."""
-        episode = self.store.find(name)
-        await self.run(episode.begin)
-        return response_of(303, [("Location", episode.state().start_urls[0])])
 
 
 def target_of(request: Request) -> str:

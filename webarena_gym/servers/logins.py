@@ -156,9 +156,16 @@ class Sessions:
         is left in any state: `start` it after this. Raises ServerError for a login that is refused.
         """
         found: list[Cookie] = []
-        for site in sites:
-            if site in self._logins:
-                found += self._session(browser, site)
+        for site in (site for site in sites if site in self._logins):
+            login, address, account, path = self._logins[site], self._address(site), self._account(site), self.path(site)
+            stored = read_cookies(path)
+            browser.start([], {}, stored=stored)
+            if not stored or not is_signed_in(browser, login, address, account):
+                browser.start([], {})
+                log_in(browser, login, address, account)
+            cookies = browser.cookies()  # an application may have changed them while it was asked
+            write_cookies(path, cookies)
+            found += cookies
         return found
 
     def path(self, site: str) -> Path:
@@ -166,17 +173,6 @@ class Sessions:
         account = self._account(site)
         digest = hashlib.sha256(f"{self._address(site)} {account.user}".encode()).hexdigest()[:12]
         return self._folder / f"{site}-{digest}.json"
-
-    def _session(self, browser: "ChromiumBrowser", site: str) -> list[dict[str, Any]]:
-        login, address, account, path = self._logins[site], self._address(site), self._account(site), self.path(site)
-        stored = read_cookies(path)
-        browser.start([], {}, stored=stored)
-        if not stored or not is_signed_in(browser, login, address, account):
-            browser.start([], {})
-            log_in(browser, login, address, account)
-        cookies = browser.cookies()  # an application may have changed them while it was asked
-        write_cookies(path, cookies)
-        return cookies
 
     def _address(self, site: str) -> str:
         if site not in self._addresses:

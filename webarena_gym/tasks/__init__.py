@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cache, partial
 from importlib import import_module
-from itertools import cycle, groupby, islice
+from itertools import chain, cycle, groupby, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
@@ -177,7 +177,10 @@ def load(
     if is_own(split, world_seed, scale):
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
     own = SPLITS[split]
-    return tuple(_drawn(split, own.worlds[0] if world_seed is None else world_seed, variation, scale or own.scale))
+    seed = own.worlds[0] if world_seed is None else world_seed
+    how: dict[str, Any] = {"variation": variation, "longest": own.longest, "scale": scale or own.scale}
+    tasks = (spread(names, world_seed=seed, total=total, **how) for names, total in _parts(split))  # site by site
+    return tuple(chain.from_iterable(tasks))
 
 
 def is_own(split: str, world_seed: int | None, scale: Scale | None) -> bool:
@@ -239,13 +242,6 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
 
 def _file(split: str) -> Path:
     return DATA / f"{split}.json"
-
-
-def _drawn(split: str, world_seed: int, variation: Variation, scale: Scale) -> Iterator[Task]:
-    """Draw as many tasks in another world as a split has, site by site."""
-    for names, total in _parts(split):
-        longest = SPLITS[split].longest
-        yield from spread(names, world_seed=world_seed, total=total, variation=variation, longest=longest, scale=scale)
 
 
 def find(

@@ -74,19 +74,15 @@ def tables(tasks: Sequence[Task], split: str) -> str:
         for name in sorted({*counted, *known}, key=lambda key: (-counted.get(key, 0), key)):
             line = f"  {name:<26}{_share(counted.get(name, 0), own.tasks)}"
             lines.append(f"{line}  {_share(known.get(name, 0), published.tasks):>20}" if published else line)
-    return "\n".join([*lines, "", *_histogram([len(task.solution) for task in tasks])])
+    lines.append("")
+    if lengths := [len(task.solution) for task in tasks]:
+        lines.append(f"steps of the solutions: {min(lengths)} to {max(lengths)}, median {median(lengths):g}")
+        counts = Counter(bisect_left(_STEP_LIMITS, length) for length in lengths)
+        for place, name in enumerate(_STEPS):
+            bar = "#" * round(_BAR * counts[place] / max(counts.values()))
+            lines.append(f"  {name:<26}{counts[place]:>6}  {bar}".rstrip())
+    return "\n".join(lines)
 
 
 def _share(number: int, total: int) -> str:
     return f"{number:>6}{number / max(total, 1):>6.0%}"
-
-
-def _histogram(lengths: Sequence[int]) -> list[str]:
-    """The steps of the reference solutions."""
-    if not lengths:
-        return []
-    lines = [f"steps of the solutions: {min(lengths)} to {max(lengths)}, median {median(lengths):g}"]
-    counts = Counter(bisect_left(_STEP_LIMITS, length) for length in lengths)
-    for place, name in enumerate(_STEPS):
-        lines.append(f"  {name:<26}{counts[place]:>6}  {'#' * round(_BAR * counts[place] / max(counts.values()))}".rstrip())
-    return lines

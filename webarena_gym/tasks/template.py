@@ -177,12 +177,15 @@ class Template:
         """Draw one task in a world of that seed and scale. Raises NothingToDraw."""
         drawn = self.draw(sampler)
         intent = Random(f"phrasing of {task_id}").choice(self.phrasings) if self.others else self.intent
+        block = _with_site(drawn.eval, self.sites[0])
+        if self.answer_type and "string_match" in block["eval_types"]:
+            block = block | {"asked": {"type": self.answer_type, **block.get("asked", {})}}
         return Task(
             task_id=task_id,
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
             intent=intent.format(**drawn.slots),
-            eval=_with_type(_with_site(drawn.eval, self.sites[0]), self.answer_type),
+            eval=block,
             intent_template=intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
@@ -209,13 +212,6 @@ def _in_layout(step: Step, layout: Layout) -> Step:
     argument = layout.label(action.argument) if action.kind is Kind.SELECT and action.argument else action.argument
     element = clean(layout.label(name), MAX_LABEL) + (number.group() if number else "")
     return replace(step, action=replace(action, element=element, argument=argument))
-
-
-def _with_type(block: dict[str, Any], kind: str) -> dict[str, Any]:
-    """State the type of the answer in a check of the answer."""
-    if not kind or "string_match" not in block["eval_types"]:
-        return block
-    return block | {"asked": {"type": kind, **block.get("asked", {})}}
 
 
 def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:

@@ -383,7 +383,17 @@ def _recorded(
     evaluation: dict[str, Any] = {"eval_types": []}
     if answer:
         evaluation |= {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": answer}}
-    schemas = [_schema_check(change) for change in changes if change.table == "schema"]
+    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
+    schemas = [
+        {
+            "site": change.site,
+            "query": query,
+            "parameters": [change.key[0]],
+            "expected": [] if change.after is None else [[change.after["sql"]]],
+        }
+        for change in changes
+        if change.table == "schema"
+    ]
     others = again if [each.table for each in again] == [each.table for each in changes] else changes
     rows = [_row_check(*pair) for pair in zip(changes, others, strict=True) if pair[0].table not in ("file", "schema")]
     paths = [str(change.key[0]) for change in changes if change.table == "file"]
@@ -417,13 +427,6 @@ def _file_check(path: str, folders: list[Path], typed: set[str]) -> list[dict[st
     known = set((before or "").splitlines())
     fresh = [line for line in after.splitlines() if line not in known]
     return [{"path": path, "contains": max([text for text in typed if text in "\n".join(fresh)] or fresh or [after], key=len)}]
-
-
-def _schema_check(change: Change) -> dict[str, Any]:
-    """Return a check of a table, an index, a view or a trigger that was made, changed or removed."""
-    query = "SELECT sql FROM sqlite_schema WHERE name = ?"
-    expected = [] if change.after is None else [[change.after["sql"]]]
-    return {"site": change.site, "query": query, "parameters": [change.key[0]], "expected": expected}
 
 
 def _row_check(change: Change, again: Change) -> dict[str, Any]:

@@ -41,7 +41,12 @@ def examine(
     `addresses` may be empty: then there are no servers to look at. `folder` is the cache; by default the package's own.
     """
     folder = folder or cache_folder()
-    yield _cache(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            yield Finding("cache", True, f"{folder} can be written")
+    except OSError as error:
+        yield Finding("cache", False, str(error), "name another folder in WEBARENA_GYM_CACHE")
     finding, chromium = _browser(browser, hosts(addresses) if addresses else frozenset())
     yield finding
     try:
@@ -59,15 +64,6 @@ def examine(
     finally:
         if chromium is not None:
             chromium.close()
-
-
-def _cache(folder: Path) -> Finding:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
-            return Finding("cache", True, f"{folder} can be written")
-    except OSError as error:
-        return Finding("cache", False, str(error), "name another folder in WEBARENA_GYM_CACHE")
 
 
 def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, "ChromiumBrowser | None"]:

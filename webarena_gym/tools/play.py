@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,16 @@ def play_in_terminal(
     """Let a person do the task of an id, or one that is drawn, and return the exit status, 0; `on_step` is told each step, and then all that is told."""
     first = env.reset(seed=seed, options={"task": task[0]} if task else None)
     title = _painted(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
-    _say(f"{_told(env.dialect)}\n\n{title}")
+    print(f"{_told(env.dialect)}\n\n{title}")
 
     def person(_: str, info: Mapping[str, Any]) -> str | None:
-        _show(info)
+        error = info["action_error"]
+        page = str(info["page"])
+        print(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
+        print(_painted(f"{info['url']}   task: {info['goal']}", _DIM))
+        if error:  # told where it can be seen last
+            hint = "; with --elements label they go by their labels" if "elements are named by their ids" in error else ""
+            print(_painted(f"Action error: {error}{hint}", _RED))
         left = f", {info['steps_left']} left" if "steps_left" in info else ""
         return _next_reply(f"step {info['step'] + 1} of {env.options.max_steps}{left}> ", env.dialect)
 
@@ -80,7 +87,7 @@ def play_in_terminal(
             elif step.terminated or step.truncated:
                 outcome, *reasons = in_words(step.info)
                 colour = _GREEN if step.info.get("success") else _RED
-                _say("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
+                print("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
     return 0
 
 
@@ -130,33 +137,22 @@ def _next_reply(prompt: str, dialect: Dialect) -> str | None:
         try:
             line = input(prompt)
         except EOFError:
-            _say("")
+            print("")
             return None
         word = line.strip().lower()
         if word in {"quit", "q"}:
             return None
         if word in {"help", "?", ""}:
-            _say(f"{_told(dialect)}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
+            print(f"{_told(dialect)}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
             continue
         try:
             return spelled_out(line, dialect)
         except ValueError as error:
-            _say(_painted(str(error), _RED))
+            print(_painted(str(error), _RED))
 
 
 def _told(dialect: Dialect) -> str:
     return BY_LABEL if dialect.naming == "label" else PLAYING
-
-
-def _show(info: Mapping[str, Any]) -> None:
-    """Print the page and, where it can be seen last, why the last action did nothing."""
-    error = info["action_error"]
-    page = str(info["page"])
-    _say(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
-    _say(_painted(f"{info['url']}   task: {info['goal']}", _DIM))
-    if error:
-        hint = "; with --elements label they go by their labels" if "elements are named by their ids" in error else ""
-        _say(_painted(f"Action error: {error}{hint}", _RED))
 
 
 def _painted(text: str, code: str) -> str:
@@ -168,14 +164,11 @@ def _painted(text: str, code: str) -> str:
 @contextmanager
 def _line_editing() -> Iterator[None]:
     """Let lines be edited and recalled, also those of earlier games, where the system has readline and there is a terminal."""
-    try:
-        import readline  # noqa: PLC0415 - not everywhere
-    except ImportError:
+    if find_spec("readline") is None or not sys.stdin.isatty():
         yield
         return
-    if not sys.stdin.isatty():
-        yield
-        return
+    import readline  # noqa: PLC0415 - not everywhere
+
     file = cache_folder() / "play-history"
     with suppress(OSError):
         readline.read_history_file(file)
@@ -189,10 +182,6 @@ def _line_editing() -> Iterator[None]:
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             readline.write_history_file(file)
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
 
 
 # Episodes in a file.

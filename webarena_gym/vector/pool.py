@@ -110,7 +110,12 @@ def serve(
                 answer = _answer(env_of, command)
                 if frames is not None:
                     answer = answer._replace(value=frames.put(command.env, answer.value))
-                answers.send_bytes(_encode(answer))
+                try:
+                    content = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
+                except Exception as error:  # noqa: BLE001 - whatever pickling raises, the caller asked for it
+                    raised = CommandResult(answer.env, "raised", _portable(error))
+                    content = pickle.dumps(raised, pickle.HIGHEST_PROTOCOL)
+                answers.send_bytes(content)
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 return
 
@@ -146,13 +151,6 @@ def _do(env: gymnasium.Env[Any, str], command: Command) -> Any:
 
 def _start(env: gymnasium.Env[Any, str], observation: Any, info: dict[str, Any]) -> Start:
     return observation, info, env.unwrapped.np_random.bit_generator.state
-
-
-def _encode(answer: CommandResult) -> bytes:
-    try:
-        return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
-    except Exception as error:  # noqa: BLE001 - whatever pickling raises, the caller asked for it
-        return pickle.dumps(CommandResult(answer.env, "raised", _portable(error)), pickle.HIGHEST_PROTOCOL)
 
 
 def _portable(error: Exception) -> Exception:
@@ -329,7 +327,14 @@ class Pool:
         try:
             content = worker.answers.recv_bytes()
         except (EOFError, OSError):
-            return self._lose(number, worker, _end_of(worker.process))
+            worker.process.join(_ENDING_S)
+            status = worker.process.exitcode
+            how = "closed its pipe and was killed" if status is None else f"exited with status {status}"
+            if status == OUT_OF_MEMORY:
+                how = "ran out of memory"
+            elif status is not None and status < 0:
+                how = f"was killed by {signal.Signals(-status).name}"
+            return self._lose(number, worker, how)
         except BaseException:  # Ctrl-C
             worker.was_cut_off = True
             worker.process.kill()
@@ -367,24 +372,14 @@ class Pool:
         return job.is_repeatable and job.tries < _TRIES
 
 
-def _end_of(process: Any) -> str:
-    process.join(_ENDING_S)
-    status = process.exitcode
-    if status is None:
-        return "closed its pipe and was killed"
-    if status == OUT_OF_MEMORY:
-        return "ran out of memory"
-    return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-
-
-def _end_all(workers: dict[int, _Worker], pid: int, timeout_s: float = 2 * _ENDING_S) -> None:
+def _end_all(workers: dict[int, _Worker], pid: int) -> None:
     """End all workers, together; those that are still busy at the deadline are killed."""
     if os.getpid() != pid:  # a forked child has a copy of all this, but not the right to it
         return
     for worker in workers.values():
         worker.commands.close()
         worker.answers.close()
-    deadline = monotonic() + timeout_s
+    deadline = monotonic() + 2 * _ENDING_S
     for worker in workers.values():
         worker.end(deadline)
     workers.clear()

@@ -255,7 +255,15 @@ def pack_episodes(
             replay = replayer.replay(task, episode)
             contents = replayer.assets.contents
             packed = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
-            packed[f"pages-{index}"] = pack(json.dumps(_pages(episode, replay), ensure_ascii=False))
+            seen: list[dict[str, Any]] = []
+            for place, page in enumerate(replay.pages):
+                seen.append({"html": page.html})
+                step = episode.steps[place] if place < len(episode.steps) else None
+                if step and not step.page:  # only the replay knows its text
+                    seen[-1] |= {"text": page.text, "mark": _span(page.text, page.address)}
+                elif step and page.address:
+                    seen[-1]["mark"] = _span(step.page, page.address)
+            packed[f"pages-{index}"] = pack(json.dumps({"pages": seen, "problem": replay.problem}, ensure_ascii=False))
             room -= _size(packed)
             if room < 0:
                 break
@@ -300,20 +308,6 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
         told = in_words({"failure": episode.failure} if episode.failure else ended)
     verdicts = [dict(verdict) for verdict in episode.verdicts]
     return {"steps": steps, "told": told, "verdicts": verdicts, "failure": episode.failure}
-
-
-def _pages(episode: Trajectory, replay: Replay) -> dict[str, Any]:
-    """Return the pages of an episode that were seen again, with what only the replay knows of their texts."""
-    pages = []
-    for place, shown in enumerate(replay.pages):
-        page: dict[str, Any] = {"html": shown.html}
-        step = episode.steps[place] if place < len(episode.steps) else None
-        if step and not step.page:
-            page |= {"text": shown.text, "mark": _span(shown.text, shown.address)}
-        elif step and shown.address:
-            page["mark"] = _span(step.page, shown.address)
-        pages.append(page)
-    return {"pages": pages, "problem": replay.problem}
 
 
 def _span(page: str, address: str | None) -> list[int]:

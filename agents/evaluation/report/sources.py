@@ -220,17 +220,12 @@ def summarise_all(policies: Mapping[str, Sequence[Trajectory]]) -> list[Result]:
     for name, episodes in policies.items():
         evaluation = score([task_of(episode) for episode in episodes], episodes)
         first = results[0].evaluation.trajectories if results else []
-        results.append(Result(name, evaluation, _lift(first, episodes)))
+        before, after = _rewards(first), _rewards(episodes)
+        shared = [task_id for task_id in before if task_id in after]
+        is_comparable = len(shared) > 1  # by the tasks that each has played just once and to an end
+        both = [[[rewards[task_id] for task_id in shared]] for rewards in (before, after)]
+        results.append(Result(name, evaluation, paired_lift(*both) if is_comparable else None))
     return results
-
-
-def _lift(first: Sequence[Trajectory], second: Sequence[Trajectory]) -> Lift | None:
-    """Compare two policies on the tasks that each has played just once and to an end."""
-    before, after = _rewards(first), _rewards(second)
-    shared = [task_id for task_id in before if task_id in after]
-    if len(shared) < 2:
-        return None
-    return paired_lift([[before[task_id] for task_id in shared]], [[after[task_id] for task_id in shared]])
 
 
 def _rewards(episodes: Sequence[Trajectory]) -> dict[str, float]:

@@ -186,7 +186,20 @@ class Session:
     def _build(self, act: Act, context: Context, state: bytes) -> Generator[Question, int, str]:
         """Ask for one piece after another."""
         questions, key = self.reader.questions, (state, act.kind, act.label)
-        building = questions(key, lambda: self._building(act, context))
+
+        def begin() -> _Building:
+            texts, rows, lines, pages = self.reader.pieces(self._goal, self._texts, act.label)
+            numbers = rows.numbers
+            own = rows.slots[:, 0]
+            typed = [self.reader.texts(done.argument) for done in self._done if done.argument]
+            numbers[:, -5] = numpy.isin(own, typed) & (own != 0)
+            values = [self.reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
+            numbers[:, -4] = numpy.isin(own, values) & (own != 0)
+            slots = context.slots.copy()
+            slots[7] = self.reader.texts(f"#{act.kind} {act.label}")
+            return _Building(act, Context(slots, context.numbers), texts, rows, lines, pages)
+
+        building = questions(key, begin)
         chosen: tuple[int, ...] = ()
         result, asked_for = "", 0
         while True:
@@ -203,18 +216,6 @@ class Session:
                 if ending is None:
                     return result
                 result += "" if ending == _NEXT else ending
-
-    def _building(self, act: Act, context: Context) -> _Building:
-        texts, rows, lines, pages = self.reader.pieces(self._goal, self._texts, act.label)
-        numbers = rows.numbers
-        own = rows.slots[:, 0]
-        typed = [self.reader.texts(done.argument) for done in self._done if done.argument]
-        numbers[:, -5] = numpy.isin(own, typed) & (own != 0)
-        values = [self.reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
-        numbers[:, -4] = numpy.isin(own, values) & (own != 0)
-        slots = context.slots.copy()
-        slots[7] = self.reader.texts(f"#{act.kind} {act.label}")
-        return _Building(act, Context(slots, context.numbers), texts, rows, lines, pages)
 
     def _context(self, text: str, *, has_error: bool, is_same: bool) -> Context:
         page = read_page(text)

@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from typing import Any
@@ -157,13 +157,12 @@ def learn_effects(labels: Labels, walks: Sequence[Walked]) -> None:
         known = {word for effect in effects for word in effect.split()}
         common = known or {word for word, count in counts.items() if count >= min(2, len(walks))}
         for label, effect in sorted(set().union(*did)):
-            if (known or label in kept) and label not in (found := effects.setdefault(_general(effect, common), [])):
-                found.append(label)
-
-
-def _general(effect: str, common: Container[str]) -> str:
-    words = (word if word in common else word.partition("=")[0] if "=" in word else _ELSEWHERE for word in effect.split())
-    return " ".join(words)
+            if known or label in kept:
+                words = (
+                    each if each in common else each.partition("=")[0] if "=" in each else _ELSEWHERE for each in effect.split()
+                )
+                found = effects.setdefault(" ".join(words), [])
+                found += [label] if label not in found else []
 
 
 @cache

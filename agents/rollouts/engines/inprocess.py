@@ -103,7 +103,15 @@ class InProcessEngine:
                 if requests:
                     self._prefill(model, requests)
                 else:
-                    self._decode(model)
+                    for _ in range(_STEPS):
+                        for width, batch in list(self._batches.items()):
+                            hidden = batch.step(model)
+                            if finished := self._extend(batch.sequences, model.get_output_embeddings()(hidden)):
+                                batch.leave(finished)
+                                if not batch.sequences:
+                                    del self._batches[width]
+                        if self._completions:
+                            break
             if until is not None and time.monotonic() >= until:
                 break
         completions, self._completions = self._completions, []
@@ -170,17 +178,6 @@ class InProcessEngine:
         # Rows with similar numbers of sequences share a batch, since all rows of a batch are padded to the largest number.
         for width, rows in newcomers.items():
             self._batches.setdefault(width, decoding.DecodeBatch(self._empty, self._windows)).join(rows)
-
-    def _decode(self, model: "PreTrainedModel") -> None:
-        for _ in range(_STEPS):
-            for width, batch in list(self._batches.items()):
-                hidden = batch.step(model)
-                if finished := self._extend(batch.sequences, model.get_output_embeddings()(hidden)):
-                    batch.leave(finished)
-                    if not batch.sequences:
-                        del self._batches[width]
-            if self._completions:
-                break
 
     def _extend(self, sequences: Sequence[decoding.ActiveSequence], logits_NV: Tensor) -> list[decoding.ActiveSequence]:
         """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""

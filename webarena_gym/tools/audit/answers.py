@@ -79,13 +79,12 @@ def right_forms(answer: str) -> Iterator[str]:
     """
     seen: set[str] = set()
     items = [item.strip() for item in answer.split(";")]
-    notations = list(_notations(answer)) if len(items) == 1 else []
+    notations = list(_notations(answer))
     if len(items) > 1:
-        joined = ["; ".join(items), "\n".join(items), "\n".join(f"- {item}" for item in items), json.dumps(items)]
-        joined.append("\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1)))
-        joined.append(f"{'; '.join(items[:-1])} and {items[-1]}")
-        joined += [", ".join(items)] if not any("," in item for item in items) else []
-        notations = joined
+        notations = ["; ".join(items), "\n".join(items), "\n".join(f"- {item}" for item in items), json.dumps(items)]
+        notations.append("\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1)))
+        notations.append(f"{'; '.join(items[:-1])} and {items[-1]}")
+        notations += [", ".join(items)] if not any("," in item for item in items) else []
     for notation in notations:
         wrapped = [
             notation, f"I have looked at both.\nAnswer: {notation}", json.dumps({"answer": notation}), f"\\boxed{{{notation}}}",

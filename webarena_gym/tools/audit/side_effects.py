@@ -113,7 +113,8 @@ class _Search:
             kinds[kind] += 1
             if kinds[kind] <= _PAGES_A_RULE:
                 yield loaded[0], page
-            for found in (*_links(page, loaded[0]), *_searches(page, loaded[0])):
+            linked = (resolve_url(loaded[0], link.get("href") or "") for link in page.iter("a"))
+            for found in (*(without_fragment(each) for each in linked if is_web(each)), *_searches(page, loaded[0])):
                 if urlsplit(found).netloc == host and found not in seen:
                     seen.add(found)
                     waiting.append((found, rule))
@@ -157,13 +158,6 @@ def _rule(site: str, method: str, url: str) -> str:
 @lru_cache(maxsize=50_000)
 def _rule_of_path(site: str, method: str, path: str) -> str:
     return load_site(site).rule(method, path)
-
-
-def _links(page: HtmlElement, url: str) -> Iterator[str]:
-    for link in page.iter("a"):
-        found = resolve_url(url, link.get("href") or "")
-        if is_web(found):
-            yield without_fragment(found)
 
 
 def _searches(page: HtmlElement, url: str) -> Iterator[str]:
