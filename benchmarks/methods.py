@@ -273,7 +273,6 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
 
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
-    """Train an agent of Stable-Baselines3, on candidate actions."""
     from agents.sb3 import train  # noqa: PLC0415 - an optional dependency
 
     shared = {name: getattr(settings, name) for name in (*_TASKS, "minutes", "threads")}

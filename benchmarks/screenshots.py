@@ -60,19 +60,14 @@ def main() -> None:
                     tab.close()
                     print(f"{file}  {url}")
         chromium.close()
-    if not options.site:
-        put_together(options.folder)
-
-
-def put_together(folder: Path) -> None:
-    """Write one picture of three times two sites, at half their size."""
-    width, height = (side // 2 for side in SCREEN)
-    sheet = Image.new("RGB", (3 * width, 2 * height))
-    for place, name in enumerate(TOGETHER):
-        with Image.open(folder / f"{name}.png") as picture:
-            small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
-            sheet.paste(small, (place % 3 * width, place // 3 * height))
-    sheet.quantize(128).save(folder / "sites.png", optimize=True)
+    if not options.site:  # one picture of three times two sites, at half their size
+        width, height = (side // 2 for side in SCREEN)
+        sheet = Image.new("RGB", (3 * width, 2 * height))
+        for place, name in enumerate(TOGETHER):
+            with Image.open(options.folder / f"{name}.png") as picture:
+                small = picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
+                sheet.paste(small, (place % 3 * width, place // 3 * height))
+        sheet.quantize(128).save(options.folder / "sites.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,6 @@ BrowserKind = Literal["inprocess", "chromium"]
 Viewport = Literal["window", "layout"]
 OnFailure = Literal["nan", "zero", "raise"]
 SideEffects = Literal["forbidden", "reported", "ignored"]
-RENDER_MODES = ("ansi", "rgb_array", "human")
 
 MAX_STEPS = 15
 """Steps of an episode where nothing else is said, as in the paper's training."""

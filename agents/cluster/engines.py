@@ -126,5 +126,4 @@ class _Host:
 
 
 def _placed(model: "PreTrainedModel") -> "PreTrainedModel":
-    """Return the model on the actor's GPU, or on the CPU if it has none."""
     return model.to("cuda") if torch.cuda.is_available() else model  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import nan
 from typing import Any
 
 import gymnasium
@@ -11,7 +10,7 @@ import ray
 from ray.exceptions import ObjectLostError, RayActorError
 
 from agents.cluster import StreamSettings
-from agents.rollouts.envs import InProcessEnvs
+from agents.rollouts.envs import InProcessEnvs, failed
 from agents.settings import ENV_ID
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
@@ -53,7 +52,7 @@ class RayEnvs:
         """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
             if env_id in self._lost:
-                self._ready[env_id] = _failure("its actor was lost")
+                self._ready[env_id] = failed("its actor was lost")
             else:
                 self._tell(env_id, "step", action)
 
@@ -65,7 +64,16 @@ class RayEnvs:
             ray.wait(list(self._under_way), timeout=max(patience, 0.0))
             finished, _ = ray.wait(list(self._under_way), num_returns=len(self._under_way), timeout=0)
             for reference in finished:
-                self._take(reference)
+                env_id, host = self._under_way.pop(reference)
+                number = env_id % len(self._hosts)
+                try:
+                    self._ready[env_id] = ray.get(reference)
+                    self._heard_s[number] = time.monotonic()
+                except LOST as error:
+                    self._ready[env_id] = failed(str(error))
+                    if self._hosts[number] is host:
+                        self._hosts[number] = self._start()
+                        self._lost.update(range(number, self.num_envs, len(self._hosts)))
             for number in self._busy():
                 if time.monotonic() > self._deadline(number):
                     ray.kill(self._hosts[number])  # its calls then fail like those of any dead actor
@@ -91,21 +99,7 @@ class RayEnvs:
         host = self._hosts[number]
         self._under_way[getattr(host, name).remote(env_id, *arguments)] = (env_id, host)
 
-    def _take(self, reference: Any) -> None:
-        """Take the result of one call."""
-        env_id, host = self._under_way.pop(reference)
-        number = env_id % len(self._hosts)
-        try:
-            self._ready[env_id] = ray.get(reference)
-            self._heard_s[number] = time.monotonic()
-        except LOST as error:
-            self._ready[env_id] = _failure(str(error))
-            if self._hosts[number] is host:
-                self._hosts[number] = self._start()
-                self._lost.update(range(number, self.num_envs, len(self._hosts)))
-
     def _busy(self) -> list[int]:
-        """Return the numbers of the actors that have work."""
         return sorted({env_id % len(self._hosts) for env_id, _ in self._under_way.values()})
 
     def _deadline(self, number: int) -> float:
@@ -132,7 +126,3 @@ def create_envs(tasks: Sequence[Task], num_envs: int, settings: StreamSettings, 
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **env_arguments)
     resources = {settings.env_resource: 1.0} if settings.env_resource else {}
     return RayEnvs(make_env, num_envs, workers=settings.env_workers, resources=resources)
-
-
-def _failure(reason: str) -> Result:
-    return Result("", nan, False, True, {"failure": reason})

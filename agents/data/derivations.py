@@ -316,7 +316,6 @@ def _groups(goal: str, readings: Sequence[Reading]) -> Iterator[tuple[str, list[
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the cells of rows column by column."""
     return list(zip(*(row.cells for row in rows), strict=False))
 
 

@@ -245,7 +245,6 @@ def agent_record(source: str | Path) -> dict[str, Any]:
 
 
 def _flush(*paths: Path) -> None:
-    """Write files and folders through to the disk."""
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:

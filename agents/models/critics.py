@@ -211,7 +211,6 @@ class PointerCritics:
 
 @lru_cache(maxsize=4_096)
 def _hashed(text: str) -> tuple[int, ...]:
-    """Return the buckets of the distinct words of a text, in order."""
     return tuple(sorted({crc32(word.encode()) % _BUCKETS for word in words_of(text)}))
 
 

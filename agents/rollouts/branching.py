@@ -7,7 +7,7 @@ kept reply is the policy's own. `search` grows the tree of a task as a search me
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 from random import Random
@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import gymnasium
 
 from agents.data.trajectories import Ending, Step, Trajectory
-from agents.rollouts.collector import Collector, EpisodeSpec, Played, group_episodes, sampling_seed
+from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.curriculum import Group
 from agents.rollouts.envs import InProcessEnvs, take
 from agents.rollouts.policies import Policy, Reply, Request, resume
@@ -49,7 +49,6 @@ def branch(env: Any, replies: Sequence[str], before: Any = None) -> list[tuple[R
 
 
 def _replies(policy: Policy, requests: Sequence[Request]) -> dict[int, Reply]:
-    """Return the reply to each request, by its slot."""
     policy.ask(requests)
     found: dict[int, Reply] = {}
     while len(found) < len(requests):
@@ -200,20 +199,15 @@ class SearchingCollector(Collector):
         """CPU time in other processes."""
         return float(self._counted.cpu_s)
 
-    def play(self) -> Iterator[Played]:
-        self._note_time(paused=True)
-        while (self._waiting or self._playing or self._over) and not self._stopped.is_set():
-            while self._over:
-                yield self._over.popleft()
-            self._enter_envs()
-            for env_id, result in self._local.poll().items():
-                self._playing[env_id].info = result.info
-                if failure := result.info.get("failure"):
-                    self._finish(env_id, "failed", failure=str(failure))
-            groups = {item.episode.group for item in self._playing.values()} | {item.group for item in self._waiting}
-            self._seen = {group: seen for group, seen in self._seen.items() if group in groups}
-            if self._playing:
-                self._take_step()
+    def _advance(self) -> None:
+        for env_id, result in self._local.poll().items():
+            self._playing[env_id].info = result.info
+            if failure := result.info.get("failure"):
+                self._finish(env_id, "failed", failure=str(failure))
+        groups = {item.episode.group for item in self._playing.values()} | {item.group for item in self._waiting}
+        self._seen = {group: seen for group, seen in self._seen.items() if group in groups}
+        if self._playing:
+            self._take_step()
 
     def _take_step(self) -> None:
         """Let every episode take one step: ask for replies, try them, score what they led to, and keep one of each."""

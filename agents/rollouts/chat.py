@@ -301,5 +301,4 @@ def _verb(text: str) -> str:
 
 
 def _url(page: str) -> str:
-    """Return the URL that stands above a page; "" where there is none."""
     return next((line.removeprefix("URL: ") for line in page.split("\n") if line.startswith("URL: ")), "")

@@ -96,26 +96,12 @@ class Collector:
         while (self._waiting or self._playing or self._over) and not self._stopped.is_set():
             while self._over:
                 yield self._over.popleft()
-            self._enter_envs()
-            if self._are_in("env"):
-                results = self._envs.poll(0.0 if self._are_in("generation") else _LONG_S)
-                self._note_time()
-                self._ask(results)
-            if self._are_in("generation"):
-                replies = self._policy.replies(_SHORT_S if self._are_in("env") else _LONG_S)
-                self._note_time()
-                for env_id, reply in replies:
-                    playing = self._playing[env_id]
-                    if reply.failure:
-                        self._finish(env_id, "failed", failure=reply.failure)
-                        continue
-                    oldest = playing.policy_version
-                    playing.policy_version = reply.policy_version if oldest is None else min(oldest, reply.policy_version)
-                    if reply.too_long:
-                        self._finish(env_id, "too_long")
-                        continue
-                    playing.reply, playing.stage = reply, "env"
-                    self._envs.send([reply.text], [env_id])
+            free = [env_id for env_id in range(self._envs.num_envs) if env_id not in self._playing] if self._waiting else []
+            for env_id in free[: len(self._waiting)]:
+                episode = self._waiting.popleft()
+                self._playing[env_id] = _Playing(episode)
+                self._envs.async_reset([episode.seed], [episode.options], [env_id])
+            self._advance()
 
     def collect(self, episodes: Sequence[EpisodeSpec]) -> list[Trajectory]:
         """Play these episodes and return their trajectories, in order. Raises ValueError for episodes with equal numbers."""
@@ -156,13 +142,27 @@ class Collector:
         self._spent["idle"] += (now - self._noted_s) * (self._envs.num_envs - len(self._playing))
         self._noted_s = now
 
-    def _enter_envs(self) -> None:
-        """Start waiting episodes in the free envs, in the order of the env ids."""
-        free = [env_id for env_id in range(self._envs.num_envs) if env_id not in self._playing] if self._waiting else []
-        for env_id in free[: len(self._waiting)]:
-            episode = self._waiting.popleft()
-            self._playing[env_id] = _Playing(episode)
-            self._envs.async_reset([episode.seed], [episode.options], [env_id])
+    def _advance(self) -> None:
+        """Wait for results of envs and for replies, and hand them on."""
+        if self._are_in("env"):
+            results = self._envs.poll(0.0 if self._are_in("generation") else _LONG_S)
+            self._note_time()
+            self._ask(results)
+        if self._are_in("generation"):
+            replies = self._policy.replies(_SHORT_S if self._are_in("env") else _LONG_S)
+            self._note_time()
+            for env_id, reply in replies:
+                playing = self._playing[env_id]
+                if reply.failure:
+                    self._finish(env_id, "failed", failure=reply.failure)
+                    continue
+                oldest = playing.policy_version
+                playing.policy_version = reply.policy_version if oldest is None else min(oldest, reply.policy_version)
+                if reply.too_long:
+                    self._finish(env_id, "too_long")
+                    continue
+                playing.reply, playing.stage = reply, "env"
+                self._envs.send([reply.text], [env_id])
 
     def _ask(self, results: Mapping[int, Result]) -> None:
         """Handle the results of resets and steps: finish episodes that are over, and ask the policy about the other pages."""

@@ -364,7 +364,6 @@ class Vocabulary(NamedTuple):
 
 
 def _kinds(decoder: Mapping[str, Any]) -> set[str]:
-    """Return the types of a decoder and of its parts."""
     return {decoder.get("type", "")}.union(*map(_kinds, decoder.get("decoders", ())))
 
 

@@ -94,7 +94,7 @@ class InProcessEnvs:
         try:
             observation, info = self._env(env_id).reset(seed=seed, options=options)
         except INFRASTRUCTURE_ERRORS as error:
-            return _failed(error)
+            return failed(f"{type(error).__name__}: {error}")
         return Result(observation, 0.0, False, False, info)
 
 
@@ -103,12 +103,13 @@ def take(env: Any, action: str) -> Result:
     try:
         observation, reward, terminated, truncated, info = env.step(action)
     except INFRASTRUCTURE_ERRORS as error:
-        return _failed(error)
+        return failed(f"{type(error).__name__}: {error}")
     return Result(observation, float(reward), terminated, truncated, info)
 
 
-def _failed(error: Exception) -> Result:
-    return Result("", nan, False, True, {"failure": f"{type(error).__name__}: {error}"})
+def failed(reason: str) -> Result:
+    """Return the result of an episode that is lost through no fault of the policy."""
+    return Result("", nan, False, True, {"failure": reason})
 
 
 def create_envs(

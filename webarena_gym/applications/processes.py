@@ -435,7 +435,6 @@ def run_command(application: Application, command: str, values: Mapping[str, str
 
 
 def _tail(log: Path) -> str:
-    """Return the end of a log."""
     return log.read_text(encoding="utf-8", errors="replace")[-_LOG_SHOWN:].strip() if log.exists() else ""
 
 

@@ -427,7 +427,6 @@ def _within(records: Iterable[Record]) -> dict[str, dict[str, float]] | None:
 
 
 def _spread(values: Sequence[float]) -> dict[str, float] | None:
-    """Return the mean, the median and the sum of values; None where nothing is known."""
     if not values:
         return None
     return {"mean": fmean(values), "median": median(values), "total": sum(values), "n": len(values)}

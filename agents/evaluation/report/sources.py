@@ -143,7 +143,6 @@ def task_of(episode: Trajectory) -> Task:
 
 @cache
 def _found(task_id: str, env: EnvSettings | None) -> Task | None:
-    """Return the task with that id, or None if nothing has it."""
     try:
         return find_task(task_id, env)
     except WebArenaGymError:

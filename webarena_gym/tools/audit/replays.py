@@ -172,7 +172,6 @@ def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[
 
 
 def _reasons(info: Mapping[str, Any]) -> str:
-    """Return why the checks of an episode that have failed did."""
     return "; ".join(f"{each['check']}: {each['reason']}" for each in info["verdicts"] if not each["passed"])
 
 

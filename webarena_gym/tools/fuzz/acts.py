@@ -205,10 +205,6 @@ def _always(kind: Kind, argument: str | None = None) -> Act:
     return lambda _, __: Action(kind, argument=argument)
 
 
-def _close_tab(scene: Scene, dice: Random) -> Action | None:
-    return Action(Kind.CLOSE_TAB) if len(scene.page.tabs) > 1 or dice.random() < 0.2 else None
-
-
 def _nonsense(scene: Scene, dice: Random) -> str | Action:
     if dice.random() < 0.5:
         return dice.choice(("", "I do not know.", "click(", "do(action='Fly')", "```goto```", dice.choice(ODD_TEXTS)))
@@ -235,7 +231,7 @@ _ACTS: Sequence[tuple[Act, float]] = (
     (_always(Kind.GO_BACKWARD), 10),
     (_always(Kind.GO_FORWARD), 5),
     (_always(Kind.NEW_TAB), 1),
-    (_close_tab, 1.5),
+    (lambda scene, dice: Action(Kind.CLOSE_TAB) if len(scene.page.tabs) > 1 or dice.random() < 0.2 else None, 1.5),
     (_switch_tab, 4),
     (_always(Kind.SCROLL_DOWN), 1),
     (_always(Kind.SCROLL_UP), 0.5),
