@@ -26,6 +26,13 @@ settings.load_profile("any_machine")
 collect_ignore = ["bookshop_urls.py"]  # needs the settings of the shop that imports it
 
 
+# Files that take long, the longest first: they are begun first, so that no worker is left alone with one in the end.
+_LONG = (
+    "benchmarks", "pointer_training", "methods_benchmark", "players", "changes", "learner", "large_worlds", "widgets",
+    "own_application", "vector", "side_effects", "methods", "evaluation", "demonstrations", "fuzz_command", "tasks", "train",
+    "pretrained", "fuzz", "browsers", "pointer", "report", "hard", "third_party", "layout", "constraints", "places",
+)  # fmt: skip
+
 _MARK = "WEBARENA_GYM_TESTS"  # in the environment of all that a run of the tests starts
 
 
@@ -72,7 +79,7 @@ def pytest_unconfigure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Make slow tests of all cases but every n-th of a test that is `sampled(n)`."""
+    """Make slow tests of all cases but every n-th of a test that is `sampled(n)`, and put the longest files first."""
     places = Counter()
     for item in items:
         sampled = item.get_closest_marker("sampled")
@@ -81,6 +88,8 @@ def pytest_collection_modifyitems(items):
             if places[test] % sampled.args[0]:
                 item.add_marker("slow")
             places[test] += 1
+    order = {f"test_{name}": place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture

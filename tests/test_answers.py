@@ -246,4 +246,4 @@ def test_no_text_is_judged_slowly(piece):
     for reference in ("Red", "$5.00", "Walnut, Oak"):
         matches(reference, text, "Which colour is it?")
         matches(reference, text[:2000], "Which colour is it?")
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2
