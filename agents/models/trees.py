@@ -26,7 +26,6 @@ import numpy
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import dropout as dropout_of
 from torch.nn.functional import scaled_dot_product_attention
 
 if TYPE_CHECKING:
@@ -230,16 +229,14 @@ def _attend(
         key, value = (tensor.repeat_interleave(groups + 1, dim=1) for tensor in (key, value))
     # Splitting once lets the backward pass sum each part's gradients once.
     keys, values = key.split(blocks.keys, dim=2), value.split(blocks.keys, dim=2)
-    parts, dropout = [], options.get("dropout", 0.0)
-    scale = options.get("scaling") or query.shape[-1] ** -0.5
-    for block_query, (needed, mask) in zip(query.split(blocks.queries, dim=2), blocks.blocks, strict=True):
-        block_key, block_value = (torch.cat([tensors[part] for part in needed], dim=2) for tensors in (keys, values))
-        if query.dtype == torch.bfloat16:  # SDPA on CPUs takes twice as long there, but less in float32
-            scores = (scale * block_query @ block_key.mT).masked_fill(~mask, -torch.inf)
-            parts.append(dropout_of(scores.softmax(-1), dropout) @ block_value)
-        else:
-            given = {"attn_mask": mask, "dropout_p": dropout, "scale": scale}
-            parts.append(scaled_dot_product_attention(block_query, block_key, block_value, **given))
+    parts = [
+        scaled_dot_product_attention(
+            block_query, torch.cat([keys[part] for part in needed], dim=2),
+            torch.cat([values[part] for part in needed], dim=2), attn_mask=mask, dropout_p=options.get("dropout", 0.0),
+            scale=options.get("scaling"),
+        )
+        for block_query, (needed, mask) in zip(query.split(blocks.queries, dim=2), blocks.blocks, strict=True)
+    ]  # fmt: skip
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
 
 
