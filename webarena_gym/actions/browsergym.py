@@ -61,9 +61,8 @@ class BrowserGym(Dialect):
         present = {name: value for name, value in values.items() if value is not None}
         if len(present) < len(values):
             raise ActionError(f"{call.name}() needs {next(name for name in values if name not in present)}; it is missing")
-        build = _BUILT.get(call.name)
-        if build is not None:
-            return build(**present)
+        if call.name in _BUILT:
+            return _BUILT[call.name](**present)
         return Action(form.kind, present.pop("bid", None), next(iter(present.values()), None))
 
     def format(self, action: Action) -> str:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Literal
 
-from webarena_gym.actions.action import KEY, TEXT, URL, Action, Form, Kind, Parameter
+from webarena_gym.actions.action import ANSWER, KEY, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import find_calls, only
+from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
 Vendor = Literal["openai", "anthropic", "ui-tars", "qwen"]
@@ -84,7 +84,6 @@ _BUTTON = Parameter("button", "button", "the mouse button", choices=("left", "ri
 _TO_X, _TO_Y = _X._replace(name="to_x", example="700"), _Y._replace(name="to_y", example="400")
 _ACROSS = Parameter("scroll_x", "scroll_x", "pixels to the right", "0", type="number")
 _DOWN = Parameter("scroll_y", "scroll_y", "pixels; down is positive", "500", type="number")
-_ANSWER = 'the answer, as short as it can be; "N/A" if the task cannot be done; empty if none was asked for'
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Computer(Dialect):
         Form(Kind.GOTO, "goto", (URL,), "Open a URL."),
         Form(Kind.GO_BACKWARD, "back", (), "Return to the previous page."),
         Form(Kind.GO_FORWARD, "forward", (), "Undo back."),
-        Form(Kind.EXIT, "answer", (Parameter("text", "answer", _ANSWER, "84.3 km", default=""),), "Answer, and end the task."),
+        Form(Kind.EXIT, "answer", (ANSWER._replace(name="text"),), "Answer, and end the task."),
     )
 
     def addressing(self, observation: str) -> str:  # noqa: ARG002 - the same in all
@@ -143,23 +142,14 @@ class Computer(Dialect):
         return f"{form.name}({', '.join(each.name for each in form.parameters)})"
 
     def format(self, action: Action) -> str:
-        if action.points is None and action.kind in (
-            Kind.GO_BACKWARD,
-            Kind.GO_FORWARD,
-            Kind.NEW_TAB,
-            Kind.CLOSE_TAB,
-            Kind.SWITCH_TAB,
-        ):
-            keys = next((keys for keys, does in _SHORTCUTS.items() if does == action), None)
-            if keys is not None:
-                action = Action(Kind.PRESS, argument=keys, points=())
+        keys = next((keys for keys, does in _SHORTCUTS.items() if does == action), None)
+        if keys is not None:
+            action = Action(Kind.PRESS, argument=keys, points=())
         is_known = action.points is not None or action.kind in (Kind.WAIT, Kind.GOTO, Kind.EXIT)
         if action.element is not None or not is_known:
             raise ValueError(f"the computer dialect cannot express {action}")
-        write = {"openai": self._openai, "anthropic": self._anthropic, "ui-tars": self._ui_tars, "qwen": self._anthropic}[
-            self.vendor
-        ]
-        return write(action)
+        writers = {"openai": self._openai, "anthropic": self._anthropic, "ui-tars": self._ui_tars, "qwen": self._anthropic}
+        return writers[self.vendor](action)
 
     # Reading.
 
@@ -354,38 +344,24 @@ class Computer(Dialect):
                 name, given = "right_single", given | held
             case _:
                 name, given = _named(action.kind, "click", "hover"), given | held
-        return f"Action: {name}({', '.join(f'{key}={_quoted(value)}' for key, value in given.items())})"
+        return f"Action: {name}({', '.join(f'{key}={quoted(value, chr(39))}' for key, value in given.items())})"
 
 
 def _named(kind: Kind, click: str, move: str) -> str:
     return {Kind.CLICK: click, Kind.HOVER: move}.get(kind) or kind.lower().replace(" ", "_")
 
 
-def _quoted(text: str) -> str:
-    """Write a text between single quotes, as UI-TARS does, so that `find_calls` reads it back."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return f"'{escaped}'"
-
-
 def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the names and arguments of the calls in a reply; a final message only where there is no other."""
-    if labelled := [*_ACTION.finditer(text)]:
-        yield from _called(text[labelled[-1].end() :])
-        return
-    found = [call for each in _objects(text) for call in _unwrapped(each)]
-    if found:
-        acting = [call for call in found if call[0] != "message"]
-        said = [given["text"] for name, given in found if name == "message"]
-        yield from acting or [("answer", {"text": "".join(said)})]
-        return
-    yield from _called(text)
-
-
-def _called(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for call in find_calls(text, NAMES):
+    labelled = [*_ACTION.finditer(text)]
+    found = [] if labelled else [call for each in _objects(text) for call in _unwrapped(each)]
+    for call in () if found else find_calls(text[labelled[-1].end() :] if labelled else text, NAMES):
         if call.positional:
             raise ActionError(f"{call.name}() takes named arguments, got {call.positional}")
         yield call.name, call.keywords
+    if found:
+        acting = [(name, given) for name, given in found if name != "message"]
+        yield from acting or [("answer", {"text": "".join(given["text"] for _, given in found)})]
 
 
 def _objects(text: str) -> Iterator[Any]:

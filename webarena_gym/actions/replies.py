@@ -112,14 +112,14 @@ def _unescape(text: str, position: int) -> tuple[str, int]:
     return "\\", position
 
 
-def quoted(text: str) -> str:
-    r"""Write text so that `find_calls` reads it back.
+def quoted(text: str, mark: str = '"') -> str:
+    r"""Write text between quotation marks, so that `find_calls` reads it back.
 
     >>> print(quoted('5" pipe'))
     "5\" pipe"
     """
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+    escaped = text.replace("\\", "\\\\").replace(mark, f"\\{mark}")
+    return mark + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + mark
 
 
 def only(actions: list[str]) -> None:

@@ -20,8 +20,3 @@ def matches(reference: str, answer: str, intent: str = "", form: Form | None = N
     (False, True)
     """
     return compare(reference, answer, intent, form).is_right
-
-
-def list_matches(references: list[str], answer: str, intent: str = "", form: Form | None = None) -> bool:
-    """Return whether the answer lists the references, all of them and nothing else, in any order."""
-    return matches("; ".join(references), answer, intent, form)

@@ -224,16 +224,16 @@ def _counted(text: str) -> list[str]:
 
 def _folded(text: str) -> tuple[str, ...]:
     """Return the words of a text as they are compared, with the marks that count."""
-    return tuple(norm for norm in map(_fold, _TOKEN.findall(text.translate(_SAME_MARKS))) if _counts(norm))
+    return tuple(
+        norm
+        for norm in map(_fold, _TOKEN.findall(text.translate(_SAME_MARKS)))
+        if norm[0].isalnum() or "_" in norm or norm in _HARD
+    )
 
 
 def _fold(token: str) -> str:
     token = token.casefold()
     return "and" if token == "&" else "canceled" if token == "cancelled" else token
-
-
-def _counts(norm: str) -> bool:
-    return norm.isalnum() or "_" in norm or norm in _HARD or norm[:1].isalnum()
 
 
 _STATED = frozenset(map(stem, _STATING))

@@ -109,21 +109,11 @@ def read(text: str) -> list[Value]:
         value = _value(match)
         if value is None:
             continue
-        last = found[-1] if found else None
-        if (
-            last is not None
-            and value.kind == last.kind == "duration"
-            and _size(value.unit) < _size(last.unit.split()[-1])
-            and _GOES_ON.fullmatch(text, last.end, value.start)
-        ):
+        last = found[-1] if found and _GOES_ON.fullmatch(text, found[-1].end, value.start) else None
+        if last and value.kind == last.kind == "duration" and _size(value.unit) < _size(last.unit.split()[-1]):
             total = float(last.amount) + float(value.amount)  # type: ignore[arg-type]
             found[-1] = Value("duration", total, last.start, value.end, f"{last.unit} {value.unit}")
-        elif (
-            last is not None
-            and last.kind == "money"
-            and value.unit == "cents"
-            and _GOES_ON.fullmatch(text, last.end, value.start)
-        ):
+        elif last and last.kind == "money" and value.unit == "cents":
             found[-1] = last._replace(amount=round(float(last.amount) + float(value.amount) / 100, 2), end=value.end)  # type: ignore[arg-type]
         else:
             found.append(value)

@@ -21,7 +21,6 @@ from webarena_gym.browsers.document import NOT_IN_TREE
 from webarena_gym.browsers.http import Request, is_web, referrer_for
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
-from webarena_gym.pages.dom import BUTTON_KINDS, TICK_KINDS, controls, is_disabled, kind, option_value, selected_options
 from webarena_gym.pages.reading import Labels
 
 
@@ -326,25 +325,27 @@ def form_entries(
     """Return what a form sends when `submitter` is pressed, in document order."""
     return [
         entry
-        for control in controls(form)
-        if (control is submitter or kind(control) not in BUTTON_KINDS)
-        and not is_disabled(control)
+        for control in dom.controls(form)
+        if (control is submitter or dom.kind(control) not in dom.BUTTON_KINDS)
+        and not dom.is_disabled(control)
         and next(control.iterancestors("datalist"), None) is None
         for entry in _control_entries(control, files)
     ]
 
 
 def _control_entries(control: HtmlElement, files: Mapping[str, bytes]) -> list[FormEntry]:
-    name, what = control.get("name", ""), kind(control)
+    name, what = control.get("name", ""), dom.kind(control)
     if what == "image":
         prefix = f"{name}." if name else ""
         return [FormEntry(f"{prefix}x", "0"), FormEntry(f"{prefix}y", "0")]
     if not name:
         return []
-    if what in TICK_KINDS:
+    if what in dom.TICK_KINDS:
         return [FormEntry(name, control.get("value", "on"))] if "checked" in control.attrib else []
     if what == "select":
-        return [FormEntry(name, option_value(option)) for option in selected_options(control) if not is_disabled(option)]
+        return [
+            FormEntry(name, dom.option_value(option)) for option in dom.selected_options(control) if not dom.is_disabled(option)
+        ]
     if what == "file":
         names = file_names(control.get("value", ""), files) or [""]
         return [FormEntry(name, each, is_file=True, content=files.get(each, b"")) for each in names]

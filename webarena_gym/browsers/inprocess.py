@@ -12,29 +12,9 @@ from urllib.parse import unquote
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action
+from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.document import TEXT, Document, HistoryEntry, OpenTab, SavedDocument, SavedTab
-from webarena_gym.browsers.forms import (
-    at_hand,
-    check_enabled,
-    check_form,
-    check_key,
-    check_shown,
-    chosen_files,
-    chosen_options,
-    control_value,
-    default_button,
-    describe,
-    entered_text,
-    expect_effect,
-    find_option,
-    focusable_near,
-    form_request,
-    is_forgotten,
-    picked_by_key,
-    usable_target,
-    written_by,
-)
 from webarena_gym.browsers.http import (
     BLANK_PAGE,
     BLANK_URL,
@@ -88,7 +68,7 @@ class InProcessBrowser:
         entry = self._tab.entry
         notes, takes_files = entry.document.source.notes
         files = self._client.files if takes_files else ()
-        told = (f"File fields take files by their names; {at_hand(files)}",) if files else ()
+        told = (f"File fields take files by their names; {forms.at_hand(files)}",) if files else ()
         return Page(
             url=entry.url,
             title=entry.document.source.title,
@@ -187,8 +167,8 @@ class InProcessBrowser:
 
     def right_click(self, element: HtmlElement) -> None:
         self._check(element)
-        usable_target(element)
-        self._document.focus(focusable_near(element))
+        forms.usable_target(element)
+        self._document.focus(forms.focusable_near(element))
 
     def hover(self, element: HtmlElement) -> None:
         self._check(element)
@@ -197,7 +177,7 @@ class InProcessBrowser:
         self._check(element)
         self._check(target)
         self._expect_no_scripts(element)
-        raise ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
+        raise ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
 
     def click(self, element: HtmlElement) -> None:
         self._check(element)
@@ -217,18 +197,18 @@ class InProcessBrowser:
         if dom.kind(element) == "file":
             self._choose_file(element, option, beside=True)
             return
-        self._choose(element, find_option(element, option))
+        self._choose(element, forms.find_option(element, option))
         self._document.focus(element)
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
-        check_key(key)
+        forms.check_key(key)
         self._client.notices.clear()
         if element is not None:
             self._check(element)
-            self._document.focus(focusable_near(element))
+            self._document.focus(forms.focusable_near(element))
         focused = self._document.focused
-        expect_effect(key, focused)
-        if (picked := picked_by_key(key, focused)) is not None:
+        forms.expect_effect(key, focused)
+        if (picked := forms.picked_by_key(key, focused)) is not None:
             self._click(picked)
         elif key in {"Tab", "Shift+Tab"}:
             document = self._document
@@ -245,12 +225,12 @@ class InProcessBrowser:
         elif focused.tag != "input" or dom.kind(focused) in dom.BUTTON_KINDS:
             self._click(focused)
         elif (form := dom.owner(focused)) is not None:
-            self._submit(form, default_button(form))
+            self._submit(form, forms.default_button(form))
 
     def _edit(self, field: HtmlElement, key: str) -> None:
         """Do what a key does to the text of a field, which is all selected or has the caret behind it."""
         held = self._held(field)
-        if written := written_by(key):
+        if written := forms.written_by(key):
             self._fill(field, held + written)
         elif key == "Backspace" or (key == "Delete" and self._document.is_selected):
             self._fill(field, held[:-1])
@@ -259,12 +239,12 @@ class InProcessBrowser:
 
     def _held(self, field: HtmlElement) -> str:
         """Return what stands before what is typed next."""
-        return "" if self._document.is_selected else control_value(field)
+        return "" if self._document.is_selected else forms.control_value(field)
 
     def _click(self, element: HtmlElement) -> None:
         document = self._document
-        target = usable_target(element)
-        document.focus(focusable_near(element if target is None else target))
+        target = forms.usable_target(element)
+        document.focus(forms.focusable_near(element if target is None else target))
         if target is None:
             if is_interactive(element):
                 self._expect_no_scripts(element)
@@ -276,7 +256,7 @@ class InProcessBrowser:
             document.write((details, "open", None if "open" in details.attrib else "open"))
         elif target.tag == "option":
             for select in target.iterancestors("select"):
-                check_enabled(select)
+                forms.check_enabled(select)
                 self._choose(select, target, toggle=True)
         else:
             self._use(target)
@@ -300,21 +280,21 @@ class InProcessBrowser:
             self._expect_no_scripts(control)
 
     def _choose_file(self, field: HtmlElement, name: str, *, beside: bool = False) -> None:
-        chosen = chosen_files(field, name, self._client.files, beside=beside)
+        chosen = forms.chosen_files(field, name, self._client.files, beside=beside)
         self._document.focus(field)
         self._document.write((field, "value", ", ".join(chosen)))
 
     def _expect_no_scripts(self, element: HtmlElement) -> None:
         """Raise ActionError for an element that nothing but a script could bring to life, where the page has scripts."""
         if self._document.source.is_scripted:
-            raise ActionError(f"{describe(element)} does nothing here: {NEEDS_SCRIPTS}")
+            raise ActionError(f"{forms.describe(element)} does nothing here: {NEEDS_SCRIPTS}")
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
-        chosen = chosen_options(select, option, toggle=toggle)
+        chosen = forms.chosen_options(select, option, toggle=toggle)
         self._document.write(*((each, "selected", "selected" if each in chosen else None) for each in select.iter("option")))
 
     def _fill(self, element: HtmlElement, text: str) -> None:
-        text = entered_text(element, text)
+        text = forms.entered_text(element, text)
         self._document.focus(element)
         self._document.write((element, TEXT if element.tag == "textarea" else "value", text))
 
@@ -331,7 +311,7 @@ class InProcessBrowser:
             elif is_first:
                 before.focus(before.focused, selected=before.is_selected, start=before.root)
         else:  # most of what was entered there comes back with the page, the focus does not
-            entry.document.write_defaults(is_forgotten)
+            entry.document.write_defaults(forms.is_forgotten)
             entry.document.focus(None if _place(entry) is not None else entry.document.source.first_focused)
             entry.document.forget_start()
 
@@ -352,10 +332,10 @@ class InProcessBrowser:
         self._navigate(request, "link", link.get("target"))
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
-        check_form(form, button)
+        forms.check_form(form, button)
         own = {} if button is None else button.attrib
         files = self._client.files if self._document.source.notes[1] else {}
-        request = form_request(form, button, self._tab.entry.url, self._resolve, files)
+        request = forms.form_request(form, button, self._tab.entry.url, self._resolve, files)
         if request is not None:
             self._navigate(request, "form", own.get("formtarget", form.get("target")))
 
@@ -405,9 +385,9 @@ class InProcessBrowser:
 
     def _check(self, element: HtmlElement) -> None:
         if element.getroottree().getroot() is not self._document.root:
-            raise ActionError(f"{describe(element)} is no longer on the page")
+            raise ActionError(f"{forms.describe(element)} is no longer on the page")
         self._client.notices.clear()
-        check_shown(element)
+        forms.check_shown(element)
 
 
 def _loaded(url: str, html: bytes) -> HistoryEntry:

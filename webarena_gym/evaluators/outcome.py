@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from lxml.html import Element
 
-from webarena_gym.answers import list_matches, matches
+from webarena_gym.answers import matches
 from webarena_gym.errors import EvaluationError
 from webarena_gym.pages.page import Page, Traffic
 from webarena_gym.servers.logins import Account
@@ -174,9 +174,7 @@ def judged(references: Sequence[str], text: str, intent: str, judge: Judge | Non
     """Say whether a text means what the references say, and who decided: the judge, or the comparison by type."""
     if judge is not None:
         return bool(judge(intent, ", ".join(references), text)), judge_name(judge)
-    if len(references) == 1:
-        return matches(references[0], text, intent), TYPED
-    return list_matches(list(references), text, intent), TYPED
+    return matches("; ".join(references), text, intent), TYPED
 
 
 Reader = Callable[[Mapping[str, Any]], list[Check]]

@@ -68,7 +68,8 @@ def picture_of(capture: Capture, kind: PictureFormat, *, marks: bool = False, cu
         content = written.getvalue()
         with Image.open(BytesIO(content)) as opened:  # the array shows what the chat does
             image = opened.convert("RGB")
-    return Picture(numpy.asarray(image), boxes, f"data:image/{_type(content)};base64,{b64encode(content).decode()}")
+    encoded = "png" if content.startswith(b"\x89PNG") else "jpeg"
+    return Picture(numpy.asarray(image), boxes, f"data:image/{encoded};base64,{b64encode(content).decode()}")
 
 
 def marks_of(page: Page, numbers: Iterable[int]) -> str:
@@ -129,10 +130,6 @@ def messages_for(vendor: Vendor, messages: Sequence[Mapping[str, Any]]) -> list[
         told = content if isinstance(content, str) else [*map(part, content)]
         chat.append({"role": message["role"], "content": told})
     return chat
-
-
-def _type(content: bytes) -> PictureFormat:
-    return "png" if content.startswith(b"\x89PNG") else "jpeg"
 
 
 @cache

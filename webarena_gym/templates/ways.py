@@ -3,9 +3,27 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground
 from webarena_gym.tasks.task import Step
+
+
+def word(world: t.Sampler) -> str:
+    """Return an invented word that no other world has."""
+    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
+    return invented(seed, world.rng.randrange(WORDS_PER_WORLD), "title")
+
+
+def my_name(world: t.Sampler) -> str:
+    """Return my user name on the code host or in the forum."""
+    return str(world.value("SELECT username FROM user WHERE user_id = 1"))
+
+
+def amounts(cents: Sequence[int]) -> list[str]:
+    """Return amounts of money as pages write them."""
+    return [money(each) for each in cents]
 
 
 def on_page(world: t.Sampler, place: int, usual: int) -> tuple[int, int]:

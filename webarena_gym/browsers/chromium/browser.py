@@ -10,31 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.browsers import forms
 from webarena_gym.browsers.base import NO_STORAGE, Storage
 from webarena_gym.browsers.chromium.context import Context, Session, dialog_page
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, NodeLocation, Tab, tree_of
 from webarena_gym.browsers.chromium.window import check_places, gesture
 from webarena_gym.browsers.document import parse
-from webarena_gym.browsers.forms import (
-    at_hand,
-    check_enabled,
-    check_form,
-    check_key,
-    check_shown,
-    chosen_files,
-    chosen_options,
-    default_button,
-    describe,
-    entered_text,
-    expect_effect,
-    find_file,
-    find_option,
-    focusable_near,
-    picked_by_key,
-    usable_target,
-    written_by,
-)
 from webarena_gym.browsers.http import typed_url
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.observation.pictures import Capture, PictureFormat
@@ -75,16 +57,16 @@ def _told_of_files(root: HtmlElement, files: Collection[str], *, is_open: bool) 
     if is_open and not files:
         yield "A file chooser was opened and closed: no files here."
     elif is_open:
-        yield f"A file chooser is open: select a file by its name in what was clicked; {at_hand(files)}"
+        yield f"A file chooser is open: select a file by its name in what was clicked; {forms.at_hand(files)}"
     elif files and any(dom.kind(field) == "file" for field in root.iter("input")):
-        yield f"File fields take files by their names; {at_hand(files)}"
+        yield f"File fields take files by their names; {forms.at_hand(files)}"
 
 
 def location_of(element: HtmlElement, view: View | None) -> NodeLocation:
     """Return where an element of a view is found. Raises ActionError when it is of another one."""
     location = None if view is None else view.locations.get(element)
     if location is None:
-        raise ActionError(f"{describe(element)} is no longer on the page")
+        raise ActionError(f"{forms.describe(element)} is no longer on the page")
     return location
 
 
@@ -165,14 +147,14 @@ class ChromiumBrowser:
             if element.tag == "button":
                 self._answer(accept=element.text == "OK")
             return
-        target = usable_target(element)
+        target = forms.usable_target(element)
         if target is not None and target.tag == "option":
             select = next(target.iterancestors("select"))
-            check_enabled(select)
+            forms.check_enabled(select)
             self._choose(select, target, toggle=True)
             return
         if target is not None and dom.kind(target) in dom.SUBMIT_KINDS and (form := dom.owner(target)) is not None:
-            check_form(form, target)
+            forms.check_form(form, target)
         dead = element.get("aria-disabled") == "true"  # which a page only says: a person's click arrives all the same
         if target is not None and dom.is_link(target) and "download" in target.attrib:
             self._tab.signals.saved.clear()  # it will come
@@ -180,7 +162,7 @@ class ChromiumBrowser:
 
     def right_click(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
-        usable_target(element)
+        forms.usable_target(element)
         self._point(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
 
     def hover(self, element: HtmlElement) -> None:
@@ -191,14 +173,14 @@ class ChromiumBrowser:
         for each in (element, target):
             self._check_shown(each)
         if not self._tab.is_scripted:
-            raise ActionError(f"dragging {describe(element)} does nothing: the page has no scripts")
+            raise ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
         source, goal = location_of(element, self._seen), location_of(target, self._seen)
         self._do(lambda tab: tab.drag(source, goal))
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_shown(element)
         if asking := self._context.asking:
-            asking.entered, self._seen = entered_text(element, text), None
+            asking.entered, self._seen = forms.entered_text(element, text), None
             if enter:
                 self._answer(accept=True)
             return
@@ -206,7 +188,7 @@ class ChromiumBrowser:
             return
         scripted = self._tab.is_scripted
         takes_all = is_editor(element) or element.get("role") in ("textbox", "combobox", "searchbox")
-        entered = text if takes_all else entered_text(element, text)
+        entered = text if takes_all else forms.entered_text(element, text)
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
@@ -225,23 +207,23 @@ class ChromiumBrowser:
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
         if not self._chose_file(element, option, beside=True):
-            self._choose(element, find_option(element, option))
+            self._choose(element, forms.find_option(element, option))
 
     def _chose_file(self, element: HtmlElement, name: str, *, beside: bool = False) -> bool:
         """Choose a file at hand in a file field, or in the file chooser that is open, if it is one of both; say whether it is."""
         chooser, files = self._tab.signals.chooser, self._context.files
         if dom.kind(element) == "file":
-            chosen = self._context.payloads(chosen_files(element, name, files, beside=beside))
+            chosen = self._context.payloads(forms.chosen_files(element, name, files, beside=beside))
             self._use(element, lambda handle: handle.set_input_files(chosen))
         elif chooser is not None and element.tag != "select" and files and name:
-            chosen = self._context.payloads([find_file(name, files, "the file chooser")])
+            chosen = self._context.payloads([forms.find_file(name, files, "the file chooser")])
             self._do(lambda _: chooser.set_files(chosen))
         else:
             return False
         return True
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
-        check_key(key)
+        forms.check_key(key)
         if self._context.asking:
             if key not in ("Enter", "Escape"):
                 raise ActionError(f'the key "{key}" does nothing here: {_ASKED}')
@@ -249,12 +231,12 @@ class ChromiumBrowser:
             return
         if element is not None:
             self._check_shown(element)
-            if (focusable := focusable_near(element)) is not None:
+            if (focusable := forms.focusable_near(element)) is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
         focused = self._look().page.focused
         if not self._tab.is_scripted and not self._windowed:
-            expect_effect(key, focused)
-            if focused is not None and (picked := picked_by_key(key, focused)) is not None:
+            forms.expect_effect(key, focused)
+            if focused is not None and (picked := forms.picked_by_key(key, focused)) is not None:
                 if picked.tag == "option":
                     self._choose(focused, picked)
                 else:  # another radio button of the group
@@ -262,10 +244,10 @@ class ChromiumBrowser:
                 return
         if key == "Enter" and focused is not None and focused.tag == "input" and dom.kind(focused) not in dom.BUTTON_KINDS:
             form = dom.owner(focused)
-            button = None if form is None else default_button(form)
+            button = None if form is None else forms.default_button(form)
             if form is not None and (button is None or not dom.is_disabled(button)):
-                check_form(form, button)
-        written = written_by(key)
+                forms.check_form(form, button)
+        written = forms.written_by(key)
         if self._tab.is_scripted or (focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS):
             self._do(lambda tab: tab.press(key, written))
         elif written.isascii():
@@ -357,7 +339,7 @@ class ChromiumBrowser:
             elif action.kind is not Kind.LOOK:
                 raise ActionError("a dialog is open: press Enter for OK or Escape for Cancel first")
         elif action.kind is Kind.WRITE and chooser is not None and files:
-            chosen = self._context.payloads([find_file((action.argument or "").strip(), files, "the file chooser")])
+            chosen = self._context.payloads([forms.find_file((action.argument or "").strip(), files, "the file chooser")])
             self._do(lambda _: chooser.set_files(chosen))
         elif action.kind is not Kind.LOOK:
             told: list[str] = []
@@ -435,7 +417,7 @@ class ChromiumBrowser:
         self._do(act)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
-        options, chosen = list(select.iter("option")), chosen_options(select, option, toggle=toggle)
+        options, chosen = list(select.iter("option")), forms.chosen_options(select, option, toggle=toggle)
         wanted = [index for index, each in enumerate(options) if each in chosen]
 
         async def choose(handle: Any) -> None:
@@ -477,4 +459,4 @@ class ChromiumBrowser:
 
     def _check_shown(self, element: HtmlElement) -> None:
         location_of(element, self._seen)
-        check_shown(element)
+        forms.check_shown(element)

@@ -419,7 +419,9 @@ class Context:
         await tab.act(lambda: action(tab))
         if tab.signals.is_opening:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._popup(), POPUP_S)
+                async with asyncio.timeout(POPUP_S):
+                    while not self._popups:
+                        await self._context.wait_for_event("page")
             tab.signals.is_opening = False
         await tab.remember(self._answers)
         while self._popups:
@@ -444,10 +446,6 @@ class Context:
             self.active = max(0, min(self.active, len(self.tabs) - 1))
         if not self.tabs:
             await self.new_tab()
-
-    async def _popup(self) -> None:
-        while not self._popups:
-            await self._context.wait_for_event("page")
 
     async def travel(self, distance: int) -> bool:
         """Go back or forward in the active tab; return False when there is no such page."""

@@ -274,7 +274,13 @@ class Gate:
         kept = {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP | {"host", "content-length"}}
         host = urlsplit(url).netloc
         if self.is_allowed(host):
-            return await self._ask_server(method, url, kept, body)
+            try:
+                return await pass_on(method, url, kept, body, self.traffic)
+            except (OSError, h11.RemoteProtocolError) as error:
+                if not is_document(kept):  # a page may do without one of its parts
+                    raise
+                self._failure = self._failure or BrowserError(f"the server did not answer {method} {url}: {error}")
+                return HttpResponse(502, [], b"")  # without an answer Chromium would ask again
         if self._serve is None:
             raise HostUnknownError(url)
         session = self._session
@@ -287,15 +293,6 @@ class Gate:
         if headers.get("accept") == _EVENTS:
             return await pass_on(method, url, kept, body, address=address())
         return await asyncio.to_thread(self._serve, method, url, kept, body)  # it may wait until there is news
-
-    async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse | Stream:
-        try:
-            return await pass_on(method, url, headers, body, self.traffic)
-        except (OSError, h11.RemoteProtocolError) as error:
-            if not is_document(headers):  # a page may do without one of its parts
-                raise
-            self._failure = self._failure or BrowserError(f"the server did not answer {method} {url}: {error}")
-            return HttpResponse(502, [], b"")  # without an answer Chromium would ask again
 
     def is_allowed(self, host: str) -> bool:
         """Return whether a host, with its port if there is one, is a real server that may be reached."""

@@ -264,15 +264,11 @@ class Tab:
 
     async def _quieten(self) -> None:
         """Wait until nothing is asked for any more and the page has not changed for a moment; at most QUIET_S."""
-
-        async def rest() -> None:
-            while True:
-                await self._rest()
-                if not self.signals.requests and self.signals.stopped.is_set():
-                    return
-
         with suppress(TimeoutError):
-            await asyncio.wait_for(rest(), QUIET_S)
+            async with asyncio.timeout(QUIET_S):
+                await self._rest()
+                while self.signals.requests or not self.signals.stopped.is_set():
+                    await self._rest()
         self.signals.give_up()
 
     async def _rest(self, patience_s: float = 0.0) -> None:

@@ -60,7 +60,10 @@ def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     """Return the checks of the native rules, one for each query."""
-    return [_check(check) for check in evaluation.get("state") or ()]
+    known = {"site": str, "query": str, "expected": list, "parameters": list}
+    for check in evaluation.get("state") or ():
+        check_parts("a check of the state", check, known, optional="parameters")
+    return [partial(_judge, check) for check in evaluation.get("state") or ()]
 
 
 @contextmanager
@@ -82,12 +85,6 @@ def _bounded(database: sqlite3.Connection) -> Iterator[None]:
         database.set_progress_handler(None, 0)
         database.set_authorizer(None)
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
-
-
-def _check(check: Any) -> Check:
-    known = {"site": str, "query": str, "expected": list, "parameters": list}
-    check_parts("a check of the state", check, known, optional="parameters")
-    return partial(_judge, check)
 
 
 def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:

@@ -37,19 +37,14 @@ def compare_text(
             case "must_exclude":
                 passed = not _contains(reference, text)
                 why = "" if passed else f"{reference!r} must not be there"
+            case _ if judge is not None and not is_not_available(reference):
+                passed, by = judge(intent, reference, text), judge_name(judge)
             case _:
-                passed, by, why = _fuzzy(reference, text, intent, judge, asked)
+                findings = [compare(choice, text, intent, asked) for choice in reference.split(OR)]
+                best = next((finding for finding in findings if finding.is_right), findings[0])
+                passed, by, why = best.is_right, TYPED, best.why
         verdicts.append(Verdict(f"{check}/{approach}", passed, why, by, reference, text[:200]))
     return verdicts
-
-
-def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked: Form | None) -> tuple[bool, str, str]:
-    """Return True if an answer means a reference, who decided, and which claim was read."""
-    if judge is not None and not is_not_available(reference):
-        return judge(intent, reference, answer), judge_name(judge), ""
-    findings = [compare(choice, answer, intent, asked) for choice in reference.split(OR)]
-    best = next((finding for finding in findings if finding.is_right), findings[0])
-    return best.is_right, TYPED, best.why
 
 
 def _clean(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
+from webarena_gym.evaluators.outcome import Check, EvalKind, Outcome, Verdict, check_parts
 from webarena_gym.pages.page import Exchange, Traffic
 
 NAME = "webarena-verified"
@@ -42,11 +42,7 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
         raise EvaluationError(f"{NAME} {version(NAME)} has no task {number}") from error
     if known != revision:
         raise EvaluationError(f"the file has revision {revision} of task {number}, {NAME} {version(NAME)} has revision {known}")
-
-    def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
-        return _judge(number, outcome)
-
-    return [check]
+    return [lambda _, outcome, __: _judge(number, outcome)]
 
 
 @cache

@@ -150,9 +150,9 @@ def next_iid(world: t.Sampler, table: str, project_id: int) -> int:
     return int(world.value(f"SELECT coalesce(max(iid), 0) + 1 FROM {table} WHERE project_id = ?", project_id))
 
 
-def find_topic(world: t.Sampler, kind: Kind, rows: Sequence[t.Row]) -> tuple[t.Row, str]:
-    """Return one of some items and what it is about, which no other item of its project mentions. Raises NothingToDraw."""
-    known = pools()
+def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
+    """Return one of the items that a query finds, and its `topic`, which no other item of its project mentions. Raises NothingToDraw."""
+    known, rows = pools(), world.rows(query)
     topics = {f"the {word}": word for word in known["components"]}
     topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
     topics |= {f"the {part}": part for part in parts_of_programs()}  # what issues of large worlds are about
@@ -162,14 +162,8 @@ def find_topic(world: t.Sampler, kind: Kind, rows: Sequence[t.Row]) -> tuple[t.R
         own = [topic for topic, word in topics.items() if word in row["title"].lower()]
         single = [topic for topic in own if sum(topics[topic] in title for title in titles) == 1]
         if single:
-            return row, world.rng.choice(single)
+            return {**dict(row), "topic": world.rng.choice(single)}
     raise t.NothingToDraw("an item that is the only one of its project about something")
-
-
-def about(world: t.Sampler, kind: Kind, query: str) -> dict[str, Any]:
-    """Return one of the items that a query finds, with its `topic`. Raises NothingToDraw."""
-    row, topic = find_topic(world, kind, world.rows(query))
-    return {**dict(row), "topic": topic}
 
 
 def people_of(world: t.Sampler, project_id: int) -> list[t.Row]:

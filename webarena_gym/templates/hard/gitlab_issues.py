@@ -23,9 +23,10 @@ from webarena_gym.templates.gitlab import (
     option,
     people_of,
 )
-from webarena_gym.templates.gitlab.issues import ASSIGNED, LABELLED, MINE, my_name, today
+from webarena_gym.templates.gitlab.planning import ASSIGNED, LABELLED, MINE, today
 from webarena_gym.templates.hard.kit import ago, end_session, needs_facts, repository_page, rows_become
 from webarena_gym.templates.reader import read_texts
+from webarena_gym.templates.ways import my_name
 
 TEXTS = read_texts("hard/gitlab")
 

@@ -22,9 +22,8 @@ from webarena_gym.templates.gitlab import (
     people_of,
 )
 from webarena_gym.templates.gitlab import open_project as open_mine
-from webarena_gym.templates.gitlab.code import branches_of
-from webarena_gym.templates.gitlab.projects import GIVEN_ROLES, HELD, members_become
-from webarena_gym.templates.gitlab.reviews import MERGEABLE, REVIEWED, STATES
+from webarena_gym.templates.gitlab.planning import MERGEABLE, REVIEWED, STATES
+from webarena_gym.templates.gitlab.projects import GIVEN_ROLES, HELD, branches_of, members_become
 from webarena_gym.templates.hard.gitlab_issues import (
     a_project,
     colleagues,

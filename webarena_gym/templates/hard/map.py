@@ -11,8 +11,19 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import ago, joined, listed, rows_become
-from webarena_gym.templates.map import PER_PAGE, around, open_nearby, open_place, open_route, places, route, some_place
-from webarena_gym.templates.map.facts import ME, saved, saved_are
+from webarena_gym.templates.map import (
+    ME,
+    PER_PAGE,
+    around,
+    open_nearby,
+    open_place,
+    open_route,
+    places,
+    route,
+    saved,
+    saved_are,
+    some_place,
+)
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
 

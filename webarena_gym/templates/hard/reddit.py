@@ -22,9 +22,8 @@ from webarena_gym.templates.reddit import (
     open_user,
     submit,
     votes_are,
-    word,
 )
-from webarena_gym.templates.ways import along, turn_pages
+from webarena_gym.templates.ways import along, turn_pages, word
 
 TEXTS = read_texts("hard/reddit")
 

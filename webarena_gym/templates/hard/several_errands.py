@@ -7,7 +7,7 @@ from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import MAINTAINER, entry, find_project
-from webarena_gym.templates.gitlab.issues import today
+from webarena_gym.templates.gitlab.planning import today
 from webarena_gym.templates.hard import gitlab_issues as issues
 from webarena_gym.templates.hard import reddit
 from webarena_gym.templates.hard.gitlab_projects import outsiders, plant_member
@@ -16,10 +16,11 @@ from webarena_gym.templates.hard.shopping_admin_orders import notes_are, open_or
 from webarena_gym.templates.hard.shopping_goods import NEEDS, look_through, own_cart, things_needed
 from webarena_gym.templates.map import open_place, places
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.reddit import open_post, submit, word
+from webarena_gym.templates.reddit import open_post, submit
 from webarena_gym.templates.several import holds, is_clear, tabs, turn_to
 from webarena_gym.templates.shopping import GOODS, ME, cart_holds, open_product
 from webarena_gym.templates.shopping_admin import ORDERS
+from webarena_gym.templates.ways import word
 from webarena_gym.templates.wikipedia import FACTS, open_article
 
 TEXTS = read_texts("hard/several")

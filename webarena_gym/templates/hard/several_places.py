@@ -14,22 +14,21 @@ from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab import DEVELOPER, PLANNING, entry, find_project, new_rows, next_iid
 from webarena_gym.templates.gitlab import open_list as open_issues
-from webarena_gym.templates.gitlab.code import files_become
-from webarena_gym.templates.gitlab.issues import MINE, today
+from webarena_gym.templates.gitlab.planning import MINE, today
+from webarena_gym.templates.gitlab.projects import files_become
 from webarena_gym.templates.hard import gitlab_issues as issues
 from webarena_gym.templates.hard.gitlab_projects import outsiders
 from webarena_gym.templates.hard.kit import ago, joined, listed, of_site, repository_page
 from webarena_gym.templates.hard.map import is_open, save
 from webarena_gym.templates.hard.reddit import discuss, no_comment, plant_post, strangers
 from webarena_gym.templates.hard.shopping_goods import put
-from webarena_gym.templates.map import open_place, open_routes, places, roads, some_place, spot
-from webarena_gym.templates.map.facts import ME, saved, saved_are
+from webarena_gym.templates.map import ME, open_place, open_routes, places, roads, saved, saved_are, some_place, spot
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.reddit import open_post, submit, votes_are, word
+from webarena_gym.templates.reddit import open_post, submit, votes_are
 from webarena_gym.templates.several import tabs, turn_to
 from webarena_gym.templates.shopping import GOODS, cart_holds
-from webarena_gym.templates.wikipedia import FACTS, FILMS, open_article
-from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
+from webarena_gym.templates.ways import word
+from webarena_gym.templates.wikipedia import FACTS, FILMS, WATCHED, open_article, watchlist
 
 TEXTS = read_texts("hard/several")
 

@@ -12,8 +12,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import ago, as_written, joined, listed
 from webarena_gym.templates.reader import read_texts
 from webarena_gym.templates.ways import turn_pages
-from webarena_gym.templates.wikipedia import FACTS, ME, open_article, open_list
-from webarena_gym.templates.wikipedia.articles import WATCHED, watchlist
+from webarena_gym.templates.wikipedia import FACTS, ME, WATCHED, open_article, open_list, watchlist
 
 TEXTS = read_texts("hard/wikipedia")
 

@@ -1,15 +1,20 @@
-"""The map: the ways through it, and the distances that it shows, computed as the map computes them."""
+"""The map: the ways through it, the distances that it shows, computed as the map computes them, and checks of what is kept there."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import permutations
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlencode
 
+from webarena_gym.sites.country.texts import capitalised
 from webarena_gym.sites.kit.database import shows_aggregates
-from webarena_gym.sites.map.geometry import distance, duration
-from webarena_gym.sites.map.queries import PLACES, PLURALS, by_distance, of_place
-from webarena_gym.sites.map.routing import CAR, Mode, Roads, Route, Spot, load_roads
+from webarena_gym.sites.map.geometry import Point, coordinates, distance, duration
+from webarena_gym.sites.map.queries import CATEGORIES, PLACES, PLURALS, by_distance, of_place
+from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Roads, Route, Spot, directions, load_roads
+from webarena_gym.sites.map.routing import Step as Instruction
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
+from webarena_gym.templates.ways import question
 
 TEXTS = read_texts("map")
 
@@ -148,3 +153,220 @@ def change_route(label: str, name: str) -> list[Step]:
 def travel_by(mode: Mode) -> list[Step]:
     """Return the steps from a route to the same one by another way to travel."""
     return [t.choose("Travel by", mode.name), t.click("Get directions")]
+
+
+YES_NO = ("No", "Yes")
+
+
+def two_in_a_town(world: t.Sampler) -> tuple[t.Row, t.Row]:
+    """Return a landmark and another place of its town."""
+    first = some_place(world, IN_TOWN)
+    second = some_place(
+        world, "town_id = ? AND name != ? AND category NOT IN ('airport', 'national park')", first["town_id"], first["name"]
+    )
+    return first, second
+
+
+def two_ends(world: t.Sampler, mode: Mode) -> tuple[t.Row, t.Row]:
+    """Return two places between which one goes that way: in a town on foot, and else from town to town."""
+    return (two_in_a_town if mode is FOOT else two_far_apart)(world)
+
+
+def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
+    """Return landmarks of two towns."""
+    first = some_place(world, LANDMARKS)
+    return first, some_place(world, f"{LANDMARKS} AND town_id != ?", first["town_id"])
+
+
+def ask_time(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
+    """Return a question for how long a way takes."""
+    first, second = ends
+    way = route(world, mode, first, second)
+    t.skip_if(way.minutes < 4, "a way that takes some minutes")
+    others = [route(world, other, first, second).minutes for other in (CAR, FOOT) if other is not mode]
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        duration(way.minutes),
+        way=open_route(first["name"], second["name"], mode),
+        wrong=other_times(way.minutes, *others),
+    )
+
+
+def ask_distance(world: t.Sampler, mode: Mode, ends: tuple[t.Row, t.Row]) -> t.Draw:
+    """Return a question for how far a way is."""
+    first, second = ends
+    way = route(world, mode, first, second)
+    unit, number = stated(way.metres)
+    t.skip_if(way.metres < 200, "places that are not next to each other")
+    slots = {"first": first["name"], "second": second["name"], "unit": unit}
+    return question(slots, number, way=open_route(first["name"], second["name"], mode), wrong=[stated(way.metres * 1.2)[1]])
+
+
+def ranked_orders(world: t.Sampler, row: Place, stops: Sequence[t.Row]) -> list[str]:
+    """Return the best order of stops from the place that was drawn, the next, the worst, and the time that the best takes.
+
+    Raises NothingToDraw where the next takes less than a tenth more.
+    """
+
+    def total(order: tuple[Place, ...]) -> int:
+        return sum(route(world, CAR, a, b).minutes for a, b in zip((row, *order), order, strict=False))
+
+    orders = sorted(permutations(stops), key=total)
+    t.skip_if(total(orders[1]) < MARGIN * total(orders[0]), "an order that is clearly the best")
+    written = [" > ".join(place["name"] for place in (row, *order)) for order in orders]
+    return [written[0], written[1], written[-1], duration(total(orders[0]))]
+
+
+def walk_by_streets(world: t.Sampler, row: Place, goal: Place) -> list[tuple[Instruction, str]]:
+    """Return the steps of a walk with their streets, the longest first. Raises NothingToDraw without one that is clearly the longest."""
+    steps = sorted(directions(roads(world), route(world, FOOT, row, goal)), key=lambda step: -step.metres)
+    names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
+    is_unfit = not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names)
+    t.skip_if(is_unfit, "a way with one long street")
+    return list(zip(steps, names, strict=True))
+
+
+STROLLS = [5, 8, 10, 12, 15, 20]  # minutes on foot
+
+
+def nearest_of_a_kind(world: t.Sampler) -> dict[str, Any]:
+    """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
+    centre, kind = some_place(world, IN_TOWN), world.rng.choice(TEXTS["kinds"])
+    found = nearby(world, kind, centre, FOOT)
+    return {"centre": centre, "kind": kind, "best": clearly_first(found), "found": found}
+
+
+def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> dict[str, Any]:
+    """Return a landmark, a number of minutes, the places within that walk, the nearest, and the last one's index in the map's list.
+
+    Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
+    """
+    centre, limit = some_place(world, IN_TOWN), world.rng.choice(STROLLS)
+    return {"centre": centre, "limit": limit, **reached(nearby(world, kind, centre, FOOT), limit, least, most)}
+
+
+def reached(found: Sequence[Near], limit: int, least: int, most: int) -> dict[str, Any]:
+    """Return the places within a walk, the nearest of all and the next one, and the index of the last one in the map's list.
+
+    Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
+    """
+    inside = [index for index, one in enumerate(found) if one.way.minutes <= limit]
+    is_unfit = not least <= len(inside) <= most or any(one.way.minutes in (limit, limit + 1) for one in found)
+    t.skip_if(is_unfit, "places within such a walk")
+    last = max(inside, default=0)
+    walks = [found[index] for index in inside]
+    return {"nearest": found[0], "inside": walks, "last": last, "next": found[last + 1 : last + 2]}
+
+
+def names_of(found: Sequence[Near], start: int = 0) -> list[str]:
+    """Return the names of places from one of them on."""
+    return [one.row["name"] for one in found[start:]]
+
+
+def with_distances(found: Sequence[Near], more: int = 0) -> str:
+    """Return the names of places with their distances on foot, and so many metres more."""
+    return "; ".join(f"{one.row['name']}: {distance(one.way.metres + more)}" for one in found)
+
+
+def ways_to(world: t.Sampler, row: Place, mode: Mode, goals: Sequence[t.Row], by: Literal["metres", "minutes"]) -> list[Near]:
+    """Return the ways from the place that was drawn to others, the shortest or quickest first."""
+    found = [Near(each, 0, route(world, mode, row, each)) for each in goals]
+    return sorted(found, key=lambda one: float(getattr(one.way, by)))
+
+
+def drives_to(world: t.Sampler, row: Place, kind: str, by: Literal["metres", "minutes"]) -> list[Near]:
+    """Return the drives from the place that was drawn to all of a kind, the shortest or quickest first."""
+    return ways_to(world, row, CAR, places(world, "category = ?", kind), by)
+
+
+def branded(found: Sequence[Near]) -> list[Near]:
+    """Return the places that belong to a chain."""
+    return [one for one in found if one.row["brand"]]
+
+
+def chains(found: Sequence[Near]) -> list[str]:
+    """Return the chains that places belong to, or "" where there is none."""
+    return sorted({one.row["brand"] for one in branded(found)} or {""})
+
+
+def of_chain(found: Sequence[Near], chain: str) -> list[Near]:
+    """Return the places of a chain."""
+    return [one for one in found if one.row["brand"] == chain]
+
+
+def addresses_of(found: Sequence[Near]) -> list[str]:
+    """Return the addresses of places."""
+    return [one.row["address"] for one in found]
+
+
+DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
+TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
+
+
+def absent(kinds: Sequence[str]) -> list[str]:
+    """Return the kinds of places that are not among these."""
+    return [each.name for each in CATEGORIES if each.name not in kinds]
+
+
+def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
+    """Return two places that differ in a column. Raises NothingToDraw."""
+    first, second = world.rng.sample(places(world, f"({where}) AND label = name"), 2)
+    t.skip_if(first[column] == second[column], "two that differ")
+    return [first, second]
+
+
+def place_alone(world: t.Sampler) -> dict[str, Any]:
+    """Return a place that no other place is as near to as it is, its point, and the next one. Raises NothingToDraw."""
+    row = some_place(world, "1")
+    here = Point(row["latitude"], row["longitude"])
+    centre = of_place(row)._replace(table="point", point=here)
+    first, second = by_distance(roads(world), [of_place(each) for each in places(world, "1")], centre)[:2]
+    t.skip_if(first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10, "a place that stands alone")
+    return {"name": row["name"], "point": coordinates(*here), "next": second.label}
+
+
+def middle_of(world: t.Sampler, row: t.Row) -> str:
+    """Return the point in the middle of a block, which has one street alone near it. Raises NothingToDraw."""
+    net = roads(world)
+    here = Point(*(round(degrees, 5) for degrees in net.point(Spot(row["edge_id"], row["length"] // 2))))
+    t.skip_if(net.edges[net.nearest(here).edge_id].street_id != row["street_id"], "a point on a street of its own")
+    return coordinates(*here)
+
+
+BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
+
+
+def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
+    """The episode must end at a route between these places, however they were typed."""
+    return t.all_of(
+        t.at_url(f"__MAP__/directions?{urlencode({'from': start, 'to': goal, 'mode': mode.key})}"),
+        t.page_shows("last", "#route-from", exact_match=start),
+        t.page_shows("last", "#route-to", exact_match=goal),
+    )
+
+
+def beginning(text: str) -> str:
+    """Return the first words of a text."""
+    return " ".join(text.split()[:6])
+
+
+ME = 1  # the mapper who is signed in when a task starts
+NOTES_PER_PAGE = 15
+SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
+MINE = f"EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = {ME})"
+
+
+def saved_are(wanted: dict[int, str]) -> dict[str, Any]:
+    """My saved places must be exactly these, with these notes."""
+    return t.state(SAVED, expected=[list(item) for item in sorted(wanted.items())])
+
+
+def saved(world: t.Sampler) -> dict[int, str]:
+    """Return the notes of my saved places."""
+    return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
+
+
+def saved_become(world: t.Sampler, row: t.Row, note: str | None = None) -> dict[str, Any]:
+    """A place must be among my saved ones with that note, or be gone, and the others must be as they are."""
+    notes = {**saved(world), row["place_id"]: note}
+    return saved_are({key: each for key, each in notes.items() if each is not None})

@@ -10,34 +10,16 @@ from typing import Any
 from webarena_gym.sites.kit.pictures import COLOURS, MONTHS, SHAPES, THINGS, facts
 from webarena_gym.sites.layout import page_sizes
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import pictured as pictured
+from webarena_gym.tasks.grounds import pictured
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates import shopping_admin
-from webarena_gym.templates.gitlab import PLANNING as PLANNING
-from webarena_gym.templates.gitlab import PROJECTS, new_rows, open_by_stars, project_label
-from webarena_gym.templates.gitlab import find_project as find_project
-from webarena_gym.templates.gitlab import open_project as open_project
-from webarena_gym.templates.gitlab.projects import STARRED
-from webarena_gym.templates.gitlab.projects import starred_with as starred_with
-from webarena_gym.templates.map import open_place as open_place
-from webarena_gym.templates.map import some_place as some_place
-from webarena_gym.templates.map.facts import MINE as MINE
-from webarena_gym.templates.map.facts import saved_become as saved_become
-from webarena_gym.templates.reddit import ME as ME
-from webarena_gym.templates.reddit import PER_PAGE, POSTS
-from webarena_gym.templates.reddit import UNVOTED as UNVOTED
-from webarena_gym.templates.reddit import open_forum as open_forum
-from webarena_gym.templates.reddit import open_post as open_post
-from webarena_gym.templates.reddit import open_user as open_user
-from webarena_gym.templates.reddit import vote_becomes as vote_becomes
-from webarena_gym.templates.shopping import GOODS, WISHES, open_category, open_product, show_all
-from webarena_gym.templates.shopping import cart_holds as cart_holds
-from webarena_gym.templates.shopping_admin import PRODUCTS as PRODUCTS
-from webarena_gym.templates.shopping_admin import a_product as a_product
-from webarena_gym.templates.shopping_admin import becomes as becomes
-from webarena_gym.templates.shopping_admin import open_customer as open_customer
-from webarena_gym.templates.wikipedia import open_article as open_article
-from webarena_gym.templates.wikipedia.articles import WATCHED as WATCHED
+from webarena_gym.templates.gitlab import PLANNING, PROJECTS, find_project, new_rows, open_by_stars, open_project, project_label
+from webarena_gym.templates.gitlab.projects import STARRED, starred_with
+from webarena_gym.templates.map import MINE, open_place, saved_become, some_place
+from webarena_gym.templates.reddit import ME, PER_PAGE, POSTS, UNVOTED, open_forum, open_post, open_user, vote_becomes
+from webarena_gym.templates.shopping import GOODS, WISHES, cart_holds, open_category, open_product, show_all
+from webarena_gym.templates.shopping_admin import PRODUCTS, a_product, becomes, open_customer
+from webarena_gym.templates.wikipedia import WATCHED, open_article
 
 open_in_admin = shopping_admin.open_product
 PAINTS, FORMS = ", ".join(COLOURS), ", ".join(SHAPES)

@@ -3,16 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
-from webarena_gym.sites.prose.grammar import listed as listed
-from webarena_gym.sites.reddit.queries import PERIODS as PERIODS
-from webarena_gym.sites.reddit.queries import SORTS as SORTS
-from webarena_gym.sites.reddit.queries import WITH_PERIOD as WITH_PERIOD
+from webarena_gym.sites.prose.grammar import listed
+from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
 from webarena_gym.sites.reddit.world_posts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import along, turn_pages
+from webarena_gym.templates.ways import along, my_name, turn_pages, word
 
 TEXTS = read_texts("reddit")
 
@@ -36,17 +33,6 @@ WITH posts AS (
 def thread_url(row: t.Row) -> str:
     """Return the address of a post's thread."""
     return f"__REDDIT__/f/{row['forum']}/{row['submission_id']}/{row['slug']}"
-
-
-def word(world: t.Sampler) -> str:
-    """Return an invented word that no other world has."""
-    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
-    return invented(seed, world.rng.randrange(WORDS_PER_WORLD), "title")
-
-
-def my_name(world: t.Sampler) -> str:
-    """Return my username."""
-    return str(world.value(f"SELECT username FROM user WHERE user_id = {ME}"))
 
 
 def open_forum(name: str, *orders: str) -> list[Step]:

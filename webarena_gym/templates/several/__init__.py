@@ -6,7 +6,6 @@ from typing import Any
 from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.catalogue import URLS
 from webarena_gym.sites.country.geography import KINDS
-from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
 from webarena_gym.sites.map.geometry import duration, metres_between
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, Route
@@ -15,37 +14,38 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates import gitlab
 from webarena_gym.templates.gitlab import ME as CODER
-from webarena_gym.templates.gitlab import PROJECTS
-from webarena_gym.templates.gitlab import entry as entry
-from webarena_gym.templates.gitlab import open_project as open_project
-from webarena_gym.templates.map import LANDMARKS as LANDMARKS
-from webarena_gym.templates.map import MARGIN, open_route, other_times, places, roads, spot
-from webarena_gym.templates.map import SEARCH_BOX as SEARCH_BOX
-from webarena_gym.templates.map import between_towns as between_towns
-from webarena_gym.templates.map import open_place as open_place
-from webarena_gym.templates.map import route as route
-from webarena_gym.templates.map import some_place as some_place
-from webarena_gym.templates.map import stated as stated
-from webarena_gym.templates.map.facts import shows_route as shows_route
-from webarena_gym.templates.reddit import ME, POSTS, open_forum, thread_url
-from webarena_gym.templates.reddit import forums_tagged as forums_tagged
-from webarena_gym.templates.reddit import posted as posted
-from webarena_gym.templates.reddit import write_post as write_post
-from webarena_gym.templates.shopping import GOODS as GOODS
-from webarena_gym.templates.shopping import PER_PAGE as PER_PAGE
-from webarena_gym.templates.shopping import SAID
-from webarena_gym.templates.shopping import open_product as open_product
-from webarena_gym.templates.shopping import open_reviews as open_reviews
+from webarena_gym.templates.gitlab import PROJECTS, entry, open_project
+from webarena_gym.templates.map import (
+    LANDMARKS,
+    MARGIN,
+    SEARCH_BOX,
+    between_towns,
+    open_place,
+    open_route,
+    other_times,
+    places,
+    roads,
+    route,
+    shows_route,
+    some_place,
+    spot,
+    stated,
+)
+from webarena_gym.templates.reddit import ME, POSTS, forums_tagged, open_forum, posted, thread_url, write_post
+from webarena_gym.templates.shopping import GOODS, PER_PAGE, SAID, open_product, open_reviews
 from webarena_gym.templates.shopping_admin import CUSTOMER_NAMES, open_customer
-from webarena_gym.templates.wikipedia import FACTS
-from webarena_gym.templates.wikipedia import FILMS as FILMS
-from webarena_gym.templates.wikipedia import decades as decades
-from webarena_gym.templates.wikipedia import director as director
-from webarena_gym.templates.wikipedia import draw_extreme as draw_extreme
-from webarena_gym.templates.wikipedia import open_article as open_article
-from webarena_gym.templates.wikipedia import open_list as open_list
-from webarena_gym.templates.wikipedia import prized as prized
-from webarena_gym.templates.wikipedia import years_between as years_between
+from webarena_gym.templates.ways import word
+from webarena_gym.templates.wikipedia import (
+    FACTS,
+    FILMS,
+    decades,
+    director,
+    draw_extreme,
+    open_article,
+    open_list,
+    prized,
+    years_between,
+)
 
 FIND_PROJECT = gitlab.SEARCH_BOX
 
@@ -149,8 +149,7 @@ def subject(description: str) -> str:
 
 def project_name(world: t.Sampler, *ends: str) -> str:
     """Return a name that no project has yet."""
-    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
-    return f"{invented(seed, world.rng.randrange(WORDS_PER_WORLD), 'title').lower()}-{world.rng.choice(ends)}"
+    return f"{word(world).lower()}-{world.rng.choice(ends)}"
 
 
 def new_readme(world: t.Sampler, name: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:

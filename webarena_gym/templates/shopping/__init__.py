@@ -6,19 +6,14 @@ from typing import Any
 
 from webarena_gym.answers import matches
 from webarena_gym.sites.country.texts import money
-from webarena_gym.sites.shopping.carts import FLAT as FLAT
-from webarena_gym.sites.shopping.carts import PAYMENT_METHODS as PAYMENT_METHODS
-from webarena_gym.sites.shopping.carts import TABLE as TABLE
-from webarena_gym.sites.shopping.queries import FINAL_PRICE
-from webarena_gym.sites.shopping.queries import STATUS_LABELS as STATUS_LABELS
-from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT
-from webarena_gym.sites.shopping.views.catalogue import price_ranges as price_ranges
-from webarena_gym.sites.shopping.views.catalogue import range_label as range_label
+from webarena_gym.sites.shopping.carts import FLAT, PAYMENT_METHODS, TABLE
+from webarena_gym.sites.shopping.queries import FINAL_PRICE, STATUS_LABELS
+from webarena_gym.sites.shopping.views.catalogue import LIMITS, TEXT, price_ranges, range_label
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground, says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import amounts, nth, on_page, turn_pages
 
 TEXTS = read_texts("shopping")
 
@@ -184,11 +179,6 @@ def another_reviewer(world: t.Sampler, row: t.Row) -> str:
 def search_words(row: t.Row) -> str:
     """Return what a product is, without its brand and in small letters."""
     return str(row["name"]).partition(",")[0].removeprefix(row["brand"]).strip().lower()
-
-
-def amounts(cents: list[int]) -> list[str]:
-    """Return amounts of money as pages write them."""
-    return [money(each) for each in cents]
 
 
 def show_all(world: t.Sampler, found: int) -> list[Step]:

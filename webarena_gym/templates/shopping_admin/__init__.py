@@ -9,15 +9,14 @@ from urllib.parse import urlencode
 from webarena_gym.sites.country.texts import money
 from webarena_gym.sites.kit.database import shows_aggregates
 from webarena_gym.sites.shopping.queries import marks
-from webarena_gym.sites.shopping_admin.grids import written_cents as written_cents
-from webarena_gym.sites.shopping_admin.views.customers import APPLY as APPLY
-from webarena_gym.sites.shopping_admin.views.orders import CARRIERS
-from webarena_gym.sites.shopping_admin.views.orders import STATUSES as STATUSES
+from webarena_gym.sites.shopping_admin.grids import written_cents
+from webarena_gym.sites.shopping_admin.views.customers import APPLY
+from webarena_gym.sites.shopping_admin.views.orders import CARRIERS, STATUSES
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reader import read_texts
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import amounts, nth
 
 TEXTS = read_texts("shopping_admin")
 
@@ -318,11 +317,6 @@ def has_pieces(world: t.Sampler) -> bool:
 def sum_up(numbers: list[Any], end: int = 10**9) -> int:
     """Return the sum of the first numbers."""
     return sum(map(int, numbers[:end]))
-
-
-def amounts(cents: list[int]) -> list[str]:
-    """Return amounts of money as pages write them."""
-    return [money(each) for each in cents]
 
 
 NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas Apron", "Desk Bell", "Puzzle Mat", "Rain Gauge")
