@@ -166,10 +166,17 @@ def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: st
                 added.remove(row)
                 removed.remove(twin)
     pairs: list[tuple[Row | None, Row | None]] = [*((row, None) for row in removed), *((None, row) for row in added), *changed]
-    for pair in pairs:
-        change = _change(site, connection, table, *pair)
-        if change.before != change.after:
-            yield change
+    for before, after in pairs:
+        shown = after if before is None else before
+        assert shown is not None
+        contents = [
+            None if one is None else {table.columns[place]: one[place] for place in table.told} for one in (before, after)
+        ]
+        if contents[0] != contents[1]:
+            places = {column: shown[table.columns.index(column)] for column in table.parents}
+            names = {column: _called(connection, table.parents[column], key) for column, key in places.items()}
+            called = {column: name for column, name in names.items() if name}
+            yield Change(site, table.name, _key(table, shown), contents[0], contents[1], called)
 
 
 def _differences(
@@ -208,18 +215,6 @@ def _quoted(name: str) -> str:
 
 def _key(table: _Table, row: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(row[table.columns.index(column)] for column in table.key)
-
-
-def _change(site: str, connection: sqlite3.Connection, table: _Table, before: Row | None, after: Row | None) -> Change:
-    row = after if before is None else before
-    assert row is not None
-    contents = [None if one is None else {table.columns[place]: one[place] for place in table.told} for one in (before, after)]
-    names = {
-        column: called
-        for column, parent in table.parents.items()
-        if (called := _called(connection, parent, row[table.columns.index(column)]))
-    }
-    return Change(site, table.name, _key(table, row), contents[0], contents[1], names)
 
 
 def _called(connection: sqlite3.Connection, table: str, key: Any) -> str:

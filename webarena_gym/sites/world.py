@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -209,22 +209,18 @@ def load_site(name: str) -> Site:
 
 def connect(databases: Databases, layout: Layout = PLAIN) -> Network:
     """Return the network of one episode: every site bound to that episode's databases."""
-    return Network({host: _on_demand(partial(_app, name, databases, layout), databases.lock) for name, host in HOSTS.items()})
+    return Network({host: _on_demand(name, databases, layout) for name, host in HOSTS.items()})
 
 
-def _app(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
-    return load_site(name).app(databases[name], layout, databases.responses)
-
-
-def _on_demand(make: Callable[[], WSGIApplication], lock: threading.RLock) -> WSGIApplication:
+def _on_demand(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
     """Return an application that is made at its first request, so that sites which nobody visits cost nothing.
 
     It answers one request at a time, under the lock of its databases.
     """
-    made = cache(make)
+    made = cache(lambda: load_site(name).app(databases[name], layout, databases.responses))
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        with lock:
+        with databases.lock:
             return made()(environ, start_response)
 
     return application
@@ -290,23 +286,21 @@ def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
 @cache
 def references(file: Path, package: Path) -> frozenset[Path]:
     """Return the files of the package that a module imports or names."""
-    return frozenset(_references(file, package))
-
-
-def _references(file: Path, package: Path) -> Iterator[Path]:
+    found: set[Path] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
-                yield from _module(f"{node.module}.{alias.name}", package) or _module(node.module, package)
+                found.update(_module(f"{node.module}.{alias.name}", package) or _module(node.module, package))
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                yield from _module(alias.name, package)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE_NAME.fullmatch(node.value):
-            data = file.parent / node.value
-            if data.is_file():
-                yield data
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            yield from sorted((file.parent / node.value).glob("*.txt"))
+                found.update(_module(alias.name, package))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = file.parent / node.value
+            if _FILE_NAME.fullmatch(node.value) and named.is_file():
+                found.add(named)
+            elif node.value.isidentifier():
+                found.update(named.glob("*.txt"))
+    return frozenset(found)
 
 
 def _module(name: str, package: Path) -> list[Path]:

@@ -389,7 +389,6 @@ class ChromiumBrowser:
         self._run(self._context.act(action))
 
     def _answer(self, *, accept: bool) -> None:
-        """Answer the dialog that is open."""
         self._seen = None
         self._run(self._context.answer(accept=accept))
 

@@ -17,7 +17,6 @@ def file_holds(path: str, contains: str) -> dict[str, Any]:
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the checks of the native rules, one for each file."""
     for check in evaluation.get("file") or ():
         check_parts("a check of a file", check, {"path": str, "contains": (str, type(None))}, optional="")
     return [partial(_judge, check) for check in evaluation.get("file") or ()]

@@ -15,7 +15,6 @@ def answers_json(url: str, path: str, expected: Any) -> dict[str, Any]:
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the checks of the native rules, one for each address."""
     for check in evaluation.get("http") or ():
         check_parts("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional="path")
     return [partial(_judge, check) for check in evaluation.get("http") or ()]

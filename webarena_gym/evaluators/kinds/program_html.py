@@ -28,7 +28,6 @@ def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the checks of the native rules, one for each target."""
     return [_check(target) for target in evaluation.get("program_html") or ()]
 
 

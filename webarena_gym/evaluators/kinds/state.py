@@ -59,7 +59,6 @@ def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the checks of the native rules, one for each query."""
     known = {"site": str, "query": str, "expected": list, "parameters": list}
     for check in evaluation.get("state") or ():
         check_parts("a check of the state", check, known, optional="parameters")

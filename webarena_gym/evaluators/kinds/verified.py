@@ -69,7 +69,6 @@ def _judge(number: int, outcome: Outcome) -> list[Verdict]:
 
 
 def _verdict(result: Any) -> Verdict:
-    """Return what one of the package's evaluators found."""
     said = result.model_copy(update={"actual_normalized": None}).model_dump(mode="json")  # which an answer may nest too deeply
     messages = [message for each in said["assertions"] or () for message in each["assertion_msgs"] or ()]
     problem = "; ".join([*messages, said["error_msg"] or ""]).strip("; ")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import wraps
 
 from webarena_gym.sites.kit.database import first
-from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.forms import FormPage, checked, clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.kit.site import View
+from webarena_gym.sites.kit.site import Site, View
 
 _LONGEST = 2000  # characters of an address
 
@@ -35,14 +35,26 @@ def return_url(request: Request, default: str = "/") -> str:
     return wanted if is_local else default
 
 
-def guests_only(view: View, member: Callable[[Request], sqlite3.Row | None], home: str) -> View:
-    """Return a view that leads who is signed in, of whom `member` gives the row, to the page `home`."""
+def sign_in_page(
+    site: Site, page: FormPage, member: Callable[[Request], sqlite3.Row | None], fits: str, refusal: str, home: str = "/", *,
+    table: str = "user", enter: Callable[[Request, int, str], Response] | None = None, tells_errors: bool = True,
+) -> None:  # fmt: skip
+    """Register the page on which visitors sign in: with the password of a row of the table, and for which the SQL condition `fits` holds.
 
-    @wraps(view)
-    def guarded(request: Request, **arguments: object) -> str | Response:
-        return redirect(home) if member(request) else view(request, **arguments)
+    `enter` lets somebody in, by `welcome` where it is left out; others are told the errors of the form, or the `refusal`.
+    """
+    query = f"SELECT {table}_id FROM {table} WHERE {fits} AND password = :password ORDER BY 1"
 
-    return guarded
+    def view(request: Request) -> str | Response:
+        if request.method != "POST":
+            return redirect(home) if member(request) else page.show(request)
+        values, errors = checked(request, page.fields)
+        row = first(request.db, query, values)
+        if row is None:
+            return page.show(request, values, errors if errors and tells_errors else [refusal])
+        return (enter or welcome)(request, row[0], home)
+
+    site.form(page.action)(view)
 
 
 def welcome(request: Request, number: int, home: str = "/", message: str = "", table: str = "user") -> Response:

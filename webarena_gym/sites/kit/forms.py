@@ -184,10 +184,6 @@ class FormPage:
         typed = {name: "" if field.type == "password" else values.get(name, "") for name, field in self.fields.items()}
         return request.render("form.html", title=self.title, form=self, values=typed, errors=errors)
 
-    def read(self, request: Request) -> tuple[dict[str, str], list[str]]:
-        """Return the posted text of each field, cleaned, and what is wrong with them."""
-        return checked(request, self.fields)
-
 
 T = TypeVar("T")
 

@@ -115,12 +115,6 @@ def names(part: HtmlElement) -> dict[str, None]:
     return found
 
 
-def are_apart(*parts: HtmlElement) -> bool:
-    """Say whether parts of a page have no name in common, so that they may change places."""
-    found = [names(part) for part in parts]
-    return len(set().union(*found)) == sum(map(len, found))
-
-
 def has_text_behind(part: HtmlElement) -> bool:
     """Say whether a text follows a part directly, which belongs there."""
     return bool((part.tail or "").strip())
@@ -350,7 +344,11 @@ class Shape:
                 table_as_records(table, self._records)
         for main in body.iterchildren("main"):
             self._place(body, main)
-            self._wrap(main)
+            if self._has_sections:
+                for section in list(_sections(main)):
+                    enclose(section, builder.SECTION({"class": "as-is"}))
+            for _ in range(self._depth):
+                enclose(list(main), builder.DIV({"class": "as-is"}))
         page: str = tostring(root, encoding="unicode", doctype="<!doctype html>")
         return page
 
@@ -368,7 +366,9 @@ class Shape:
     def _shuffle(self, parent: HtmlElement) -> None:
         """Sort the children of an element by their names, in a way that is the same on every page."""
         children = list(parent)
-        if all(names(child) and not has_text_behind(child) for child in children) and are_apart(*children):
+        found = [names(child) for child in children]
+        are_apart = len(set().union(*found)) == sum(map(len, found))
+        if all(found) and not any(map(has_text_behind, children)) and are_apart:
             parent[:] = sorted(children, key=lambda child: self._rank(next(iter(names(child)))))
 
     def _rank(self, name: str) -> str:
@@ -391,14 +391,6 @@ class Shape:
                 main.append(message)
             elif self._message_place == "below the heading" and heading is not None:
                 heading.addnext(message)
-
-    def _wrap(self, main: HtmlElement) -> None:
-        """Put what is in the main part into sections, one for each heading, and into wrappers."""
-        if self._has_sections:
-            for section in list(_sections(main)):
-                enclose(section, builder.SECTION({"class": "as-is"}))
-        for _ in range(self._depth):
-            enclose(list(main), builder.DIV({"class": "as-is"}))
 
 
 def _list_links(navigation: HtmlElement) -> None:

@@ -10,7 +10,7 @@ from werkzeug.exceptions import Forbidden, NotFound
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.kit import forms
-from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
+from webarena_gym.sites.kit.accounts import return_url, sign_in_page, welcome
 from webarena_gym.sites.kit.database import first, insert, one, shows_aggregates, update, value
 from webarena_gym.sites.kit.forms import Field, Pager, checked, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -470,18 +470,8 @@ SIGN_UP = forms.FormPage(
 )
 
 
-site.get("/login")(guests_only(SIGN_IN.show, current_user, "/saved"))
-
-
-@site.post("/login")
-def login(request: Request) -> str | Response:
-    """Sign somebody in, and lead to the page that was asked for."""
-    values, errors = SIGN_IN.read(request)
-    query = "SELECT * FROM user WHERE email = :email COLLATE NOCASE AND password = :password"
-    user = first(request.db, query, values)
-    if user is None:
-        return SIGN_IN.show(request, values, errors or ["The email or the password is not correct. Please try again."])
-    return welcome(request, user["user_id"], "/saved")
+WRONG = "The email or the password is not correct. Please try again."
+sign_in_page(site, SIGN_IN, current_user, "email = :email COLLATE NOCASE", WRONG, "/saved")
 
 
 @site.post("/logout")
@@ -497,7 +487,7 @@ site.get("/signup")(SIGN_UP.show)
 @site.post("/signup")
 def signup(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
-    values, errors = SIGN_UP.read(request)
+    values, errors = checked(request, SIGN_UP.fields)
     errors = errors or forms.password_complaints(values)
     if not errors and first(request.db, "SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)):
         errors.append("There is already an account with this email address.")

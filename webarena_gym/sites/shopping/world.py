@@ -76,7 +76,6 @@ def _insert_store(
 
 
 def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
-    """Write categories and products with all that belongs to them."""
     insert(db, "category", [(c.category_id, c.parent_id, c.name, c.url_path, c.category_id) for c in catalogue.categories])
     option_id = value_id = 0
     options, values = [], []
@@ -110,7 +109,6 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
 
 
 def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None:
-    """Write customers and their address books."""
     customer = [(c.customer_id, c.email, c.firstname, c.lastname, PASSWORD, c.group_name, c.created_at) for c in customers]
     insert(db, "customer", customer)
     rows = [
@@ -205,7 +203,6 @@ def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
 
 
 def _insert_reviews(db: sqlite3.Connection, said: list[Review]) -> None:
-    """Write the reviews."""
     review = [
         (i, r.product.product_id, r.customer_id, r.nickname, r.title, r.detail, r.rating, r.status, r.created_at)
         for i, r in enumerate(said, 1)

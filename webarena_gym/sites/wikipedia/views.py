@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.kit import forms
-from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
+from webarena_gym.sites.kit.accounts import return_url, sign_in_page, welcome
 from webarena_gym.sites.kit.database import first, insert, one, update, value
 from webarena_gym.sites.kit.forms import Field, Pager, clean, line, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -240,18 +240,9 @@ CREATE_ACCOUNT = forms.FormPage(
 _USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,39}")
 
 
-site.get("/login")(guests_only(LOGIN.show, current_user, "/"))
-
-
-@site.post("/login")
-def login(request: Request) -> str | Response:
-    """Sign a user in, and lead to the page that was asked for."""
-    username, password = line(request.form.get("username")), clean(request.form.get("password"))
-    query = "SELECT * FROM user WHERE (username = ?1 OR (email = ?1 AND email != '')) AND password = ?2 ORDER BY user_id"
-    user = first(request.db, query, (username, password))
-    if user is None:
-        return LOGIN.show(request, {"username": username}, ["The name or the password is not correct. Please try again."])
-    return welcome(request, user["user_id"])
+FITS = "(username = :username OR (email = :username AND email != ''))"
+WRONG = "The name or the password is not correct. Please try again."
+sign_in_page(site, LOGIN, current_user, FITS, WRONG, tells_errors=False)
 
 
 @site.get("/logout")

@@ -10,7 +10,7 @@ from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, VISIBLE_ITE
 from webarena_gym.sites.gitlab.queries import VISIBLE
 from webarena_gym.sites.gitlab.site import RESERVED, Field, by_state, current_user, members_only, site
 from webarena_gym.sites.kit import forms
-from webarena_gym.sites.kit.accounts import guests_only, welcome
+from webarena_gym.sites.kit.accounts import sign_in_page
 from webarena_gym.sites.kit.database import first, insert, one, update, value
 from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, checked, clean, complaints, day, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -41,18 +41,8 @@ SIGN_UP_FIELDS = {
 }  # fmt: skip
 
 
-site.get("/users/sign_in")(guests_only(SIGN_IN.show, current_user, "/"))
-
-
-@site.post("/users/sign_in")
-def sign_in(request: Request) -> str | Response:
-    """Sign in with username or email and password, and go on to where the visitor was sent from."""
-    values, _ = SIGN_IN.read(request)
-    fits = "(username = :login COLLATE NOCASE OR email = :login COLLATE NOCASE) AND password = :password"
-    user = first(request.db, f"SELECT * FROM user WHERE {fits}", values)
-    if user is None:
-        return SIGN_IN.show(request, values, ["Invalid login or password."])
-    return welcome(request, user["user_id"])
+FITS = ":login COLLATE NOCASE IN (username, email)"
+sign_in_page(site, SIGN_IN, current_user, FITS, "Invalid login or password.", tells_errors=False)
 
 
 @site.get("/users/sign_out")

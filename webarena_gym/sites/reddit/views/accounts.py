@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.accounts import guests_only, return_url, welcome
+from webarena_gym.sites.kit.accounts import return_url, sign_in_page, welcome
 from webarena_gym.sites.kit.database import insert, one, update, value
-from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, taken
+from webarena_gym.sites.kit.forms import Aside, FormPage, Pager, checked, taken
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.queries import CARD, REMARK
@@ -41,17 +41,8 @@ def password_complaints(values: Mapping[str, str]) -> list[str]:
     return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
 
 
-site.get("/login")(guests_only(LOGIN.show, current_user, "/"))
-
-
-@site.post("/login")
-def login(request: Request) -> str | Response:
-    """Log a user in, and lead to the page that was asked for."""
-    values, errors = LOGIN.read(request)
-    user = queries.user_named(request.db, values["username"])
-    if errors or user is None or user["password"] != values["password"]:
-        return LOGIN.show(request, values, errors or ["The username or the password is not correct. Please try again."])
-    return welcome(request, user["user_id"])
+WRONG = "The username or the password is not correct. Please try again."
+sign_in_page(site, LOGIN, current_user, "username = :username", WRONG)
 
 
 @site.get("/logout")
@@ -69,7 +60,7 @@ site.get("/registration")(REGISTRATION.show)
 @site.post("/registration")
 def registration(request: Request) -> str | Response:
     """Make an account and log its owner in."""
-    values, errors = REGISTRATION.read(request)
+    values, errors = checked(request, REGISTRATION.fields)
     errors = errors or password_complaints(values)
     if not errors and queries.user_named(request.db, values["username"]):
         errors = ["Username: this name is taken."]

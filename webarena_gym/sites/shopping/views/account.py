@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from webarena_gym.sites.kit.accounts import guests_only, return_url
+from webarena_gym.sites.kit.accounts import return_url, sign_in_page
 from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import (
     EMAIL,
@@ -82,24 +82,14 @@ NAMES = {"firstname": Field("First Name"), "lastname": Field("Last Name"), "emai
 NEW_PASSWORD = {"password": Field("Password", limit=128), "password_confirmation": Field("Confirm Password", limit=128)}
 
 
-site.get("/customer/account/login/")(guests_only(LOGIN.show, current_customer, "/customer/account/"))
-
-
-@site.post("/customer/account/login/")
-def login(request: Request) -> str | Response:
-    """Sign a customer in, and lead to the page that was asked for."""
-    values, errors = LOGIN.read(request)
-    query = "SELECT * FROM customer WHERE email = :email COLLATE NOCASE AND password = :password"
-    customer = first(request.db, query, values)
-    if customer is None:
-        return LOGIN.show(request, values, errors or ["The email or the password is not correct. Please try again."])
-    return _welcome(request, customer["customer_id"])
-
-
-def _welcome(request: Request, customer_id: int) -> Response:
+def _welcome(request: Request, customer_id: int, home: str = "/customer/account/") -> Response:
     request.session.pop("checkout", None)
     carts.merge(request, customer_id)
-    return redirect(request.session.pop("after_login", "/customer/account/"))
+    return redirect(request.session.pop("after_login", home))
+
+
+WRONG, HOME = "The email or the password is not correct. Please try again.", "/customer/account/"
+sign_in_page(site, LOGIN, current_customer, "email = :email COLLATE NOCASE", WRONG, HOME, table="customer", enter=_welcome)
 
 
 @site.get("/customer/account/logout/")
@@ -300,7 +290,7 @@ site.get("/sales/guest/form/")(LOOKUP.show)
 @site.post("/sales/guest/form/")
 def lookup(request: Request) -> str | Response:
     """Find an order by number, name and email, and show it from now on in this session."""
-    values, errors = LOOKUP.read(request)
+    values, errors = checked(request, LOOKUP.fields)
     query = """SELECT o.order_id FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'
         WHERE o.increment_id = ? AND a.lastname = ? COLLATE NOCASE AND o.customer_email = ? COLLATE NOCASE"""
     number = values["order_number"].lstrip("#").strip().zfill(9)
@@ -338,7 +328,7 @@ def contact(request: Request) -> str | Response:
         customer = current_customer(request)
         known = {"name": f"{customer['firstname']} {customer['lastname']}", "email": customer["email"]} if customer else {}
         return CONTACT.show(request, known)
-    values, errors = CONTACT.read(request)
+    values, errors = checked(request, CONTACT.fields)
     if errors:
         return CONTACT.show(request, values, errors)
     insert(request.db, "contact_message", created_at=request.stamp, **values)

@@ -194,7 +194,6 @@ site.get("/admin/catalog/category/", members_only)(partial(show, grid=LISTS["cat
 
 
 def _existing(db: sqlite3.Connection, ids: list[int]) -> list[sqlite3.Row]:
-    """The products among the ids."""
     return db.execute(
         f"SELECT product_id, name FROM product WHERE product_id IN ({','.join('?' * len(ids[:500]))})", ids[:500]
     ).fetchall()
