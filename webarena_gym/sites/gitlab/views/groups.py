@@ -77,46 +77,46 @@ def show_group(request: Request, group: sqlite3.Row) -> str:
     return request.render("group.html", group=group, listing=listing, members=members, rank=rank(role), role=role)
 
 
-def _read(request: Request, own_path: str) -> tuple[dict[str, str], list[str]]:
-    """Return the posted data of a group, and what is wrong with them."""
-    values = read(request, FIELDS)
-    values["path"] = path = values["path"] or slug(values["name"])
-    errors = complaints(values, FIELDS)
-    if values["visibility"] not in VISIBILITIES:
-        errors.append("Select a visibility level.")
-    if not is_slug(path) or path.lower() in RESERVED:
-        errors.append("Group URL can contain only letters, digits, '_', '-' and '.', and must not be a word of the site's own.")
-    elif path.lower() != own_path.lower() and (queries.group(request.db, path) or queries.user_named(request.db, path)):
-        errors.append(f"The path {path} has already been taken.")
-    return values, errors
-
-
 @site.form("/groups/new", members_only)
 def create(request: Request, user: sqlite3.Row) -> str | Response:
     """Make a group; who makes it owns it."""
-    values, errors = dict.fromkeys(FIELDS, "") | {"visibility": "private"}, list[str]()
-    if request.method == "POST":
-        values, errors = _read(request, "")
-        if not errors:
-            now = request.stamp
-            group_id = insert(request.db, "user_group", created_at=now, **values)
-            insert(request.db, "group_member", group_id=group_id, user_id=user["user_id"], role="Owner", created_at=now)
-            return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully created.")
-    return request.render("group_form.html", values=values, errors=errors, group=None)
+    return _save(request, user, None)
 
 
 @site.form("/groups/<path>/-/edit", members_only, in_group)
-def edit(request: Request, _: sqlite3.Row, group: sqlite3.Row) -> str | Response:
+def edit(request: Request, user: sqlite3.Row, group: sqlite3.Row) -> str | Response:
     """Change a group's data; its projects move with its path. Raises Forbidden for who does not own it."""
     if rank(group_role(request.db, group["group_id"], my_id(request))) < rank("Owner"):
         raise Forbidden("You need the role Owner in this group.")
-    values, errors = {name: group[name] for name in FIELDS}, list[str]()
+    return _save(request, user, group)
+
+
+def _save(request: Request, user: sqlite3.Row, group: sqlite3.Row | None) -> str | Response:
+    """Store what is posted of a group, or show its form."""
+    values = {name: group[name] for name in FIELDS} if group else dict.fromkeys(FIELDS, "") | {"visibility": "private"}
+    errors, own_path = list[str](), values["path"].lower()
     if request.method == "POST":
-        values, errors = _read(request, group["path"])
-        if not errors:
+        values = read(request, FIELDS)
+        values["path"] = path = values["path"] or slug(values["name"])
+        errors = complaints(values, FIELDS)
+        if values["visibility"] not in VISIBILITIES:
+            errors.append("Select a visibility level.")
+        if not is_slug(path) or path.lower() in RESERVED:
+            errors.append(
+                "Group URL can contain only letters, digits, '_', '-' and '.', and must not be a word of the site's own."
+            )
+        elif path.lower() != own_path and (queries.group(request.db, path) or queries.user_named(request.db, path)):
+            errors.append(f"The path {path} has already been taken.")
+        if not errors and group:
             update(request.db, "user_group", "group_id", group["group_id"], **values)
-            update(request.db, "project", "group_id", group["group_id"], namespace=values["path"])
-            return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully updated.")
+            update(request.db, "project", "group_id", group["group_id"], namespace=path)
+        elif not errors:
+            group_id = insert(request.db, "user_group", created_at=request.stamp, **values)
+            row = {"user_id": user["user_id"], "role": "Owner", "created_at": request.stamp}
+            insert(request.db, "group_member", group_id=group_id, **row)
+        if not errors:
+            done = "updated" if group else "created"
+            return request.redirect(f"/groups/{path}", f"Group '{values['name']}' was successfully {done}.")
     return request.render("group_form.html", values=values, errors=errors, group=group)
 
 

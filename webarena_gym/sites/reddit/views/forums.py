@@ -3,7 +3,6 @@
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
 
 from werkzeug.exceptions import Forbidden
 
@@ -120,56 +119,37 @@ def subscribe(request: Request, user: sqlite3.Row, name: str, change: str) -> Re
 
 
 @site.form("/create_forum", members_only)
-def create(request: Request, user: sqlite3.Row) -> str | Response:
-    """Make a forum, which its maker moderates and subscribes to."""
-    values, errors = _typed(request, None, dict.fromkeys(FIELDS, ""))
-    if errors != []:
-        return request.render("forum_form.html", forum=None, values=values, errors=errors or [])
-    texts = {name: values[name] for name in FIELDS if name != "tags"}
-    forum_id = insert(request.db, "forum", **texts, created_at=request.stamp)
-    _write_tags(request, forum_id, values["tags"])
-    request.db.execute("INSERT INTO moderator VALUES (?, ?, ?)", (forum_id, user["user_id"], request.stamp))
-    request.db.execute("INSERT INTO subscription VALUES (?, ?)", (forum_id, user["user_id"]))
-    return redirect(f"/f/{values['name']}")
-
-
 @site.form("/f/<name>/edit", members_only)
-def edit(request: Request, _: sqlite3.Row, name: str) -> str | Response:
-    """Change a forum's name and texts."""
-    forum = moderated_forum(request, name)
-    start = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum["forum_id"]))}
-    values, errors = _typed(request, forum["forum_id"], start)
+def save_forum(request: Request, user: sqlite3.Row, name: str = "") -> str | Response:
+    """Make a forum, which its maker moderates and subscribes to, or change the name and texts of one."""
+    forum = moderated_forum(request, name) if name else None
+    forum_id, start = None, dict.fromkeys(FIELDS, "")
+    if forum is not None:
+        forum_id = forum["forum_id"]
+        start = {**dict(forum), "tags": ", ".join(queries.tags(request.db, forum_id))}
+    values, errors = taken(request, FIELDS, start)
+    tags = sorted({tag for part in values["tags"].lower().split(",") if (tag := part.strip())})
+    if errors is not None:
+        name_taken = "SELECT 1 FROM forum WHERE name = ? AND forum_id IS NOT ?"
+        if not errors and first(request.db, name_taken, (values["name"], forum_id)):
+            errors.append("Name: there is already a forum of this name.")
+        if len(tags) > MOST_TAGS or not all(map(_TAG.fullmatch, tags)):
+            errors.append(
+                f"Forum tags: {MOST_TAGS} words at most, of letters, digits, dashes and underscores, separated by commas."
+            )
     if errors != []:
         return request.render("forum_form.html", forum=forum, values=values, errors=errors or [])
     texts = {name: values[name] for name in FIELDS if name != "tags"}
-    update(request.db, "forum", "forum_id", forum["forum_id"], **texts)
-    _write_tags(request, forum["forum_id"], values["tags"])
-    return request.redirect(f"/f/{values['name']}/edit", "The forum was updated.")
-
-
-def _typed(request: Request, forum_id: int | None, start: Mapping[str, str]) -> tuple[dict[str, str], list[str] | None]:
-    """Return what was typed, and what is wrong with it; None before anything is."""
-    values, errors = taken(request, FIELDS, start)
-    if errors is None:
-        return values, None
-    name_taken = "SELECT 1 FROM forum WHERE name = ? AND forum_id IS NOT ?"
-    if not errors and first(request.db, name_taken, (values["name"], forum_id)):
-        errors.append("Name: there is already a forum of this name.")
-    tags = _split_tags(values["tags"])
-    if len(tags) > MOST_TAGS or not all(map(_TAG.fullmatch, tags)):
-        errors.append(
-            f"Forum tags: {MOST_TAGS} words at most, of letters, digits, dashes and underscores, separated by commas."
-        )
-    return values, errors
-
-
-def _split_tags(text: str) -> list[str]:
-    return sorted({tag for part in text.lower().split(",") if (tag := part.strip())})
-
-
-def _write_tags(request: Request, forum_id: int | None, text: str) -> None:
+    if forum is not None:
+        update(request.db, "forum", "forum_id", forum["forum_id"], **texts)
+        request.flash("The forum was updated.")
+    else:
+        forum_id = insert(request.db, "forum", **texts, created_at=request.stamp)
+        request.db.execute("INSERT INTO moderator VALUES (?, ?, ?)", (forum_id, user["user_id"], request.stamp))
+        request.db.execute("INSERT INTO subscription VALUES (?, ?)", (forum_id, user["user_id"]))
     request.db.execute("DELETE FROM forum_tag WHERE forum_id = ?", (forum_id,))
-    request.db.executemany("INSERT INTO forum_tag VALUES (?, ?)", [(forum_id, tag) for tag in _split_tags(text)])
+    request.db.executemany("INSERT INTO forum_tag VALUES (?, ?)", [(forum_id, tag) for tag in tags])
+    return redirect(f"/f/{values['name']}/edit" if forum else f"/f/{values['name']}")
 
 
 ORDERS = {

@@ -223,30 +223,31 @@ def _own_comment(request: Request, submission_id: int, comment_id: int) -> sqlit
     return row
 
 
-@site.post(f"{_THREAD}/comment", members_only)
-def write(request: Request, user: sqlite3.Row, submission_id: int, **_: str) -> str | Response:
-    """Write a comment on a submission."""
-    submission = find_submission(request, submission_id)
-    values, errors = _typed(request, submission)
-    if errors:
-        return show(request, submission, typed=values["comment"], errors=errors)
-    return _insert(request, submission, user, None, values["comment"])
-
-
 @site.get(_COMMENT)
 def comment_page(request: Request, submission_id: int, comment_id: int, **_: str) -> str:
     """Show one comment with what answers it, and a form for another answer."""
     return _comment_page(request, *find_comment(request, submission_id, comment_id))
 
 
+@site.post(f"{_THREAD}/comment", members_only)
 @site.post(_COMMENT, members_only)
-def answer(request: Request, user: sqlite3.Row, submission_id: int, comment_id: int, **_: str) -> str | Response:
-    """Answer a comment."""
-    submission, row = find_comment(request, submission_id, comment_id)
-    values, errors = _typed(request, submission)
-    if errors:
+def write(request: Request, user: sqlite3.Row, submission_id: int, comment_id: int | None = None, **_: str) -> str | Response:
+    """Write a comment on a submission, or an answer to one, for which its author votes, and return to the thread."""
+    if comment_id is None:
+        submission, row = find_submission(request, submission_id), None
+    else:
+        submission, row = find_comment(request, submission_id, comment_id)
+    values, errors = checked(request, COMMENT_FIELDS)
+    if submission["is_locked"] and not find_forum(request, submission["forum"])["is_moderated"]:
+        errors = ["This submission is locked. No new comments can be posted."]
+    if errors and row is not None:
         return _comment_page(request, submission, row, values["comment"], errors)
-    return _insert(request, submission, user, comment_id, values["comment"])
+    if errors:
+        return show(request, submission, typed=values["comment"], errors=errors)
+    columns = {"submission_id": submission_id, "parent_id": comment_id, "user_id": user["user_id"], "body": values["comment"]}
+    written = insert(request.db, "comment", **columns, created_at=request.stamp)
+    request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (written, user["user_id"]))
+    return request.redirect(f"{queries.address(submission)}#comment_{written}", "Your comment was posted.")
 
 
 def _comment_page(
@@ -261,21 +262,6 @@ def _comment_page(
         errors=errors or [],
         **sidebar(request, find_forum(request, submission["forum"])),
     )
-
-
-def _typed(request: Request, submission: sqlite3.Row) -> tuple[dict[str, str], list[str]]:
-    values, errors = checked(request, COMMENT_FIELDS)
-    if submission["is_locked"] and not find_forum(request, submission["forum"])["is_moderated"]:
-        errors = ["This submission is locked. No new comments can be posted."]
-    return values, errors
-
-
-def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent_id: int | None, body: str) -> Response:
-    """Store a comment, for which its author votes, and return to the thread."""
-    values = {"submission_id": submission["submission_id"], "parent_id": parent_id, "user_id": user["user_id"], "body": body}
-    comment_id = insert(request.db, "comment", **values, created_at=request.stamp)
-    request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (comment_id, user["user_id"]))
-    return request.redirect(f"{queries.address(submission)}#comment_{comment_id}", "Your comment was posted.")
 
 
 @site.form(f"{_COMMENT}/edit", members_only)
@@ -297,29 +283,20 @@ def delete_comment(request: Request, _: sqlite3.Row, submission_id: int, comment
     return request.redirect(queries.address(row), "The comment was deleted.")
 
 
-@site.post("/vote/submission/<int:submission_id>", members_only)
-def vote_on_submission(request: Request, user: sqlite3.Row, submission_id: int) -> Response:
-    """Take a vote on a submission in the place of an earlier one."""
-    submission = find_submission(request, submission_id)
-    _vote(request, "submission", submission_id, user["user_id"])
-    return redirect(return_url(request, queries.address(submission)))
-
-
-@site.post("/vote/comment/<int:comment_id>", members_only)
-def vote_on_comment(request: Request, user: sqlite3.Row, comment_id: int) -> Response:
-    """Take a vote on a comment in the place of an earlier one."""
-    row = queries.comment(request.db, comment_id, my_id(request))
-    submission, _ = find_comment(request, row["submission_id"] if row else 0, comment_id)
-    _vote(request, "comment", comment_id, user["user_id"])
-    return redirect(return_url(request, queries.address(submission)))
-
-
-def _vote(request: Request, what: str, identity: int, user_id: int) -> None:
+@site.post("/vote/<any(submission, comment):what>/<int:identity>", members_only)
+def vote(request: Request, user: sqlite3.Row, what: str, identity: int) -> Response:
+    """Take a vote on a submission or a comment in the place of an earlier one."""
+    if what == "comment":
+        row = queries.comment(request.db, identity, my_id(request))
+        submission, _ = find_comment(request, row["submission_id"] if row else 0, identity)
+    else:
+        submission = find_submission(request, identity)
     if (choice := request.form.get("choice")) not in ("1", "-1", "0"):  # for, against, and neither
         raise BadRequest("A vote is 1, -1 or 0.")
-    request.db.execute(f"DELETE FROM {what}_vote WHERE {what}_id = ? AND user_id = ?", (identity, user_id))
+    request.db.execute(f"DELETE FROM {what}_vote WHERE {what}_id = ? AND user_id = ?", (identity, user["user_id"]))
     if choice != "0":
-        request.db.execute(f"INSERT INTO {what}_vote VALUES (?, ?, ?)", (identity, user_id, int(choice)))
+        request.db.execute(f"INSERT INTO {what}_vote VALUES (?, ?, ?)", (identity, user["user_id"], int(choice)))
+    return redirect(return_url(request, queries.address(submission)))
 
 
 CHANGES: dict[str, tuple[dict[str, object], str]] = {
