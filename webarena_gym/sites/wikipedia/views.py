@@ -1,5 +1,6 @@
 """Articles, their histories and changes, categories, the main page and the search; accounts, preferences and the watchlist."""
 
+import json
 import re
 import sqlite3
 from functools import partial
@@ -7,18 +8,29 @@ from functools import partial
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.country.texts import folded
-from webarena_gym.sites.kit import forms
+from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.kit import forms, ranking
 from webarena_gym.sites.kit.accounts import return_url, sign_in_page, welcome
 from webarena_gym.sites.kit.database import first, insert, one, update, value
 from webarena_gym.sites.kit.forms import Field, Pager, clean, line, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
-from webarena_gym.sites.wikipedia import markup, queries
+from webarena_gym.sites.wikipedia import markup
 from webarena_gym.sites.wikipedia.markup import Section
-from webarena_gym.sites.wikipedia.site import article, current_user, members_only, site, title
+from webarena_gym.sites.wikipedia.site import article, current_user, find, members_only, site, title
 
 _SHELVES = ("Towns", "Universities", "Museums", "National parks", "Scientists", "Writers", "Film directors", "Films", "Novels",
             "Albums", "Companies", "Teams", "Prizes", "Disasters", "Festivals")  # fmt: skip
+
+FACTS = "SELECT * FROM fact WHERE article_id = ? ORDER BY position"
+"""Query of the lines of an article's infobox."""
+CATEGORIES = "SELECT name, count(*) AS size FROM category GROUP BY name ORDER BY name"
+"""Query of the categories by name, with their sizes."""
+LINKING = "SELECT a.* FROM article a JOIN link l USING (article_id) WHERE l.target = ? ORDER BY a.title"
+"""Query of the articles that link to a title."""
+HISTORY = """SELECT r.*, u.username, length(r.text) AS size,
+        length(r.text) - lag(length(r.text), 1, 0) OVER (ORDER BY r.revision_id) AS growth
+    FROM revision r JOIN user u USING (user_id) WHERE article_id = ? ORDER BY r.revision_id DESC"""
+"""Query of the revisions of an article, the newest first, with their authors and the growth in characters."""
 
 
 @site.get("/")
@@ -28,7 +40,7 @@ def main_page(request: Request) -> str:
     lists = "SELECT title FROM article WHERE kind = 'list' AND title NOT LIKE 'List of films directed by%' ORDER BY title"
     newest = """SELECT a.title, r.created_at FROM revision r JOIN article a USING (article_id)
         ORDER BY r.created_at DESC, r.revision_id DESC LIMIT 5"""
-    sizes = {row["name"]: row["size"] for row in request.db.execute(queries.CATEGORIES)}
+    sizes = {row["name"]: row["size"] for row in request.db.execute(CATEGORIES)}
     return request.render(
         "main_page.html",
         featured=featured,
@@ -59,13 +71,13 @@ def show(request: Request, address: str) -> str | Response:
         revision = one(request.db, query, values, missing=f"The article {page['title']} has no such revision.")
     request.shows({"oldid": None if wanted is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
-    user, exists, db, article_id = current_user(request), partial(queries.exists, request.db), request.db, page["article_id"]
+    user, db, article_id = current_user(request), request.db, page["article_id"]
     watched, categories = "user_id = ? AND article_id = ?", "SELECT name FROM category WHERE article_id = ? ORDER BY name"
     return request.render(
         "article.html",
         page=page,
         revision=revision,
-        facts=[(row["label"], markup.inline(row["text"], exists)) for row in db.execute(queries.FACTS, (article_id,))],
+        facts=[(row["label"], markup.inline(row["text"], partial(exists, db))) for row in db.execute(FACTS, (article_id,))],
         lead=_written(request, lead.body),
         parts=[(part[0], markup.anchor(part[0], place), _written(request, part[1])) for place, part in enumerate(parts, 1)],
         categories=[name for (name,) in db.execute(categories, (article_id,))],
@@ -73,8 +85,14 @@ def show(request: Request, address: str) -> str | Response:
     )
 
 
+def exists(db: sqlite3.Connection, title: str) -> bool:
+    """Say whether a link to that title leads somewhere."""
+    query = "SELECT 1 FROM article WHERE title = ?1 UNION ALL SELECT 1 FROM alias WHERE title = ?1"
+    return first(db, query, (title,)) is not None
+
+
 def _written(request: Request, body: str) -> Markup:
-    return markup.html(body, partial(queries.exists, request.db))
+    return markup.html(body, partial(exists, request.db))
 
 
 def _list(request: Request, template: str, usual: int, query: str, *values: object, **shown: object) -> str:
@@ -87,7 +105,7 @@ def _list(request: Request, template: str, usual: int, query: str, *values: obje
 def links(request: Request, address: str) -> str:
     """Show what links to an article."""
     page = article(request, address)
-    return _list(request, "links.html", 50, queries.LINKING, page["title"], page=page)
+    return _list(request, "links.html", 50, LINKING, page["title"], page=page)
 
 
 @site.get("/info/<address>")
@@ -98,8 +116,8 @@ def info(request: Request, address: str) -> str:
     return request.render(
         "info.html",
         page=page,
-        history=db.execute(queries.HISTORY, (page["article_id"],)).fetchall(),
-        incoming=len(db.execute(queries.LINKING, (page["title"],)).fetchall()),
+        history=db.execute(HISTORY, (page["article_id"],)).fetchall(),
+        incoming=len(db.execute(LINKING, (page["title"],)).fetchall()),
         outgoing=len(markup.links(page["text"])),
         aliases=[title for (title,) in aliases],
         watchers=value(db, "SELECT count(*) FROM watch WHERE article_id = ?", (page["article_id"],)),
@@ -121,7 +139,7 @@ def category(request: Request, address: str) -> str:
     return _list(request, "category.html", MEMBERS_PER_PAGE, query, name, category=name)
 
 
-site.get("/categories")(lambda request: _list(request, "categories.html", MEMBERS_PER_PAGE, queries.CATEGORIES))
+site.get("/categories")(lambda request: _list(request, "categories.html", MEMBERS_PER_PAGE, CATEGORIES))
 
 
 @site.get("/contents")
@@ -162,7 +180,7 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
             parts[place] = Section(heading, text)
             whole, db, ids = markup.whole(parts), request.db, {"article_id": page["article_id"], "user_id": user["user_id"]}
             insert(db, "revision", **ids, text=whole, summary=summary, created_at=request.stamp)
-            facts = db.execute(queries.FACTS, (page["article_id"],)).fetchall()
+            facts = db.execute(FACTS, (page["article_id"],)).fetchall()
             targets = [*markup.links(whole), *(fact["target"] for fact in facts if fact["target"])]
             db.execute("DELETE FROM link WHERE article_id = ?", (page["article_id"],))
             db.executemany("INSERT OR IGNORE INTO link VALUES (?, ?)", [(page["article_id"], target) for target in targets])
@@ -175,7 +193,7 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
 def history_page(request: Request, address: str) -> str:
     """Show the revisions of an article."""
     page = article(request, address)
-    return _list(request, "history.html", HISTORY_PER_PAGE, queries.HISTORY, page["article_id"], page=page)
+    return _list(request, "history.html", HISTORY_PER_PAGE, HISTORY, page["article_id"], page=page)
 
 
 @site.get("/user/<username>")
@@ -195,14 +213,38 @@ _AROUND = 90  # characters shown before and after what was found
 def search(request: Request) -> str | Response:
     """Show the articles that hold all words; with `fulltext`, even if there is one of that very title."""
     phrase = line(request.args.get("search"), 200)
-    exact = queries.find(request.db, phrase) if phrase else None
+    exact = find(request.db, phrase) if phrase else None
     if exact is not None and "fulltext" not in request.args:
         return redirect(markup.path(exact["title"]))
     request.shows({"search": folded(phrase)})
-    rows = queries.search(request.db, phrase)
+    rows = pages_with(request.db, phrase)
     pager = Pager.of(request, len(rows), 20, "page")
     snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.cut(rows)}
     return request.render("search.html", phrase=phrase, rows=rows, pager=pager, snippets=snippets)
+
+
+def pages_with(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
+    """Return the pages that hold all words of a phrase: first those with all of them in the title, then by how often.
+
+    Where the encyclopedia has an index, these are the most relevant pages.
+    """
+    words = list(dict.fromkeys(phrase.lower().split()))[:10]
+    if not words:
+        return []
+    if ranking.has_index(db):
+        weights = (10, 1)  # of the columns of article_text
+        relevances = ranking.ranked(db, "article_text", phrase, weights)
+        query = "SELECT * FROM page WHERE article_id IN (SELECT value FROM json_each(?))"
+        found = db.execute(query, (json.dumps(list(relevances)),)).fetchall()
+        return sorted(found, key=lambda row: (-relevances[row["article_id"]], row["title"]))
+    conditions = " AND ".join([r"title || ' ' || text LIKE ? ESCAPE '\'"] * len(words))
+    rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [like(word) for word in words]).fetchall()
+
+    def rank(row: sqlite3.Row) -> tuple[bool, int, str]:
+        title, text = row["title"].lower(), row["text"].lower()
+        return not all(word in title for word in words), -sum(text.count(word) for word in words), row["title"]
+
+    return sorted(rows, key=rank)
 
 
 def snippet(text: str, phrase: str) -> str:

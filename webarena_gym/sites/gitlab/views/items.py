@@ -327,9 +327,6 @@ def save_item(request: Request, user: sqlite3.Row, project: sqlite3.Row, kind: K
 @site.get("/<namespace>/<path>/-/labels", in_project())
 def labels(request: Request, project: sqlite3.Row) -> str:
     """Show a project's labels, with how many open issues and merge requests have them."""
-    bound = {"project_id": project["project_id"], "me": my_id(request)}
-    total = value(request.db, "SELECT count(*) FROM label WHERE project_id = :project_id", bound)
-    pager = Pager.of(request, total, 50, "page")
     query = f"""
         SELECT l.*, (SELECT count(*) FROM issue_label i JOIN issue t USING (issue_id)
                 WHERE i.label_id = l.label_id AND t.state = 'opened' AND {VISIBLE_ITEM[ISSUE]}) AS issues,
@@ -337,8 +334,9 @@ def labels(request: Request, project: sqlite3.Row) -> str:
                 WHERE i.label_id = l.label_id AND t.state = 'opened') AS merge_requests
         FROM label l WHERE l.project_id = :project_id ORDER BY l.name COLLATE NOCASE
     """
-    rows = pager.select(request.db, query, bound)
-    return request.render("labels.html", project=project, labels=rows, pager=pager, may_plan=can(request, project, "Reporter"))
+    rows = request.db.execute(query, {"project_id": project["project_id"], "me": my_id(request)}).fetchall()
+    pager, may_plan = Pager.of(request, len(rows), 50, "page"), can(request, project, "Reporter")
+    return request.render("labels.html", project=project, labels=pager.cut(rows), pager=pager, may_plan=may_plan)
 
 
 PLACE = "/<namespace>/<path>/-/milestones"

@@ -18,7 +18,7 @@ from webarena_gym.sites.gitlab.views.groups import render_groups
 from webarena_gym.sites.gitlab.views.items import COLUMNS
 from webarena_gym.sites.gitlab.views.projects import list_projects
 from webarena_gym.sites.kit import ranking
-from webarena_gym.sites.kit.database import first, insert, one, update, value
+from webarena_gym.sites.kit.database import first, insert, one, update
 from webarena_gym.sites.kit.forms import Pager, clean, complaints, read, tidy
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -97,11 +97,10 @@ def own_snippets(request: Request) -> str | Response:
 
 
 def _list(request: Request, title: str, where: str) -> str:
-    bound, found = {"me": my_id(request)}, f"{SNIPPETS} AND {where}"
-    pager = Pager.of(request, value(request.db, f"SELECT count(*) {found}", bound), 20, "page")
-    query = f"SELECT s.*, u.name, u.username {found} ORDER BY s.created_at DESC, snippet_id DESC"
-    rows = pager.select(request.db, query, bound)
-    return request.render("snippets.html", title=title, snippets=rows, pager=pager)
+    query = f"SELECT s.*, u.name, u.username {SNIPPETS} AND {where} ORDER BY s.created_at DESC, snippet_id DESC"
+    rows = request.db.execute(query, {"me": my_id(request)}).fetchall()
+    pager = Pager.of(request, len(rows), 20, "page")
+    return request.render("snippets.html", title=title, snippets=pager.cut(rows), pager=pager)
 
 
 @site.get("/-/snippets/new", members_only)

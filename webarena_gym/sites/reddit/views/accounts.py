@@ -173,10 +173,10 @@ def hidden_submissions(request: Request, user: sqlite3.Row, username: str) -> st
     if user["username"] != username:
         return redirect(f"/user/{user['username']}/hidden_submissions")
     condition = "s.state = 'visible' AND s.submission_id IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"
-    values = {"me": user["user_id"]}
-    pager = Pager.of(request, value(request.db, f"SELECT count(*) FROM submission s WHERE {condition}", values), PER_PAGE)
-    rows = pager.select(request.db, f"{CARD} WHERE {condition} ORDER BY s.submission_id DESC", values)
-    return request.render("hidden.html", submissions=rows, pager=pager)
+    query = f"{CARD} WHERE {condition} ORDER BY s.submission_id DESC"
+    rows = request.db.execute(query, {"me": user["user_id"]}).fetchall()
+    pager = Pager.of(request, len(rows), PER_PAGE)
+    return request.render("hidden.html", submissions=pager.cut(rows), pager=pager)
 
 
 @site.post("/user/<username>/<any(block, unblock):change>", members_only)
@@ -217,12 +217,11 @@ MY_THREADS = """
 @site.get("/messages", members_only)
 def inbox(request: Request, user: sqlite3.Row) -> str:
     """Show the visitor's conversations, the latest first."""
-    values = {"me": user["user_id"]}
-    query = "SELECT count(*) FROM message_thread t WHERE :me IN (t.sender_id, t.receiver_id)"
-    pager = Pager.of(request, value(request.db, query, values), PER_PAGE)
     query = f"""SELECT x.*, substr(m.body, 1, 100) AS excerpt FROM ({MY_THREADS} GROUP BY t.thread_id) x
         JOIN message m ON m.message_id = x.last_id ORDER BY x.last_at DESC, x.thread_id DESC"""
-    return request.render("messages.html", threads=pager.select(request.db, query, values), pager=pager)
+    rows = request.db.execute(query, {"me": user["user_id"]}).fetchall()
+    pager = Pager.of(request, len(rows), PER_PAGE)
+    return request.render("messages.html", threads=pager.cut(rows), pager=pager)
 
 
 @site.form("/messages/<int:thread_id>", members_only)

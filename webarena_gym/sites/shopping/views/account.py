@@ -221,11 +221,10 @@ LOOKUP = FormPage(
 @site.get("/sales/order/history/", members_only)
 def history(request: Request, customer: sqlite3.Row) -> str:
     """Show the customer's orders, the newest first."""
-    (total,) = one(request.db, "SELECT count(*) FROM sales_order WHERE customer_id = ?", (customer["customer_id"],))
-    pager = Pager.of(request, total, PER_PAGE)
-    query = f"{_ORDERS} ORDER BY o.created_at DESC, o.order_id DESC LIMIT ? OFFSET ?"
-    orders = request.db.execute(query, (customer["customer_id"], pager.limit, pager.first)).fetchall()
-    return request.render("orders.html", orders=orders, pager=pager)
+    query = f"{_ORDERS} ORDER BY o.created_at DESC, o.order_id DESC"
+    orders = request.db.execute(query, (customer["customer_id"],)).fetchall()
+    pager = Pager.of(request, len(orders), PER_PAGE)
+    return request.render("orders.html", orders=pager.cut(orders), pager=pager)
 
 
 @site.get(f"/sales/order/<any(view, invoice, shipment, creditmemo):tab>/order_id/<{ID}:order_id>/", members_only)

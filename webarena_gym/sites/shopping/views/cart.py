@@ -235,10 +235,10 @@ def write_review(request: Request, product_id: int) -> str | Response:
             row = {**values, "rating": rating, "status": "Pending", "created_at": request.stamp}
             insert(request.db, "review", product_id=product_id, customer_id=customer and customer["customer_id"], **row)
             return request.redirect(f"/{product['url_key']}.html", "You submitted your review for moderation.")
-    pager = Pager.of(request, product["review_count"], PER_PAGE)
-    query = """SELECT * FROM review WHERE product_id = ? AND status = 'Approved'
-        ORDER BY created_at DESC, review_id DESC LIMIT ? OFFSET ?"""
-    page = {"reviews": request.db.execute(query, (product_id, pager.limit, pager.first)).fetchall(), "pager": pager}
+    query = "SELECT * FROM review WHERE product_id = ? AND status = 'Approved' ORDER BY created_at DESC, review_id DESC"
+    reviews = request.db.execute(query, (product_id,)).fetchall()
+    pager = Pager.of(request, len(reviews), PER_PAGE)
+    page = {"reviews": pager.cut(reviews), "pager": pager}
     return request.render("reviews.html", product=product, values=values, rating=rating, errors=errors, **page)
 
 
@@ -248,11 +248,10 @@ _REVIEWS = "SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (pr
 @site.get("/review/customer/", members_only)
 def own_reviews(request: Request, customer: sqlite3.Row) -> str:
     """Show what the customer has reviewed."""
-    (total,) = one(request.db, "SELECT count(*) FROM review WHERE customer_id = ?", (customer["customer_id"],))
-    pager = Pager.of(request, total, PER_PAGE)
-    query = f"{_REVIEWS} ORDER BY r.created_at DESC, r.review_id DESC LIMIT ? OFFSET ?"
-    reviews = request.db.execute(query, (customer["customer_id"], pager.limit, pager.first)).fetchall()
-    return request.render("own_reviews.html", reviews=reviews, pager=pager)
+    query = f"{_REVIEWS} ORDER BY r.created_at DESC, r.review_id DESC"
+    reviews = request.db.execute(query, (customer["customer_id"],)).fetchall()
+    pager = Pager.of(request, len(reviews), PER_PAGE)
+    return request.render("own_reviews.html", reviews=pager.cut(reviews), pager=pager)
 
 
 @site.get(f"/review/customer/view/id/<{ID}:review_id>/", members_only)
