@@ -377,12 +377,10 @@ def _in_quotes(name: str) -> str:
 
 
 _MODIFIERS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
-_ARROWS = frozenset(("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"))
-_PAGING = frozenset(("PageUp", "PageDown", "Home", "End"))
-_EDITING = frozenset(("Enter", "Tab", "Backspace", "Delete", "Space"))
-_OTHERS = frozenset(("Escape", "Insert", "CapsLock", "ContextMenu"))
-_FUNCTIONS = frozenset(f"F{number}" for number in range(1, 13))
-_NAMED = _MODIFIERS | _ARROWS | _PAGING | _EDITING | _OTHERS | _FUNCTIONS
+_FORWARD, _BACKWARD = frozenset(("ArrowDown", "ArrowRight")), frozenset(("ArrowUp", "ArrowLeft"))
+_NAMED = _MODIFIERS | _FORWARD | _BACKWARD | frozenset(f"F{number}" for number in range(1, 13)) | frozenset((
+    "PageUp", "PageDown", "Home", "End", "Enter", "Tab", "Backspace", "Delete", "Space", "Escape", "Insert", "CapsLock", "ContextMenu",
+))  # fmt: skip
 _SHIFTED = dict(zip("`1234567890-=[]\\;',./", '~!@#$%^&*()_+{}|:"<>?', strict=True))
 
 
@@ -410,7 +408,6 @@ def _split(key: str) -> list[str]:
     return [*key[:-2].split("+"), "+"] if key.endswith("++") else [key] if key == "+" else key.split("+")
 
 
-_FORWARD, _BACKWARD = frozenset(("ArrowDown", "ArrowRight")), frozenset(("ArrowUp", "ArrowLeft"))
 _SIDEWAYS = frozenset(("ArrowLeft", "ArrowRight"))
 _ERASING = frozenset(("Backspace", "Delete", "Control+A", "ControlOrMeta+A"))
 _SPACE = frozenset((" ", "Space"))

@@ -47,7 +47,10 @@ Address = int | str
 """The address at which a server of this machine listens: a port, or the path of a socket."""
 
 
-async def _connect(address: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _connect(address: Address | None, host: str | None, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to a server of this machine at its address, or without one to a host."""
+    if address is None:
+        return await asyncio.open_connection(host, port)
     if isinstance(address, str):
         return await asyncio.open_unix_connection(address)
     return await asyncio.open_connection("127.0.0.1", address)
@@ -100,10 +103,7 @@ async def _exchange(
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = h11.Connection(h11.CLIENT)
-    if address is None:
-        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
-    else:
-        reader, writer = await _connect(address)
+    reader, writer = await _connect(address, parts.hostname, parts.port or 80)
     try:
         sent = [("Host", parts.netloc), *headers.items(), ("Connection", "close"), ("Content-Length", str(len(body)))]
         request = h11.Request(method=method, target=path, headers=_encoded(sent))
@@ -319,9 +319,7 @@ class Gate:
                 if session != self._session:
                     return
                 self._streams.add(task)
-                far_reader, far_writer = await _connect(address())
-            else:
-                far_reader, far_writer = await asyncio.open_connection(host, int(port))
+            far_reader, far_writer = await _connect(address and address(), host, int(port))
         except (OSError, ValueError):
             writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()

@@ -28,19 +28,8 @@ COLOURS = {
     "purple": (130, 40, 165), "black": (24, 24, 28), "white": (255, 255, 255),
 }  # fmt: skip
 MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _INK, _PAPER, _GREY = (40, 44, 52), (236, 236, 232), (196, 198, 202)
 _LETTERS = {  # 3 x 5 dots
     "A": 0x2BED, "D": 0x6B6E, "F": 0x79A4, "J": 0x126A, "M": 0x5FED, "N": 0x6B6D, "O": 0x2B6A, "S": 0x388E,

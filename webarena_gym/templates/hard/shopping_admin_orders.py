@@ -156,15 +156,13 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
     models = list(people.values())[:6]
     day = now(world) - timedelta(days=world.rng.randint(1, 9))
     start = day.replace(hour=9, minute=5, second=0)
-    number = int(world.value("SELECT max(increment_id) FROM sales_order"))
     equal = set(world.rng.sample(range(len(models)), world.rng.choice((3, 4))))
     made: list[tuple[t.Row, t.Row]] = []
     for place, model in enumerate(models):
         pair = []
         for again in (0, 1):
-            number += 1
             moment = start + timedelta(minutes=37 * place + 4 * again + world.rng.randrange(3))
-            pair.append(order_like(world, model, f"{number:09}", str(moment), extra=1 if again and place not in equal else 0))
+            pair.append(order_like(world, model, str(moment), extra=1 if again and place not in equal else 0))
         made.append((pair[0], pair[1]))
     doubles = [later for place, (_, later) in enumerate(made) if place in equal]
     looks: list[Step] = []
@@ -178,12 +176,13 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
     return t.Draw({"day": f"{day:%B} {day.day}, {day.year}"}, check, steps, evidence=evidence)
 
 
-def order_like(world: t.Sampler, model: t.Row, number: str, moment: str, *, extra: int = 0) -> t.Row:
+def order_like(world: t.Sampler, model: t.Row, moment: str, *, extra: int = 0) -> t.Row:
     """Plant a pending order like another one, with some more pieces of its first line, and return it."""
     items = world.rows("SELECT * FROM order_item WHERE order_id = ? ORDER BY item_id", model["order_id"])
     subtotal = sum(item["price_cents"] * item["qty_ordered"] for item in items) + extra * items[0]["price_cents"]
     columns = ("customer_id", "customer_email", "customer_name", "shipping_method", "payment_method", "shipping_cents")
-    own = {"increment_id": number, "status": "pending", "created_at": moment, "subtotal_cents": subtotal}
+    number = int(world.value("SELECT max(increment_id) FROM sales_order")) + 1
+    own = {"increment_id": f"{number:09}", "status": "pending", "created_at": moment, "subtotal_cents": subtotal}
     own |= {"grand_total_cents": subtotal + model["shipping_cents"]}
     order = world.plant("sales_order", **own, **{column: model[column] for column in columns})
     for address in world.rows("SELECT * FROM order_address WHERE order_id = ? ORDER BY kind", model["order_id"]):
@@ -247,9 +246,8 @@ def note_in_shop_time(world: t.Sampler) -> t.Draw:
     # These would be inside if the admin counted as the shop does, or are just outside.
     moments.append(day + timedelta(hours=begin, minutes=rng.randint(9, 200)))
     moments += [start - timedelta(minutes=rng.randint(3, 50)), end + timedelta(minutes=rng.randint(3, 50))]
-    number = int(world.value("SELECT max(increment_id) FROM sales_order"))
-    for place, (moment, model) in enumerate(zip(sorted(moments), rng.sample(models, len(moments)), strict=True)):
-        order_like(world, model, f"{number + 1 + place:09}", str(moment))
+    for moment, model in zip(sorted(moments), rng.sample(models, len(moments)), strict=True):
+        order_like(world, model, str(moment))
     world.alter("sales_order", {"created_at": str(moments[0]), "status": "pending"}, status="canceled")
     limits = min(day + timedelta(hours=begin), start - timedelta(hours=1)), end + timedelta(hours=1)
     near = world.rows("SELECT * FROM sales_order WHERE created_at BETWEEN ? AND ? ORDER BY created_at", *map(str, limits))
