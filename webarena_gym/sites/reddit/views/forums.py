@@ -28,33 +28,25 @@ SORT = f"any({', '.join(SORTS)})"  # the converter for orders in routes
 
 @site.get("/")
 @site.get(f"/<{SORT}:sort>")
-def front(request: Request, sort: str = "hot") -> str:
-    """Show the list that the visitor wants to see first; guests see all forums."""
+@site.get("/<any(all):scope>")
+@site.get(f"/<any(all):scope>/<{SORT}:sort>")
+def front(request: Request, scope: str = "", sort: str = "hot") -> str:
+    """Show submissions in some order: those of the scope, or what the visitor wants to see first; guests see all forums."""
     user = current_user(request)
-    return _page(request, user["front_page"] if user else "all", sort)
-
-
-@site.get("/all")
-@site.get(f"/all/<{SORT}:sort>")
-def all_forums(request: Request, sort: str = "hot") -> str:
-    """Show the submissions to any forum in some order."""
-    return _page(request, "all", sort)
-
-
-@site.get("/<any(subscribed, moderated):scope>", members_only)
-@site.get(f"/<any(subscribed, moderated):scope>/<{SORT}:sort>", members_only)
-def own_forums(request: Request, _: object, scope: str, sort: str = "hot") -> str:
-    """Show the submissions to the visitor's own forums in some order."""
-    return _page(request, scope, sort)
-
-
-def _page(request: Request, scope: str, sort: str) -> str:
+    scope = scope or (user["front_page"] if user else "all")
     title, where = SCOPES[scope]
     request.stands_at(f"/{scope}/{sort}")
     listing = Listing(request, f"/{scope}", sort, where, {})
     query = "SELECT f.name FROM forum f JOIN subscription USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE"
     subscriptions = request.db.execute(query, (my_id(request),)).fetchall()
     return request.render("front.html", listing=listing, scope=scope, scopes=SCOPES, title=title, subscriptions=subscriptions)
+
+
+@site.get("/<any(subscribed, moderated):scope>", members_only)
+@site.get(f"/<any(subscribed, moderated):scope>/<{SORT}:sort>", members_only)
+def own_forums(request: Request, _: object, scope: str, sort: str = "hot") -> str | Response:
+    """Show the submissions to the visitor's own forums in some order."""
+    return front(request, scope, sort)
 
 
 MOST_TAGS = 10

@@ -57,9 +57,8 @@ def find_submission(request: Request, submission_id: int) -> sqlite3.Row:
     return row
 
 
-def own_submission(request: Request, submission_id: int) -> sqlite3.Row:
-    """Return one of the visitor's own submissions. Raises NotFound and Forbidden."""
-    row = find_submission(request, submission_id)
+def by_me(request: Request, row: sqlite3.Row) -> sqlite3.Row:
+    """Return a submission or a comment, which the visitor must have written. Raises Forbidden."""
     if row["user_id"] != my_id(request):
         raise Forbidden("Only its author may do that.")
     return row
@@ -117,7 +116,7 @@ def picture(request: Request, image_id: int) -> Response:
 @site.form("/f/<name>/<int:submission_id>/<slug>/edit", members_only)
 def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str | Response:
     """Change the text of one's own submission."""
-    row = own_submission(request, submission_id)
+    row = by_me(request, find_submission(request, submission_id))
     values, errors = taken(request, {"body": BODY}, row)
     if errors != []:
         return request.render("submission_edit.html", submission=row, **values, errors=errors or [])
@@ -128,7 +127,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str
 @site.post("/f/<name>/<int:submission_id>/<slug>/delete", members_only)
 def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> Response:
     """Delete one's own submission."""
-    row = own_submission(request, submission_id)
+    row = by_me(request, find_submission(request, submission_id))
     update(request.db, "submission", "submission_id", submission_id, state="deleted")
     return request.redirect(f"/f/{row['forum']}", "The submission was deleted.")
 
@@ -161,45 +160,37 @@ FIELDS = {
 
 
 @site.get("/submit/<name>", members_only)
-def submit_to_form(request: Request, _: sqlite3.Row, name: str) -> str:
-    """Ask what to post to a forum."""
-    return _form(request, dict.fromkeys(FIELDS, "") | {"forum": find_forum(request, name)["name"]}, [])
-
-
-def _form(request: Request, values: dict[str, str], errors: list[str]) -> str:
+@site.form("/submit", members_only)
+def submit(request: Request, user: sqlite3.Row, name: str = "") -> str | Response:
+    """Post what was typed; its author is the first to vote for it. The forum may stand in the URL of the form."""
+    values, errors = dict.fromkeys(FIELDS, "") | {"forum": find_forum(request, name)["name"] if name else ""}, list[str]()
+    if request.method == "POST":
+        values = read(request, FIELDS)
+        values["title"] = " ".join(values["title"].split())
+        errors = complaints(values, FIELDS)
+        forum = first(request.db, "SELECT * FROM forum WHERE name = ?", (values["forum"],))
+        if values["forum"] and forum is None:
+            errors.append(f"Forum: there is no forum called {values['forum'][:25]}.")
+        if values["url"] and values["image"]:
+            errors.append("Give either a URL or an image address, not both.")
+        image, picture = None, values["image"] or values["url"]
+        if not errors and FIELDS["image"].fits(picture):
+            host, _, number = picture.removesuffix(".svg").rpartition("/submission_images/")
+            if number and host.partition("://")[2] in ("", request.host):
+                image = first(request.db, "SELECT image_id FROM image WHERE image_id = ?", (int(number),))
+        if values["image"] and not errors and image is None:
+            errors.append("Image address: there is no such picture here.")
+        if not errors and forum is not None:
+            part = slug(values["title"])
+            submission_id = insert(
+                request.db, "submission", forum_id=forum["forum_id"], user_id=user["user_id"], title=values["title"], slug=part,
+                url=None if image else values["url"] or None, image_id=image and image["image_id"], body=values["body"],
+                created_at=request.stamp,
+            )  # fmt: skip
+            request.db.execute("INSERT INTO submission_vote VALUES (?, ?, 1)", (submission_id, user["user_id"]))
+            return redirect(f"/f/{forum['name']}/{submission_id}/{part}")
     forums = request.db.execute("SELECT name FROM forum ORDER BY name COLLATE NOCASE").fetchall()
     return request.render("submit.html", values=values, forums=forums, errors=errors)
-
-
-@site.form("/submit", members_only)
-def submit(request: Request, user: sqlite3.Row) -> str | Response:
-    """Post what was typed; its author is the first to vote for it."""
-    if request.method != "POST":
-        return _form(request, dict.fromkeys(FIELDS, ""), [])
-    values = read(request, FIELDS)
-    values["title"] = " ".join(values["title"].split())
-    errors = complaints(values, FIELDS)
-    forum = first(request.db, "SELECT * FROM forum WHERE name = ?", (values["forum"],))
-    if values["forum"] and forum is None:
-        errors.append(f"Forum: there is no forum called {values['forum'][:25]}.")
-    if values["url"] and values["image"]:
-        errors.append("Give either a URL or an image address, not both.")
-    image, picture = None, values["image"] or values["url"]
-    if not errors and FIELDS["image"].fits(picture):
-        host, _, number = picture.removesuffix(".svg").rpartition("/submission_images/")
-        if number and host.partition("://")[2] in ("", request.host):
-            image = first(request.db, "SELECT image_id FROM image WHERE image_id = ?", (int(number),))
-    if values["image"] and not errors and image is None:
-        errors.append("Image address: there is no such picture here.")
-    if errors or forum is None:
-        return _form(request, values, errors)
-    name = slug(values["title"])
-    submission_id = insert(
-        request.db, "submission", forum_id=forum["forum_id"], user_id=user["user_id"], title=values["title"], slug=name,
-        url=None if image else values["url"] or None, image_id=image and image["image_id"], body=values["body"], created_at=request.stamp,
-    )  # fmt: skip
-    request.db.execute("INSERT INTO submission_vote VALUES (?, ?, 1)", (submission_id, user["user_id"]))
-    return redirect(f"/f/{forum['name']}/{submission_id}/{name}")
 
 
 COMMENT_FIELDS = {"comment": Field("Comment", limit=10_000)}
@@ -214,13 +205,6 @@ def find_comment(request: Request, submission_id: int, comment_id: int) -> tuple
     if row is None or row["submission_id"] != submission_id or row["state"] != "visible":
         raise NotFound("There is no such comment.")
     return submission, row
-
-
-def _own_comment(request: Request, submission_id: int, comment_id: int) -> sqlite3.Row:
-    row = find_comment(request, submission_id, comment_id)[1]
-    if row["user_id"] != my_id(request):
-        raise Forbidden("Only its author may do that.")
-    return row
 
 
 @site.get(_COMMENT)
@@ -267,7 +251,7 @@ def _comment_page(
 @site.form(f"{_COMMENT}/edit", members_only)
 def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> str | Response:
     """Change one's own comment."""
-    row = _own_comment(request, submission_id, comment_id)
+    row = by_me(request, find_comment(request, submission_id, comment_id)[1])
     values, errors = taken(request, COMMENT_FIELDS, {"comment": row["body"]})
     if errors != []:
         return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors or [])
@@ -275,12 +259,16 @@ def edit_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_i
     return request.redirect(f"{queries.address(row)}#comment_{comment_id}", "Your comment was edited.")
 
 
-@site.post(f"{_COMMENT}/delete", members_only)
-def delete_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> Response:
-    """Delete one's own comment."""
-    row = _own_comment(request, submission_id, comment_id)
-    update(request.db, "comment", "comment_id", comment_id, state="deleted")
-    return request.redirect(queries.address(row), "The comment was deleted.")
+@site.post(f"{_COMMENT}/<any(delete, remove):change>", members_only)
+def end_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, change: str, **__: str) -> Response:
+    """Delete one's own comment, or remove one in a forum that the visitor moderates."""
+    submission, row = find_comment(request, submission_id, comment_id)
+    if change == "delete":
+        by_me(request, row)
+    else:
+        moderated_forum(request, submission["forum"])
+    update(request.db, "comment", "comment_id", comment_id, state=f"{change}d")
+    return request.redirect(queries.address(submission), f"The comment was {change}d.")
 
 
 @site.post("/vote/<any(submission, comment):what>/<int:identity>", members_only)
@@ -318,15 +306,6 @@ def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) 
     values, message = CHANGES[change]
     update(request.db, "submission", "submission_id", submission_id, **values)
     return request.redirect(return_url(request, queries.address(submission)), message)
-
-
-@site.post("/f/<name>/<int:submission_id>/<slug>/comment/<int:comment_id>/remove", members_only)
-def remove_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> Response:
-    """Remove a comment in a forum that the visitor moderates."""
-    submission, _row = find_comment(request, submission_id, comment_id)
-    moderated_forum(request, submission["forum"])
-    update(request.db, "comment", "comment_id", comment_id, state="removed")
-    return request.redirect(queries.address(submission), "The comment was removed.")
 
 
 @site.get("/f/<name>/moderators")
