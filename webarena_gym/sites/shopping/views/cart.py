@@ -393,16 +393,12 @@ def add_to_compare(request: Request) -> Response:
     )
 
 
-@site.post("/catalog/product_compare/remove/")
-def remove_from_compare(request: Request) -> Response:
-    """Take a product out of the comparison."""
+@site.post("/catalog/product_compare/<any(remove, clear):change>/")
+def remove_from_compare(request: Request, change: str) -> Response:
+    """Take a product out of the comparison, or all of them."""
+    query, said = "DELETE FROM compare_item WHERE session_id = :session", "cleared the comparison list"
+    if change == "remove":
+        query, said = f"{query} AND product_id = :product", "removed a product from the comparison list"
     product_id = whole_number(request.form.get("product"), 1, 10**9 - 1)
-    request.db.execute("DELETE FROM compare_item WHERE session_id = ? AND product_id = ?", (request.session_id, product_id))
-    return request.redirect("/catalog/product_compare/", "You removed a product from the comparison list.")
-
-
-@site.post("/catalog/product_compare/clear/")
-def clear(request: Request) -> Response:
-    """Empty the comparison."""
-    request.db.execute("DELETE FROM compare_item WHERE session_id = ?", (request.session_id,))
-    return request.redirect("/catalog/product_compare/", "You cleared the comparison list.")
+    request.db.execute(query, {"session": request.session_id, "product": product_id})
+    return request.redirect("/catalog/product_compare/", f"You {said}.")

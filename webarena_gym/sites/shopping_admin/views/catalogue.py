@@ -33,17 +33,6 @@ def _details(db: sqlite3.Connection, product_id: int | None) -> list[sqlite3.Row
     ).fetchall()
 
 
-def _page(request: Request, product_id: int | None, title: str, typed: dict[str, str]) -> str:
-    db = request.db
-    query = """SELECT v.value_id, o.title, v.label, v.price_delta_cents FROM product_option o
-           JOIN product_option_value v USING (option_id) WHERE o.product_id = ? ORDER BY o.position, v.position, v.value_id"""
-    options = db.execute(query, (product_id,)).fetchall()
-    page = {"title": title, "section": "Catalog", "product_id": product_id, "typed": typed, "stock": STOCK, "options": options}
-    variants = list(variants_of(db, [] if product_id is None else [product_id]).values())
-    details = _details(db, product_id)
-    return request.render("product.html", **page, categories=_leaves(db), details=details, variants=variants)
-
-
 def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[str, Any]:
     """The columns of the table that the product form holds; what is wrong collects in its errors."""
     values: dict[str, Any] = {
@@ -68,44 +57,42 @@ def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[st
     return values
 
 
+@site.form("/admin/catalog/product/new/", members_only)
 @site.form("/admin/catalog/product/edit/id/<int:product_id>/", members_only)
-def save_product(request: Request, product_id: int) -> str | Response:
-    """Change a product."""
-    db = request.db
-    row = one(db, "SELECT * FROM product WHERE product_id = ?", product_id)
+def save_product(request: Request, product_id: int | None = None) -> str | Response:
+    """Change a product, or add one, at an address that no other has."""
+    db, typed = request.db, {"is_enabled": "1", "is_in_stock": "1", "quantity": "0"}
+    row = None if product_id is None else one(db, "SELECT * FROM product WHERE product_id = ?", product_id)
+    details = _details(db, product_id)
     if request.method == "POST":
         form, typed = Form(request), request.form.to_dict()
         values = _read(db, form, product_id)
         changes = [
             (form.text(f"detail_{index}", detail["name"]), product_id, detail["name"])
-            for index, detail in enumerate(_details(db, product_id))
+            for index, detail in enumerate(details)
             if f"detail_{index}" in request.form
         ]
         if not form.show_errors():
-            update(db, "product", "product_id", product_id, **values)
-            changes.append((values["brand"], product_id, "Brand"))
-            db.executemany("UPDATE product_attribute SET value = ? WHERE product_id = ? AND name = ?", changes)
+            if product_id is None:
+                base = slug(values["name"])[:200] or "product"
+                keys = (base if number == 1 else f"{base}-{number}" for number in count(1))
+                key = next(key for key in keys if not is_taken(db, "product", "url_key", key))
+                product_id = insert(db, "product", url_key=key, created_at=str(request.now), **values)
+            else:
+                update(db, "product", "product_id", product_id, **values)
+                changes.append((values["brand"], product_id, "Brand"))
+                db.executemany("UPDATE product_attribute SET value = ? WHERE product_id = ? AND name = ?", changes)
             return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
-    else:
+    elif row:
         typed = {name: str(value) for name, value in dict(row).items() if name != "is_enabled" or value}
         typed |= {name: written_cents(row[f"{name}_cents"]) for name in ("price", "special_price")}
-    return _page(request, product_id, row["name"], typed)
-
-
-@site.form("/admin/catalog/product/new/", members_only)
-def create_product(request: Request) -> str | Response:
-    """Add a product, at an address that no other has."""
-    typed = {"is_enabled": "1", "is_in_stock": "1", "quantity": "0"}
-    if request.method == "POST":
-        db, form, typed = request.db, Form(request), request.form.to_dict()
-        values = _read(db, form, None)
-        if not form.show_errors():
-            base = slug(values["name"])[:200] or "product"
-            keys = (base if number == 1 else f"{base}-{number}" for number in count(1))
-            key = next(key for key in keys if not is_taken(db, "product", "url_key", key))
-            product_id = insert(db, "product", url_key=key, created_at=str(request.now), **values)
-            return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
-    return _page(request, None, "New Product", typed)
+    query = """SELECT v.value_id, o.title, v.label, v.price_delta_cents FROM product_option o
+           JOIN product_option_value v USING (option_id) WHERE o.product_id = ? ORDER BY o.position, v.position, v.value_id"""
+    options = db.execute(query, (product_id,)).fetchall()
+    page = {"title": row["name"] if row else "New Product", "section": "Catalog", "product_id": product_id, "typed": typed}
+    variants = list(variants_of(db, [] if product_id is None else [product_id]).values())
+    shown = {"stock": STOCK, "options": options, "details": details, "variants": variants}
+    return request.render("product.html", **page, **shown, categories=_leaves(db))
 
 
 @site.post("/admin/catalog/product/addOption/id/<int:product_id>/", members_only)
