@@ -54,7 +54,7 @@ def test_towns_streets_states_and_borders_are_those_of_the_country(db):
 def test_all_landmarks_stand_where_the_country_says(db):
     known = land(db)
     for landmark in known.landmarks:
-        row = queries.row(db, "SELECT * FROM places WHERE name = ?", landmark.name)
+        (row,) = queries.fetch(db, "SELECT * FROM places WHERE name = ?", landmark.name)
         assert (row["category"], row["town"], row["state"]) == (landmark.kind, landmark.town, landmark.state)
         assert (row["latitude"], row["longitude"]) == (landmark.latitude, landmark.longitude)
         door = queries.roads(db).point(Spot(row["edge_id"], row["metres"]))

@@ -49,16 +49,6 @@ def fetch(db: sqlite3.Connection, query: str, *values: Any) -> list[sqlite3.Row]
     return db.execute(PLACES + query, values).fetchall()
 
 
-def row(db: sqlite3.Connection, query: str, *values: Any) -> sqlite3.Row | None:
-    """Return the first row of a query over places, towns and streets, if there is one."""
-    return first(db, PLACES + query, values)
-
-
-def place(db: sqlite3.Connection, place_id: int) -> sqlite3.Row | None:
-    """Return a place."""
-    return row(db, "SELECT * FROM places WHERE place_id = ?", place_id)
-
-
 def roads(db: sqlite3.Connection) -> Roads:
     """Return the roads of this world."""
     return load_roads(lambda query: db.execute(query).fetchall())
@@ -237,7 +227,7 @@ def nearest_address(db: sqlite3.Connection, point: Point) -> Found:
     spots = roads(db)
     spot = spots.nearest(point)
     edge = spots.edges[spot.edge_id]
-    street = row(db, "SELECT * FROM streets WHERE street_id = ?", edge.street_id)
+    street = first(db, f"{PLACES} SELECT * FROM streets WHERE street_id = ?", (edge.street_id,))
     if street is None:  # a road between towns: nobody lives there
         here = at_point(spots, point)
         return here._replace(table="street", label=edge.name, kind="road", metres=metres_between(point, spots.point(spot)))

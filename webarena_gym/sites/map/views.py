@@ -247,9 +247,9 @@ def results(request: Request) -> str | Response:
 @site.get("/nearby")
 def nearby(request: Request) -> str:
     """Show the places of a kind around a place, by straight distance, and in standard worlds how far they are on foot. Raises NotFound."""
-    place = queries.place(request.db, whole_number(request.args.get("place"), 1, 10**9 - 1) or 0)
+    place = wanted_place(request, whole_number(request.args.get("place"), 1, 10**9 - 1) or 0)
     category = category_of(argument(request, "category"))
-    if place is None or category is None:
+    if category is None:
         raise NotFound
     request.shows({"place": place["place_id"], "category": category})
     centre = queries.of_place(place)
