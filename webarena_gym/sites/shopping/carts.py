@@ -108,11 +108,6 @@ def rules_in_force(db: sqlite3.Connection, now: datetime, coupon_code: str | Non
     ).fetchall()
 
 
-def valid_coupon(db: sqlite3.Connection, now: datetime, code: str) -> str | None:
-    """Return the coupon code as the rule spells it, or None when no rule in force has it."""
-    return next((row["coupon_code"] for row in rules_in_force(db, now, code) if row["coupon_code"]), None)
-
-
 def rule_discount(rules_in_force: Sequence[sqlite3.Row], subtotal_cents: int) -> int:
     """Return what the rules take off, never more than the subtotal."""
     taken = 0

@@ -87,7 +87,8 @@ def coupon(request: Request) -> Response:
         request.db.execute("UPDATE cart SET coupon_code = NULL WHERE cart_id = ?", (cart["cart_id"],))
         return request.redirect("/checkout/cart/", "You canceled the coupon code.")
     wanted = clean(request.form.get("coupon_code", ""))[:255]
-    code = carts.valid_coupon(request.db, request.now, wanted) if wanted else None
+    rules = carts.rules_in_force(request.db, request.now, wanted) if wanted else []
+    code = next((rule["coupon_code"] for rule in rules if rule["coupon_code"]), None)  # as the rule spells it
     if code is None:
         request.flash(f'The coupon code "{wanted}" is not valid.', "error")
     else:

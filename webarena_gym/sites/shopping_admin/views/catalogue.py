@@ -26,13 +26,6 @@ def _leaves(db: sqlite3.Connection) -> dict[str, str]:
     return {str(category_id): name for category_id, name in rows}
 
 
-def _details(db: sqlite3.Connection, product_id: int | None) -> list[sqlite3.Row]:
-    """The further details of a product; its brand has a field of its own."""
-    return db.execute(
-        "SELECT name, value FROM product_attribute WHERE product_id = ? AND name != 'Brand' ORDER BY position", (product_id,)
-    ).fetchall()
-
-
 def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[str, Any]:
     """The columns of the table that the product form holds; what is wrong collects in its errors."""
     values: dict[str, Any] = {
@@ -63,7 +56,8 @@ def save_product(request: Request, product_id: int | None = None) -> str | Respo
     """Change a product, or add one, at an address that no other has."""
     db, typed = request.db, {"is_enabled": "1", "is_in_stock": "1", "quantity": "0"}
     row = None if product_id is None else one(db, "SELECT * FROM product WHERE product_id = ?", product_id)
-    details = _details(db, product_id)
+    further = "SELECT name, value FROM product_attribute WHERE product_id = ? AND name != 'Brand' ORDER BY position"
+    details = db.execute(further, (product_id,)).fetchall()  # the brand has a field of its own
     if request.method == "POST":
         form, typed = Form(request), request.form.to_dict()
         values = _read(db, form, product_id)
