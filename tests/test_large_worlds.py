@@ -36,7 +36,7 @@ from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.carts import RefusedError, restock_variant, variants_of
 from webarena_gym.sites.shopping.views.catalogue import find
 from webarena_gym.sites.shopping.world_products import draw_products
-from webarena_gym.sites.wikipedia import queries as articles
+from webarena_gym.sites.wikipedia.views import pages_with
 from webarena_gym.sites.world import build, cache_folder, load_world
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tools.audit import replay
@@ -347,10 +347,10 @@ def test_what_is_written_is_found_at_once_and_what_is_deleted_no_more(world):
 
 def test_articles_are_found_by_what_they_are_about(world):
     db = world["wikipedia"].connection
-    assert articles.search(db, "battles")[0]["title"].startswith("List of battles")
+    assert pages_with(db, "battles")[0]["title"].startswith("List of battles")
     titles = column(world, "wikipedia", "SELECT title FROM article WHERE kind = 'museum' ORDER BY 1")
     for title in Random(4).sample(titles, 8):
-        assert articles.search(db, title)[0]["title"] == title
+        assert pages_with(db, title)[0]["title"] == title
 
 
 def hosted(world, scope, text):
