@@ -80,7 +80,9 @@ def walk_sites(args: RememberSettings) -> dict[str, float]:
         )
     learn_effects(network.labels, walks)
     save_agent(args.out, network, vocabulary, agent_record(args.model))
-    return {"worlds": len(walks), "labels_tried": sum(map(len, walks))}
+    spent: dict[str, float] = {"worlds": len(walks), "labels_tried": sum(map(len, walks))}
+    (args.out / _SPENT).write_text(json.dumps(spent), encoding="utf-8")
+    return spent
 
 
 def main(arguments: Sequence[str]) -> None:

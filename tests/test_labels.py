@@ -138,8 +138,12 @@ def test_a_walk_takes_no_more_steps_than_it_may_and_leaves_the_same_marks_again(
 
 def test_the_command_writes_a_network_that_knows_what_strange_labels_do(tmp_path):
     walked = {"walk": 20, "worlds": (1101,), "variation": "layout", "templates": ("shopping.account_place",)}
-    told = remember(RememberSettings(model=STARTER, out=tmp_path, **walked))
+    settings = RememberSettings(model=STARTER, out=tmp_path, **walked)
+    told = remember(settings)
     assert 0 < told["labels_tried"] <= 20
+    written_ns = (tmp_path / "labels.json").stat().st_mtime_ns
+    assert remember(settings) == told
+    assert (tmp_path / "labels.json").stat().st_mtime_ns == written_ns
     (before, _), (after, _) = load_pointer(STARTER), load_pointer(tmp_path)
     account = "a shop.test /customer /account"
     assert after.labels["shop.test"]["effect"][account] == [*before.labels["shop.test"]["effect"][account], "Account Center"]
