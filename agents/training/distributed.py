@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import Tensor, distributed, nn
-from torch.distributed.tensor import DTensor
 
 from agents.models.checkpoints import is_small
 from agents.rollouts.players import PRELOADED, process_count
@@ -93,7 +92,8 @@ class Ranks:
 
 def whole(tensor: Tensor) -> Tensor:
     """Return a tensor put together from its shards. Every rank must call it."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    gather = getattr(tensor, "full_tensor", None)  # that of a DTensor, whose module takes seconds to import
+    return gather() if gather else tensor
 
 
 ALONE = Ranks()
