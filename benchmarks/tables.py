@@ -114,7 +114,7 @@ def carrying() -> str:
         for part, title in parts.items()
         for place, row in enumerate(result[part][:-1])
     ]  # fmt: skip
-    return _table(rows) + _origin("Random actions solve 0.0 %; one seed", result)
+    return _table(rows) + _origin(f"Random actions solve 0.0 %; {len(result['seeds'])} seeds of clones and shams", result)
 
 
 def demonstrations() -> str:

@@ -203,12 +203,13 @@ def test_carrying_has_rows_for_templates_a_site_and_layouts_of_no_training(tmp_p
     monkeypatch.setattr(playing, "MAX_STEPS", 2)
     monkeypatch.setattr(labels, "load_encoder", lambda: lambda texts: torch.ones(len(texts), 1).numpy())
     sizes = ["--agents", starter, "--limit", 6, "--test-worlds", 1101, "--set", "plays=3", "one_held_out_of=2"]
-    found = measured(capsys, "carrying", "--out", tmp_path, *sizes, "left_out_site=shopping")
+    found = measured(capsys, "carrying", "--out", tmp_path, "--seeds", 0, 1, *sizes, "left_out_site=shopping")
     for part in ("trained_templates", "templates_of_no_training", "site_of_no_training"):
         assert [row["title"] for row in found[part]] == ["the clone", "trained on", "with DAgger", "random actions"]
     assert found["trained_templates"][0]["tasks"] + found["templates_of_no_training"][0]["tasks"] == 6  # of all sites
     assert found["site_of_no_training"][0]["tasks"] < 6
     assert [row["title"] for row in found["held_out_layouts"]][2:4] == ["and after walks", "sham"]
+    assert [row["seeds"] for row in found["held_out_layouts"]] == [1, 1, 1, 2, 1], "the starter plays alike with all seeds"
     assert [made[f"clone{way}"][1].get("dagger") for way in ("", "_longer", "_dagger")] == [None, 0, 3]
     assert made["walked"][1]["worlds"] == (1101,)
     walked, sham = (load_pointer(tmp_path / "carrying" / "seed_0" / name)[0].labels["shop.test"] for name in ("walked", "sham"))
