@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, fields, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,7 @@ _WITH_ELEMENT = {Kind.CLICK, Kind.HOVER, Kind.TYPE, Kind.SEARCH, Kind.SELECT}
 _WITH_TEXT = {Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.SWITCH_TAB, Kind.GOTO}
 _BOLD, _DIM, _RED, _GREEN = "1", "2", "31", "32"
 _LINES = 1000  # of the history that is kept
+_say = partial(print, flush=True)  # at once, also into a pipe
 
 
 def play_command(options: argparse.Namespace) -> int:
@@ -67,16 +69,16 @@ def play_in_terminal(
     """Let a person do the task of an id, or one that is drawn, and return the exit status, 0; `on_step` is told each step, and then all that is told."""
     first = env.reset(seed=seed, options={"task": task[0]} if task else None)
     title = _painted(f"Task {first[1]['task_id']}: {first[1]['goal']}", _BOLD)
-    print(f"{_told(env.dialect)}\n\n{title}")
+    _say(f"{_told(env.dialect)}\n\n{title}")
 
     def person(_: str, info: Mapping[str, Any]) -> str | None:
         error = info["action_error"]
         page = str(info["page"])
-        print(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
-        print(_painted(f"{info['url']}   task: {info['goal']}", _DIM))
+        _say(f"\n{page.removeprefix(f'Action error: {error}').lstrip(chr(10)) if error else page}")
+        _say(_painted(f"{info['url']}   task: {info['goal']}", _DIM))
         if error:  # told where it can be seen last
             hint = "; with --elements label they go by their labels" if "elements are named by their ids" in error else ""
-            print(_painted(f"Action error: {error}{hint}", _RED))
+            _say(_painted(f"Action error: {error}{hint}", _RED))
         left = f", {info['steps_left']} left" if "steps_left" in info else ""
         return _next_reply(f"step {info['step'] + 1} of {env.options.max_steps}{left}> ", env.dialect)
 
@@ -87,7 +89,7 @@ def play_in_terminal(
             elif step.terminated or step.truncated:
                 outcome, *reasons = in_words(step.info)
                 colour = _GREEN if step.info.get("success") else _RED
-                print("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
+                _say("\n".join((_painted(f"{outcome} (reward {step.reward:g})", colour), *reasons)))
     return 0
 
 
@@ -137,18 +139,18 @@ def _next_reply(prompt: str, dialect: Dialect) -> str | None:
         try:
             line = input(prompt)
         except EOFError:
-            print("")
+            _say("")
             return None
         word = line.strip().lower()
         if word in {"quit", "q"}:
             return None
         if word in {"help", "?", ""}:
-            print(f"{_told(dialect)}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
+            _say(f"{_told(dialect)}\n\n{dialect.grammar()}" if word else "`help` tells the actions, `quit` leaves")
             continue
         try:
             return spelled_out(line, dialect)
         except ValueError as error:
-            print(_painted(str(error), _RED))
+            _say(_painted(str(error), _RED))
 
 
 def _told(dialect: Dialect) -> str:

@@ -162,7 +162,8 @@ def learn_effects(labels: Labels, walks: Sequence[Walked]) -> None:
                     each if each in common else each.partition("=")[0] if "=" in each else _ELSEWHERE for each in effect.split()
                 )
                 found = effects.setdefault(" ".join(words), [])
-                found += [label] if label not in found else []
+                if label not in found:
+                    found.append(label)
 
 
 @cache

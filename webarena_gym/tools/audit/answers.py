@@ -79,8 +79,9 @@ def right_forms(answer: str) -> Iterator[str]:
     """
     seen: set[str] = set()
     items = [item.strip() for item in answer.split(";")]
-    notations = list(_notations(answer))
-    if len(items) > 1:
+    if len(items) == 1:
+        notations = list(_notations(answer))
+    else:
         notations = ["; ".join(items), "\n".join(items), "\n".join(f"- {item}" for item in items), json.dumps(items)]
         notations.append("\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1)))
         notations.append(f"{'; '.join(items[:-1])} and {items[-1]}")
