@@ -236,10 +236,10 @@ def write_review(request: Request, product_id: int) -> str | Response:
             row = {**values, "rating": rating, "status": "Pending", "created_at": request.stamp}
             insert(request.db, "review", product_id=product_id, customer_id=customer and customer["customer_id"], **row)
             return request.redirect(f"/{product['url_key']}.html", "You submitted your review for moderation.")
-    query = "SELECT * FROM review WHERE product_id = ? AND status = 'Approved' ORDER BY created_at DESC, review_id DESC"
-    reviews = request.db.execute(query, (product_id,)).fetchall()
-    pager = Pager.of(request, len(reviews), PER_PAGE)
-    page = {"reviews": pager.cut(reviews), "pager": pager}
+    pager = Pager.of(request, product["review_count"], PER_PAGE)
+    query = """SELECT * FROM review WHERE product_id = ? AND status = 'Approved'
+        ORDER BY created_at DESC, review_id DESC LIMIT ? OFFSET ?"""
+    page = {"reviews": request.db.execute(query, (product_id, pager.limit, pager.first)).fetchall(), "pager": pager}
     return request.render("reviews.html", product=product, values=values, rating=rating, errors=errors, **page)
 
 
