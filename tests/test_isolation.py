@@ -107,7 +107,7 @@ for _ in range(40):
     def ask():
         begun.set()
         try:
-            for number in range(10**6):
+            for number in range(100):  # a lock is not fair: where the system wakes late, closing waits for all of them
                 network.request("GET", f"http://{HOSTS['reddit']}/f/all?page={number}", [], b"")
         except sqlite3.ProgrammingError:
             pass  # it is closed
