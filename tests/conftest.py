@@ -105,9 +105,9 @@ def one_chromium():
     from tests import needs  # noqa: PLC0415 - few tests need it
     from webarena_gym.browsers.chromium.driver import SHARED  # noqa: PLC0415
 
-    driver = SHARED.acquire(headless=True) if needs.has_chromium() else None
+    kept = [SHARED.acquire(headless=True, static=static) for static in (False, True)] if needs.has_chromium() else []
     yield
-    if driver is not None:
+    for driver in kept:
         SHARED.release(driver)
 
 

@@ -20,6 +20,7 @@ from tests.serving import serving
 from webarena_gym.browsers.chromium import driver
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.chromium.context import Context
+from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.observation import observe
@@ -442,3 +443,30 @@ def test_a_missing_chromium_says_what_installs_one(opened, monkeypatch):
     lonely = opened(driver.Driver())
     with pytest.raises(BrowserError, match="/nowhere/chromium does not start"):
         lonely.run(lonely.chromium())
+
+
+@pytest.mark.skipif("headless" not in (find_executable() or ""), reason="no headless shell here: all others draw by themselves")
+def test_static_pages_are_drawn_for_pictures_alone(opened):
+    browser = opened(make_browser(static=True))
+    browser.start([HOME], {})
+    browser.run_script("window.drawn = 0, void function count() { requestAnimationFrame(() => { drawn++; count() }) }()")
+    assert browser.run_script("new Promise((done) => setTimeout(() => done(drawn), 200))") == 0
+    assert browser.screenshot().startswith(b"\x89PNG")
+    assert browser.run_script("drawn") > 0
+
+
+@pytest.mark.parametrize("images", [True, False])
+def test_images_are_asked_for_where_somebody_looks(images, opened):
+    asked = []
+
+    def app(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        body = b"\x89PNG" if environ["PATH_INFO"].endswith(".png") else b"<img src=/a.png alt=A><a href=/next>Next</a>"
+        return Response(body, content_type="text/html")(environ, start_response)
+
+    browser = opened(ChromiumBrowser(Network({"app.test": app}), images=images))
+    browser.start([HOME], {})
+    press(browser, "Next")
+    assert "A" in seen(browser)
+    browser.goto("http://app.test/last")
+    assert ("/a.png" in asked) is images

@@ -25,7 +25,7 @@ def awkward_site(environ, start_response):
 @pytest.fixture(scope="module")
 def browsers():
     network = Network({"awkward.test": awkward_site})
-    pair = InProcessBrowser(network), ChromiumBrowser(network)
+    pair = InProcessBrowser(network), ChromiumBrowser(network, static=True)
     for browser in pair:
         browser.start([], {})
     yield pair

@@ -134,7 +134,7 @@ def test_a_style_is_read_as_it_is_written():
 @pytest.mark.parametrize("first", range(1000, 1120, 10))
 @pytest.mark.sampled(4)
 def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(first):
-    browsers = InProcessBrowser(network()), ChromiumBrowser(network())
+    browsers = InProcessBrowser(network()), ChromiumBrowser(network(), static=True)
     for browser in browsers:
         browser.start([HOME], {})
     for seed in range(first, first + 10):

@@ -407,6 +407,13 @@ class WebArenaLite(gymnasium.Env[Any, str]):
             records=options.rules == "verified",
             asks=is_own,
             draws=options.has_pictures,
+            static=network is not None and not is_own and options.render_mode != "human",
+            images=options.has_pictures
+            or options.bbox
+            or windowed
+            or is_own
+            or network is None
+            or options.render_mode is not None,
         )
 
     def _begin(self, episode: Episode) -> Told:

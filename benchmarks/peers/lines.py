@@ -6,8 +6,9 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-USABLE = "a,button,input,select,textarea,label,summary,option"
-"""The CSS selector of the elements among which a step's index counts; see `recording.USABLE`."""
+USABLE = "a:not(.skip),button,input,select,textarea,label,summary,option"
+"""The CSS selector of the elements among which a step's index counts, without the link that sites have when they are served; see
+`recording.USABLE`."""
 
 
 class Seen(NamedTuple):

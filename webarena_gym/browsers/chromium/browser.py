@@ -89,6 +89,8 @@ class ChromiumBrowser:
         records: whether the traffic of each session with real servers is recorded, as far as it is not encrypted.
         asks: whether dialogs that ask something are shown as pages, to be answered; else they are answered with OK.
         draws: whether pages are drawn for pictures: without a caret, and with the lists of drop-downs in them.
+        static: whether no page of the network has scripts, so that none needs to be drawn before a picture of it is taken.
+        images: whether pages load their images, which matter to pictures and to layout alone.
 
     """
 
@@ -104,9 +106,11 @@ class ChromiumBrowser:
         records: bool = False,
         asks: bool = False,
         draws: bool = False,
+        static: bool = False,
+        images: bool = True,
     ) -> None:
-        self._driver = SHARED.acquire(headless=headless)
-        how = {"records": records, "asks": asks, "draws": draws}
+        self._driver = SHARED.acquire(headless=headless, static=static)
+        how = {"records": records, "asks": asks, "draws": draws, "static": static, "images": images}
         self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), **how)
         self._windowed = windowed
         self._viewport = viewport
@@ -345,7 +349,8 @@ class ChromiumBrowser:
             told: list[str] = []
 
             async def act(tab: Tab) -> None:
-                told.append(await gesture(tab, action))
+                async with tab.drawn():
+                    told.append(await gesture(tab, action))
 
             self._do(act)
             if any(told):
@@ -398,7 +403,8 @@ class ChromiumBrowser:
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what, argument)):
-                await action(await tab.element(frame, index))
+                async with tab.drawn():
+                    await action(await tab.element(frame, index))
 
         self._do(act)
 
@@ -408,10 +414,11 @@ class ChromiumBrowser:
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what)):
-                handle, at = await tab.grip(frame, index)
-                if self._draws:
-                    await tab.note_mouse(handle, at)
-                await action(handle, at)
+                async with tab.drawn():
+                    handle, at = await tab.grip(frame, index)
+                    if self._draws:
+                        await tab.note_mouse(handle, at)
+                    await action(handle, at)
 
         self._do(act)
 

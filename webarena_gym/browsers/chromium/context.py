@@ -116,9 +116,11 @@ class Context:
         records: bool = False,
         asks: bool = False,
         draws: bool = False,
+        static: bool = False,
+        images: bool = True,
     ) -> None:
         self._driver = driver
-        self._draws = draws
+        self._draws, self._static, self._images = draws, static, images
         self._asks = asks
         self._asked = asyncio.Event()
         self._unfinished: asyncio.Future[Any] | None = None  # what goes on once a dialog is answered
@@ -133,6 +135,7 @@ class Context:
         self._viewport = viewport
         self._gate: Gate | None = None
         self._context: Any = None
+        self._name = ""  # of the context, in Chromium's protocol
         self._network_process: int | None = None  # with which the context began
         self._popups: list[Any] = []
         self._has_saved = False  # a download, since something was done last
@@ -266,7 +269,6 @@ class Context:
             await self._gate.close()  # what pages have sent and nobody has read, or send as they end, reaches nothing
         await self._end()
         self._geolocation = geolocation
-        chromium = await self._driver.chromium()
         if self._gate is None:
             self._gate = Gate(None if self._serve is None else self._answer, self._hosts, self._network)
         self._proxy = await self._gate.open()
@@ -276,7 +278,7 @@ class Context:
             {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in held.items()]}
             for origin, held in storage.items()
         ]
-        self._context = await chromium.new_context(
+        self._context, self._name = await self._driver.new_context(
             storage_state={"cookies": [], "origins": origins},
             proxy={"server": self._proxy, "bypass": "<-loopback>"},
             viewport={"width": self._viewport[0], "height": self._viewport[1]},
@@ -362,6 +364,8 @@ class Context:
         self._ran_scripts = self._ran_scripts or _SCRIPT.search(answer.body) is not None
         if is_document(headers) and answer.status not in range(300, 400):
             self._answers[url] = answer
+        if not self._images:
+            return answer._replace(headers=[*answer.headers, ("Content-Security-Policy", "img-src 'none'")])
         return answer
 
     async def new_tab(self, url: str = BLANK_URL) -> None:
@@ -378,7 +382,8 @@ class Context:
 
     async def _tab_of(self, page: Any) -> Tab:
         try:
-            tab = await asyncio.wait_for(Tab.of(page, self._how, self._shown, listens=self._serve is None), OPENING_S)
+            how = {"listens": self._serve is None, "static": self._static}
+            tab = await asyncio.wait_for(Tab.of(page, self._how, self._shown, **how), OPENING_S)
         except TimeoutError as error:  # a dead renderer answers nothing
             raise BrowserError(f"a page that was opened says nothing within {OPENING_S:g} s: its renderer has died") from error
         tab.signals.asked = self._asked if self._asks else None
@@ -387,7 +392,7 @@ class Context:
     async def _new_page(self) -> Any:
         chromium = self._context.browser
         try:
-            return await asyncio.wait_for(self._context.new_page(), OPENING_S)
+            return await asyncio.wait_for(self._driver.new_page(self._context, self._name), OPENING_S)
         except (PlaywrightError, TimeoutError) as error:
             await self._driver.discard(chromium)
             raise BrowserError("Chromium opens no new page; another one is started for who needs it next") from error
@@ -542,7 +547,8 @@ class Context:
                     field = (await self.tab.page.evaluate_handle(_FIELD, index)).as_element()
                     await field.set_input_files(self.payloads(value))
             if saved.mouse is not None:
-                await self.tab.page.mouse.move(*saved.mouse)
+                async with self.tab.drawn():
+                    await self.tab.page.mouse.move(*saved.mouse)
                 self.tab.mouse = saved.mouse
             self.tab.said = None
         await self._context.clear_cookies()

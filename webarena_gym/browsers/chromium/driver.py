@@ -54,6 +54,7 @@ _CLOSED = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--proxy-bypass-list=<-loopback>",
 )
+_STATIC = ("--run-all-compositor-stages-before-draw",)  # a picture is of all that is there when it is asked for
 _PATIENCE_S = 60.0  # for one call; what takes longer has hung
 _CLOSING_S = 10.0
 
@@ -68,17 +69,23 @@ def find_executable(*, headless: bool = True) -> str | None:
 
 
 class Driver:
-    """A thread with an event loop, Playwright and one Chromium, which is started again when it has died."""
+    """A thread with an event loop, Playwright and one Chromium, which is started again when it has died.
 
-    def __init__(self, *, headless: bool = True) -> None:
+    With `static`, pages of `new_page` are drawn only when they are told to, where Chromium is a headless shell; no other can do that.
+    """
+
+    def __init__(self, *, headless: bool = True, static: bool = False) -> None:
         if async_playwright is None:
             raise BrowserError("Chromium needs Playwright: pip install 'webarena-gym[chromium]'")
         self._headless = headless
+        self._static = static
+        self._draws_on_demand = False
         self._loop = asyncio.new_event_loop()
         self._playwright: Any = None
         self._chromium: Any = None
-        self._processes: Any = None  # a session that can be asked for the processes of the Chromium that runs
+        self._session: Any = None  # speaks the protocol of the Chromium that runs
         self._starting = asyncio.Lock()
+        self._begetting = asyncio.Lock()
         # Nobody listens here, and nobody else can, so that what has lost the proxy of its context reaches nothing.
         self._nowhere = socket.socket()
         self._nowhere.bind(("127.0.0.1", 0))
@@ -115,12 +122,33 @@ class Driver:
                 self._playwright = await async_playwright().start()
             if self._chromium is None or not self._chromium.is_connected():
                 self._chromium = await self._launch()
-                self._processes = await self._chromium.new_browser_cdp_session()
+                self._session = await self._chromium.new_browser_cdp_session()
             return self._chromium
+
+    async def new_context(self, **options: Any) -> tuple[Any, str]:
+        """Return a new context of the running browser, and its name in Chromium's protocol."""
+        chromium = await self.chromium()
+
+        async def known() -> set[str]:
+            return set((await self._session.send("Target.getBrowserContexts"))["browserContextIds"])
+
+        async with self._begetting:
+            before = await known()
+            context = await chromium.new_context(**options)
+            return context, (await known() - before).pop()
+
+    async def new_page(self, context: Any, name: str) -> Any:
+        """Return a new page of a context of that name; see `Tab.draw` for when it is drawn."""
+        if not self._draws_on_demand:
+            return await context.new_page()
+        async with context.expect_page() as opened:
+            how = {"url": "about:blank", "browserContextId": name, "enableBeginFrameControl": True}
+            await self._session.send("Target.createTarget", how)
+        return await opened.value
 
     async def network_process(self) -> int | None:
         """Return the id of the process that does the networking of all contexts; None where there is none at the moment."""
-        processes = (await self._processes.send("SystemInfo.getProcessInfo"))["processInfo"]
+        processes = (await self._session.send("SystemInfo.getProcessInfo"))["processInfo"]
         return next((process["id"] for process in processes if "NetworkService" in process["type"]), None)
 
     async def discard(self, chromium: Any) -> None:
@@ -141,7 +169,14 @@ class Driver:
                 "or name one in WEBARENA_GYM_CHROMIUM"
             )
         proxy = f"--proxy-server=http://127.0.0.1:{self._nowhere.getsockname()[1]}"
-        arguments = [*ARGUMENTS, *_CLOSED, proxy, *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])]
+        self._draws_on_demand = self._static and "headless" in Path(path or bundled).name
+        arguments = [
+            *ARGUMENTS,
+            *_CLOSED,
+            *(_STATIC if self._draws_on_demand else ()),
+            proxy,
+            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+        ]
         try:
             return await self._playwright.chromium.launch(executable_path=path, headless=self._headless, args=arguments)
         except PlaywrightError as error:
@@ -174,13 +209,13 @@ class _Shared:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._drivers: dict[tuple[int, bool], tuple[Driver, int]] = {}
+        self._drivers: dict[tuple[int, bool, bool], tuple[Driver, int]] = {}
 
-    def acquire(self, *, headless: bool) -> Driver:
+    def acquire(self, *, headless: bool, static: bool = False) -> Driver:
         """Return the driver that all browsers of this process share; a forked child gets one of its own."""
-        key = (os.getpid(), headless)
+        key = (os.getpid(), headless, static)
         with self._lock:
-            driver, users = self._drivers.get(key) or (Driver(headless=headless), 0)
+            driver, users = self._drivers.get(key) or (Driver(headless=headless, static=static), 0)
             self._drivers[key] = (driver, users + 1)
         return driver
 
@@ -197,7 +232,7 @@ class _Shared:
     def close(self) -> None:
         """End everything, as this process is about to end."""
         with self._lock:
-            drivers = [driver for (pid, _), (driver, _) in self._drivers.items() if pid == os.getpid()]
+            drivers = [driver for (pid, _, _), (driver, _) in self._drivers.items() if pid == os.getpid()]
             self._drivers.clear()
         for driver in drivers:
             driver.close()

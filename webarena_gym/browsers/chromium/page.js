@@ -1,6 +1,6 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
 // window[Symbol.for("webarena_gym")] keeps the elements in the order in which the XML has them.
-async (strict, windowed, isPatient, isTurned, listenersOf) => {
+async (strict, windowed, isPatient, isTurned, isUndrawn, listenersOf) => {
   // What an action has queued, such as sending a form, begins first.
   await new Promise((done) => setTimeout(done));
   const once = (target, ...events) =>
@@ -22,6 +22,7 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
   const DRAWN = Symbol.for("webarena_gym drawn");
   const isNew = isTurned || window[DRAWN] !== location.href;
   if (isPatient && isNew && (location.hash.length > 1 || document.querySelector("[autofocus]"))) {
+    if (isUndrawn) return {undrawn: true, scripted};
     await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
     Object.defineProperty(window, DRAWN, {value: location.href, configurable: true});
   }

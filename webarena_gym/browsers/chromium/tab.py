@@ -21,9 +21,10 @@ from webarena_gym.browsers.http import failure_page
 from webarena_gym.errors import ActionError, BrowserError
 
 SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
-"""A JavaScript function of four flags: whether layout decides what can be used, whether only what the window shows is read, whether
+"""A JavaScript function of five flags: whether layout decides what can be used, whether only what the window shows is read, whether
 the document may still be loading: then its style sheets are waited for, and where scripts or layout need all of a page, `early` is
-all that is said of it; and whether the tab has just turned to the document or to a place of it."""
+all that is said of it; whether the tab has just turned to the document or to a place of it; and whether nobody draws it meanwhile: then
+`undrawn` is all that is said where drawing decides the focus."""
 
 
 _PARSER = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
@@ -91,7 +92,9 @@ class History(NamedTuple):
 class Tab:
     """A Playwright page; its `signals` say when it has settled."""
 
-    def __init__(self, page: Any, session: Any, signals: Signals, how: tuple[bool, bool], shown: str) -> None:
+    def __init__(
+        self, page: Any, session: Any, signals: Signals, how: tuple[bool, bool], shown: str, *, is_static: bool
+    ) -> None:
         self.page = page
         self.signals = signals
         self.is_scripted = False  # as of the last time it settled
@@ -101,20 +104,27 @@ class Tab:
         self.mouse: tuple[int, int] | None = None  # the place in the window to which the mouse was moved, in pixels
         self.session = session
         self._how, self._shown = list(how), shown
+        self.is_static = is_static  # it is drawn when `draw` says so, and only then
         self.said: dict[str, Any] | None = (
             None  # of the page as it is; None where something else than an action may have changed it
         )
         self._title = ""
 
     @classmethod
-    async def of(cls, page: Any, how: tuple[bool, bool], shown: str, *, listens: bool) -> "Tab":
+    async def of(cls, page: Any, how: tuple[bool, bool], shown: str, *, listens: bool, static: bool) -> "Tab":
         """Return a tab for a page, which is read as `how` says (see SCRIPT) and whose requests are watched at once if it `listens`.
 
-        `shown` is a CSS selector of what scripts build in each document (see `Network`).
+        `shown` is a CSS selector of what scripts build in each document (see `Network`). A page that is `static` is drawn on demand, where
+        Chromium can do that: a headless shell, in pages that it was told to open so.
         """
         session = await page.context.new_cdp_session(page)
         signals = await Signals.of(page, session, listens=listens)
-        return cls(page, session, signals, how, shown)
+        is_static = False
+        if static:
+            with suppress(PlaywrightError):
+                await session.send("HeadlessExperimental.beginFrame")
+                is_static = True
+        return cls(page, session, signals, how, shown, is_static=is_static)
 
     @property
     def has_failed(self) -> bool:
@@ -156,7 +166,8 @@ class Tab:
             self.session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
         )
         if self.mouse is not None:
-            await self.page.mouse.move(-1, -1)  # nothing of the next page is under it
+            async with self.drawn():
+                await self.page.mouse.move(-1, -1)  # nothing of the next page is under it
         self.is_stale, self.signals.has_moved, self.mouse = True, False, None
         self.document, self.documents = None, {}
 
@@ -168,8 +179,34 @@ class Tab:
     async def screenshot(self) -> bytes:
         """Return a picture of the window as PNG, with all images of the page."""
         await self.until_whole()
-        picture: bytes = await self.page.screenshot(type="png")
-        return picture
+        return await self.picture({"format": "png"})
+
+    async def picture(self, how: Mapping[str, Any]) -> bytes:
+        """Return a picture of the window in that format of Chromium's protocol."""
+        if not self.is_static:
+            return base64.b64decode((await self.session.send("Page.captureScreenshot", how))["data"])
+        async with asyncio.timeout(QUIET_S):
+            while True:  # a new document may not be there to be drawn yet
+                taken = await self.session.send("HeadlessExperimental.beginFrame", {"screenshot": how})
+                if "screenshotData" in taken:
+                    return base64.b64decode(taken["screenshotData"])
+
+    @asynccontextmanager
+    async def drawn(self) -> AsyncIterator[None]:
+        """Draw the page again and again while something is done, as the mouse, and what waits for a page to stand still, need it."""
+        is_over = not self.is_static
+
+        async def draw() -> None:
+            with suppress(PlaywrightError):  # the page may go away
+                while not is_over:
+                    await self.session.send("HeadlessExperimental.beginFrame")
+
+        drawing = asyncio.ensure_future(draw())
+        try:
+            yield
+        finally:
+            is_over = True
+            await drawing
 
     async def act(self, action: Callable[[], Awaitable[Any]]) -> None:
         """Do something and wait until the page has settled. Raises ActionError for what could not be done."""
@@ -193,7 +230,10 @@ class Tab:
             is_patient = await self._wait(self.signals.arrived)
             with suppress(PlaywrightError, TimeoutError):  # the page may go away while it is asked
                 said = await asyncio.wait_for(self._ask(is_patient=is_patient), LOAD_S if is_patient else QUIET_S)
-                if said["early"] and not self.is_scripted:
+                if said.get("undrawn"):
+                    async with self.drawn():
+                        said = await asyncio.wait_for(self._ask(is_patient=is_patient, is_drawn=True), QUIET_S)
+                if said.get("early") and not self.is_scripted:
                     await self._wait(self.signals.stopped)
                     said = await asyncio.wait_for(self._ask(is_patient=False), QUIET_S)
                 self.said = said
@@ -239,9 +279,9 @@ class Tab:
             return False
         return True
 
-    async def _ask(self, *, is_patient: bool) -> dict[str, Any]:
+    async def _ask(self, *, is_patient: bool, is_drawn: bool = False) -> dict[str, Any]:
         """Return what `page.js` says of the main frame."""
-        how = (*self._how, is_patient, self.signals.turned.is_set())
+        how = (*self._how, is_patient, self.signals.turned.is_set(), self.is_static and not is_drawn)
         said: dict[str, Any] = await self.evaluate(SCRIPT, *how, listeners=self.is_scripted)
         self.is_scripted = said["scripted"]
         self._title = said.get("title", "")
@@ -311,7 +351,7 @@ class Tab:
                     owner = await child.frame_element()
                     index = await owner.evaluate('(owner) => window[Symbol.for("webarena_gym")].indexOf(owner)')
                     if index >= 0:
-                        inner = await child.evaluate(f"(how) => ({SCRIPT})(...how)", [*self._how, False, False])
+                        inner = await child.evaluate(f"(how) => ({SCRIPT})(...how)", [*self._how, False, False, False])
                         said.append(inner | {"within": (place, index)})
                         frames.append(child)
         return said, frames

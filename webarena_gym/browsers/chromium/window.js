@@ -1,8 +1,8 @@
 // What a window shows and takes, for webarena_gym.browsers.chromium.window; run in a frame of a page.
 // "boxes": of each of the elements kept by page.js that `argument` names, the part of the window in whose middle the mouse reaches it: left, top,
 // right and bottom, in pixels; null where it cannot be reached. "hit": what a click does at a place, or Enter where the focus is. "scrolled": where
-// everything stands that can be scrolled, after so many frames.
-async (what, argument) => {
+// everything stands that can be scrolled, after so many frames. A page that is static is drawn with its images in any case.
+async (what, argument, isStatic) => {
   const USED = "a[href], area[href], button, input, select, textarea, summary, label, option, iframe, [contenteditable], [tabindex], [role=button]";
   const at = (x, y) => {
     let found = document.elementFromPoint(x, y);
@@ -33,7 +33,7 @@ async (what, argument) => {
   if (what === "boxes") {
     // A page has loaded before its images can be drawn, and what scrolling has brought in may still load.
     const isShown = ({left, top, right, bottom}) => right > 0 && bottom > 0 && left < innerWidth && top < innerHeight;
-    const drawn = [...document.images].filter((image) => isShown(image.getBoundingClientRect())).map((image) => image.decode().catch(() => null));
+    const drawn = isStatic ? [] : [...document.images].filter((image) => isShown(image.getBoundingClientRect())).map((image) => image.decode().catch(() => null));
     await Promise.race([Promise.all(drawn), new Promise((done) => setTimeout(done, 3000))]);
     const kept = window[Symbol.for("webarena_gym")] ?? [];
     return argument.map((index) => boxOf(kept[index]));

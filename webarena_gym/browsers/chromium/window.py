@@ -1,6 +1,5 @@
 """The window of a tab as a person has it: its picture, the boxes of elements that the mouse reaches in it, and mouse and keyboard at its places."""
 
-import base64
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -36,7 +35,7 @@ async def capture(tab: Tab, elements: Mapping[int, NodeLocation], kind: PictureF
         with suppress(PlaywrightError):  # a frame may be gone meanwhile
             across = down = 0
             if frame is tab.page.main_frame:
-                boxes = await tab.evaluate(_WINDOW, "boxes", indexes)
+                boxes = await tab.evaluate(_WINDOW, "boxes", indexes, tab.is_static)
             else:
                 around = await (await frame.frame_element()).bounding_box()
                 boxes = await frame.evaluate(f"([what, argument]) => ({_WINDOW})(what, argument)", ["boxes", indexes])
@@ -48,8 +47,7 @@ async def capture(tab: Tab, elements: Mapping[int, NodeLocation], kind: PictureF
                 if box is not None
             ]
     how = {"format": "png", "optimizeForSpeed": True} if kind == "png" else {"format": "jpeg", "quality": QUALITY}
-    taken = await tab.session.send("Page.captureScreenshot", how)
-    return Capture(base64.b64decode(taken["data"]), sorted(found), tab.mouse)
+    return Capture(await tab.picture(how), sorted(found), tab.mouse)
 
 
 _BUTTONS = {Kind.RIGHT_CLICK: "right", Kind.MIDDLE_CLICK: "middle"}
