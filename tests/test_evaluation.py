@@ -469,6 +469,7 @@ def test_each_kind_of_answer_is_blamed_on_the_right_side(chatted, message, optio
     if told in ("exited", "truncated", "too_long"):
         assert (status, result["endings"], result["failed"]) == (0, {told: 1}, 0), output
         assert (len(asked) == 2) is (told == "truncated")
+        assert result["completion_tokens"]["total"] == 10 * len(asked)
     else:
         assert (status, result["success"], result["failed"], result["judged"]) == (1, None, 1, 0), output
         assert told in output

@@ -68,7 +68,14 @@ class RefusedError(ServerError):
 
 
 class CutOffError(ServerError):
-    """A chat model used up the tokens of a reply before it said anything, as by thinking."""
+    """A chat model used up the tokens of a reply before it said anything, as by thinking; `usage` says what that took, in the fields of a `Reply`."""
+
+    def __init__(self, message: str, usage: tuple[int | None, int | None, float | None] = (None, None, None)) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+    def __reduce__(self) -> tuple[type["CutOffError"], tuple[str, tuple[int | None, int | None, float | None]]]:
+        return type(self), (str(self), self.usage)
 
 
 class ArenaError(WebArenaGymError):

@@ -180,9 +180,9 @@ class ChatPlayer:
             if is_too_long(error) or (self._is_doubt_lost and self._said and may_be_too_long(error)):
                 return Reply("", too_long=True)
             raise
-        except CutOffError:
+        except CutOffError as error:
             if self._is_doubt_lost:
-                return Reply("", too_long=True)
+                return Reply("", *error.usage, too_long=True)
             raise
         self._said.append(said)
         calls = [reply_of(self._env.dialect, call.name, call.arguments) for call in said.calls[:1]]

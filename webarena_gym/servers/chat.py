@@ -130,7 +130,8 @@ class ChatModel:
         if reason in ("length", "max_tokens") and not spoken and not calls:
             raise CutOffError(
                 f"{self._url} cut the reply off after {usage.completion_tokens or 'all its'} tokens, before it said anything "
-                f"(finish_reason {reason}); max_tokens or max_completion_tokens says how many it may have"
+                f"(finish_reason {reason}); max_tokens or max_completion_tokens says how many it may have",
+                usage,
             )
         if isinstance(message.get("content"), list) and calls:
             reasoning["content"] = message["content"]  # thoughts may be parts of it
