@@ -397,23 +397,19 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
         options, windowed = self.options, self.options.viewport == "layout"
         is_own = options.application is not None
+        strict = windowed or options.bbox or is_own or network is None  # on foreign pages, layout decides what can be used
         return ChromiumBrowser(
             network,
             hosts=hosts,
             headless=options.render_mode != "human",
-            strict=windowed or options.bbox or is_own or network is None,  # on foreign pages, layout decides what can be used
+            strict=strict,
             windowed=windowed,
             viewport=options.window_size,
             records=options.rules == "verified",
             asks=is_own,
             draws=options.has_pictures,
             static=network is not None and not is_own and options.render_mode != "human",
-            images=options.has_pictures
-            or options.bbox
-            or windowed
-            or is_own
-            or network is None
-            or options.render_mode is not None,
+            images=strict or options.has_pictures or options.render_mode is not None,
         )
 
     def _begin(self, episode: Episode) -> Told:

@@ -70,7 +70,7 @@ class RefusedError(ServerError):
 class CutOffError(ServerError):
     """A chat model used up the tokens of a reply before it said anything, as by thinking; `usage` says what that took, in the fields of a `Reply`."""
 
-    def __init__(self, message: str, usage: tuple[int | None, int | None, float | None] = (None, None, None)) -> None:
+    def __init__(self, message: str, usage: tuple[int | None, int | None, float | None]) -> None:
         super().__init__(message)
         self.usage = usage
 

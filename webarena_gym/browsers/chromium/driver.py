@@ -85,7 +85,7 @@ class Driver:
         self._chromium: Any = None
         self._session: Any = None  # speaks the protocol of the Chromium that runs
         self._starting = asyncio.Lock()
-        self._begetting = asyncio.Lock()
+        self._naming = asyncio.Lock()
         # Nobody listens here, and nobody else can, so that what has lost the proxy of its context reaches nothing.
         self._nowhere = socket.socket()
         self._nowhere.bind(("127.0.0.1", 0))
@@ -126,19 +126,21 @@ class Driver:
             return self._chromium
 
     async def new_context(self, **options: Any) -> tuple[Any, str]:
-        """Return a new context of the running browser, and its name in Chromium's protocol."""
+        """Return a new context of the running browser, and its name in Chromium's protocol, "" where pages draw by themselves."""
         chromium = await self.chromium()
+        if not self._draws_on_demand:
+            return await chromium.new_context(**options), ""
 
         async def known() -> set[str]:
             return set((await self._session.send("Target.getBrowserContexts"))["browserContextIds"])
 
-        async with self._begetting:
+        async with self._naming:  # so that what is new is this one
             before = await known()
             context = await chromium.new_context(**options)
             return context, (await known() - before).pop()
 
     async def new_page(self, context: Any, name: str) -> Any:
-        """Return a new page of a context of that name; see `Tab.draw` for when it is drawn."""
+        """Return a new page of a context of that name; see `Tab.drawn` for when it is drawn."""
         if not self._draws_on_demand:
             return await context.new_page()
         async with context.expect_page() as opened:

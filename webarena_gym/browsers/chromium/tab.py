@@ -104,7 +104,7 @@ class Tab:
         self.mouse: tuple[int, int] | None = None  # the place in the window to which the mouse was moved, in pixels
         self.session = session
         self._how, self._shown = list(how), shown
-        self.is_static = is_static  # it is drawn when `draw` says so, and only then
+        self.is_static = is_static  # it is drawn for `picture` and within `drawn` alone
         self.said: dict[str, Any] | None = (
             None  # of the page as it is; None where something else than an action may have changed it
         )
@@ -182,19 +182,25 @@ class Tab:
         return await self.picture({"format": "png"})
 
     async def picture(self, how: Mapping[str, Any]) -> bytes:
-        """Return a picture of the window in that format of Chromium's protocol."""
+        """Return a picture of the window in that format of Chromium's protocol. Raises BrowserError where none can be drawn."""
         if not self.is_static:
             return base64.b64decode((await self.session.send("Page.captureScreenshot", how))["data"])
-        async with asyncio.timeout(QUIET_S):
-            while True:  # a new document may not be there to be drawn yet
-                taken = await self.session.send("HeadlessExperimental.beginFrame", {"screenshot": how})
-                if "screenshotData" in taken:
-                    return base64.b64decode(taken["screenshotData"])
+        taken: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(LOAD_S):
+                while "screenshotData" not in taken:  # a new document may not be there to be drawn yet
+                    taken = await self.session.send("HeadlessExperimental.beginFrame", {"screenshot": how})
+        except TimeoutError as error:
+            raise BrowserError(f"Chromium has drawn no picture of the page within {LOAD_S:g} s") from error
+        return base64.b64decode(taken["screenshotData"])
 
     @asynccontextmanager
     async def drawn(self) -> AsyncIterator[None]:
         """Draw the page again and again while something is done, as the mouse, and what waits for a page to stand still, need it."""
-        is_over = not self.is_static
+        if not self.is_static:
+            yield
+            return
+        is_over = False
 
         async def draw() -> None:
             with suppress(PlaywrightError):  # the page may go away

@@ -21,7 +21,7 @@ from webarena_gym.sites.country.dice import Dice
 
 Facts = Mapping[str, Any]
 Points = Sequence[tuple[float, float]]
-_FINE = 2  # dots of a side for each pixel, for smooth edges
+_FINE = 2  # dots of a side for each pixel, for smooth edges; `png` takes the mean of four
 
 COLOURS = {
     "red": (205, 28, 36), "orange": (255, 140, 0), "yellow": (250, 220, 40), "green": (28, 140, 60), "blue": (36, 84, 214),
@@ -60,7 +60,7 @@ class Canvas:
     """A picture that is drawn from the back to the front, in pixels from the upper left corner."""
 
     def __init__(self, width: int, height: int, ground: tuple[int, int, int] = _PAPER) -> None:
-        self._colours = [ground]  # by number
+        self._colours = {ground: 0}  # their numbers, in order
         self._dots: NDArray[np.uint8] = np.zeros((height * _FINE, width * _FINE), np.uint8)
 
     def fill(self, points: Iterable[tuple[float, float]], colour: tuple[int, int, int]) -> None:
@@ -71,17 +71,13 @@ class Canvas:
         left, top, right, low = max(left, 0), max(top, 0), min(right, width), min(low, height)
         x, y = np.arange(left, right) + 0.5, np.arange(top, low) + 0.5
         (ax, ay), (bx, by) = corners.T, np.roll(corners, -1, 0).T
-        side, row = np.nonzero(
-            (np.minimum(ay, by)[:, None] <= y) & (y < np.maximum(ay, by)[:, None])
-        )  # which sides cross which rows
+        # Where the sides cross the rows; a dot is inside if an odd number of sides lies farther right.
+        side, row = np.nonzero((np.minimum(ay, by)[:, None] <= y) & (y < np.maximum(ay, by)[:, None]))
         crossed = (bx - ax)[side] * (y[row] - ay[side]) / (by - ay)[side] + ax[side]
         ends = np.bincount(row * (len(x) + 1) + np.searchsorted(x, crossed), minlength=len(y) * (len(x) + 1))
-        farther = np.add.accumulate(ends.reshape(len(y), len(x) + 1)[:, :0:-1].astype(np.uint8), axis=1, dtype=np.uint8)[
-            :, ::-1
-        ]
-        if colour not in self._colours:
-            self._colours.append(colour)
-        self._dots[top:low, left:right][(farther & 1).astype(bool)] = self._colours.index(colour)
+        from_right = (ends.reshape(len(y), len(x) + 1)[:, :0:-1] & 1).astype(bool)
+        inside = np.logical_xor.accumulate(from_right, axis=1)[:, ::-1]
+        self._dots[top:low, left:right][inside] = self._colours.setdefault(colour, len(self._colours))
 
     def box(self, left: float, top: float, right: float, low: float, colour: tuple[int, int, int]) -> None:
         """Fill a rectangle."""
@@ -112,7 +108,7 @@ class Canvas:
         height, width = (side // _FINE for side in self._dots.shape[:2])
         packed = np.array([red << 32 | green << 16 | blue for red, green, blue in self._colours])[self._dots]
         total = packed[::2, ::2] + packed[1::2, ::2] + packed[::2, 1::2] + packed[1::2, 1::2]
-        pixels = np.stack((total >> 34, total >> 18, total >> 2), -1).astype(np.uint8)  # the means of four
+        pixels = np.stack((total >> 34, total >> 18, total >> 2), -1).astype(np.uint8)
         rows = np.hstack([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)]).tobytes()
         parts = (
             (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
