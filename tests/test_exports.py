@@ -83,9 +83,7 @@ def test_what_callers_have_caught_is_still_caught():
 @pytest.mark.parametrize("name", [name for name in exception_classes() if "." not in name])
 def test_an_error_comes_out_of_another_process_as_it_was(name):
     kind = getattr(errors, name)
-    if name == "RefusedError":
-        error = kind("a message", 503, {"retry-after": "1"})
-    else:
-        error = kind("a message", status=404, at="body.task") if name == "ArenaError" else kind("a message")
+    told = {"RefusedError": (503, {"retry-after": "1"}), "ArenaError": (404, "body.task"), "CutOffError": ((7, 5, None),)}
+    error = kind("a message", *told.get(name, ()))
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (kind, "a message", vars(error))
