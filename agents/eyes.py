@@ -1,20 +1,22 @@
 """An agent that sees, from random weights on a CPU: what `python -m agents.train_eyes` trains.
 
-A small network chooses among the marks of `observation="marks"`: which one to click, or with which answer to exit. It reads the patch of
-the picture under each mark, the mark's words and place, the words of the goal, and, by attention, the whole picture. It is cloned from
-demonstrations and then improved by GRPO (arXiv 2402.03300, section 4.1) with the clipped loss of `agents.grpo`'s kind, on groups of
-episodes of one task from one seed; every step of an episode has the episode's advantage.
+A small network chooses among the marks of `observation="marks"`: which one to click, which option to select, where to type, or that it
+exits. What it types or answers it then writes piece by piece: names of the goal, texts of marks, or words that solutions of the training
+tasks are made of. It reads the patch of the picture under each mark, the mark's words and place, the words of the goal, what it chose
+last, and, by attention, the whole picture. It is cloned from demonstrations and then improved by GRPO (arXiv 2402.03300, section 4.1)
+with the clipped loss of `agents.grpo`'s kind, on groups of episodes of one task from one seed; every choice has its episode's advantage.
 
 Tasks are those of MiniWoB++ by name, or without names the shipped ones that need eyes (`split="pictures"`). A demonstration is the
-reference solution where there is one; the pages of MiniWoB++ have none, so there each choice is tried until one is rewarded.
+reference solution where there is one; the pages of MiniWoB++ have none, so there each mark is tried until one is rewarded.
 """
 
 import json
 import re
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from math import isnan
 from random import Random
 from statistics import fmean, pstdev
@@ -27,6 +29,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from agents.models.checkpoints import claim
+from agents.models.pointer.goals import read_goal
 from agents.settings import lasting
 from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
@@ -44,6 +47,8 @@ SCENE = (128, 192)  # height and width in pixels to which the picture is reduced
 PATCH = (24, 48)  # and what is under a mark
 MARGIN = 2  # pixels around a mark that its patch shows
 PLACE = 10  # numbers that say where a mark is, and what is known of it
+PIECES = 10  # a text is made of at most
+SHARED = 3  # a word that the solutions of so many training tasks write may be written in any
 HELD_OUT = 1_000_000  # first seed of the episodes of MiniWoB++ that are evaluated
 CLIP = (0.2, 0.28)  # how far a probability ratio may fall and rise
 NEWEST = "newest.pt"
@@ -51,20 +56,28 @@ MINIWOB_WINDOW = (160, 210)  # pixels, of its small pages
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MARK = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
-_LABEL = re.compile(r"'(.*)'")
+_LABEL = re.compile(r"'(.*?)'")
+_FIELDS = {"searchbox": (Kind.SEARCH,), "textbox": (Kind.TYPE, Kind.SEARCH), "spinbutton": (Kind.TYPE,)}
 _format = DIALECTS["webrl"].format
-SCROLL = _format(Action(Kind.SCROLL_DOWN))
+SCROLL = Action(Kind.SCROLL_DOWN)
+END = ""  # of a text
+_WRITTEN = (Kind.TYPE, Kind.SEARCH, Kind.EXIT)
+
+Choice = Action | str
+"""An action, which lacks its text if it types or exits, or a piece of such a text."""
 
 
 class View(NamedTuple):
-    """A moment of an episode as the network reads it, with C choices."""
+    """A moment of an episode as the network reads it, with C choices and M marks."""
 
     scene: numpy.ndarray[Any, Any]  # uint8, 3 x SCENE
-    patches: numpy.ndarray[Any, Any]  # uint8, C x 3 x PATCH; zeros for what is no mark
+    patches: numpy.ndarray[Any, Any]  # uint8, (1 + M) x 3 x PATCH, the first of nothing
     goal: list[int]  # hashed words
-    words: list[list[int]]  # of each choice
+    state: list[int]  # hashed words of what was chosen last
+    words: list[list[int]]  # hashed, of each choice
     places: numpy.ndarray[Any, Any]  # float32, C x PLACE
-    replies: list[str]  # of each choice
+    marks: list[int]  # of each choice, its row of `patches`
+    choices: list[Choice]
 
 
 class Decision(NamedTuple):
@@ -83,37 +96,96 @@ Episode = tuple[list[Decision], float]
 # What is seen.
 
 
-def look(observation: Mapping[str, Any], answers: Sequence[str], done: Sequence[str], *, scrolls: bool) -> View:
-    """Return what the network reads of an observation with marks; `done` are the replies of the episode so far."""
-    picture, (height, width) = Image.fromarray(observation["screenshot"]), observation["screenshot"].shape[:2]
-    said = dict(_MARK.findall(observation["text"]))
-    goal, known = observation["goal"].lower(), set(_hashed(observation["goal"]))
-    words, places, patches, replies = [], [], [], []
+class Course:
+    """Choices of an episode so far, and the text that is being written. `vocabulary` are pieces of texts; without, marks are clicked alone."""
 
-    def add(text: str, label: str, reply: str, place: Sequence[float], patch: numpy.ndarray[Any, Any]) -> None:
-        named = _hashed(label)
-        share = sum(word in known for word in named) / len(named)
-        words.append(_hashed(text))
-        places.append([*place, share, bool(label) and label.lower() in goal, reply in done, reply.startswith("exit")])
-        patches.append(patch)
-        replies.append(reply)
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.vocabulary = vocabulary
+        self.chosen: set[Choice] = set()
+        self.opened: Action | None = None
+        self.written: list[str] = []
+        self.last: list[int] = []
 
-    for number, left, top, right, bottom in observation["boxes"].tolist():
-        if number >= 0:
-            text = said.get(str(number), "")
-            box = (max(left - MARGIN, 0), max(top - MARGIN, 0), min(right + MARGIN, width), min(bottom + MARGIN, height))
-            x, y, right_x, low_y = left / width, top / height, right / width, bottom / height
-            place = (x, y, right_x, low_y, (right - left) / width, (bottom - top) / height)
-            patch = numpy.asarray(picture.crop(box).resize(PATCH[::-1], Image.Resampling.BILINEAR))
-            add(text, "".join(_LABEL.findall(text)), _format(Action(Kind.CLICK, element=str(number))), place, patch)
-    blank, nowhere = numpy.zeros((*PATCH, 3), numpy.uint8), [0.0] * 6
-    for answer in answers:
-        add(answer, answer, _format(Action(Kind.EXIT, argument=answer)), nowhere, blank)
-    if scrolls or not replies:
-        add("scroll down", "", SCROLL, nowhere, blank)
-    scene = numpy.asarray(picture.resize(SCENE[::-1], Image.Resampling.BILINEAR))
-    stacked = numpy.stack(patches).transpose(0, 3, 1, 2)
-    return View(scene.transpose(2, 0, 1), stacked, _hashed(goal), words, numpy.array(places, numpy.float32), replies)
+    def look(self, observation: Mapping[str, Any]) -> View:
+        """Return what the network reads of an observation with marks."""
+        picture, (height, width) = Image.fromarray(observation["screenshot"]), observation["screenshot"].shape[:2]
+        goal, known = observation["goal"].lower(), set(_hashed(observation["goal"]))
+        patches: dict[tuple[int, ...], numpy.ndarray[Any, Any]] = {(): numpy.zeros((*PATCH, 3), numpy.uint8)}
+        words, places, marks, choices = [], [], [], list[Choice]()
+        for choice, text, label, box in self._offered(observation):
+            if choice in choices:
+                continue
+            place = [0.0] * 6
+            if box:
+                left, top, right, bottom = box
+                place = [
+                    left / width,
+                    top / height,
+                    right / width,
+                    bottom / height,
+                    (right - left) / width,
+                    (bottom - top) / height,
+                ]
+                around = (max(left - MARGIN, 0), max(top - MARGIN, 0), min(right + MARGIN, width), min(bottom + MARGIN, height))
+                patches[box] = numpy.asarray(picture.crop(around).resize(PATCH[::-1], Image.Resampling.BILINEAR))
+            named, writes = _hashed(label), isinstance(choice, str) or choice.kind in _WRITTEN
+            share = sum(word in known for word in named) / len(named)
+            words.append(_hashed(text))
+            places.append([*place, share, bool(label) and label.lower() in goal, choice in self.chosen, writes])
+            marks.append(list(patches).index(box))
+            choices.append(choice)
+        scene = numpy.asarray(picture.resize(SCENE[::-1], Image.Resampling.BILINEAR)).transpose(2, 0, 1)
+        stacked = numpy.stack(list(patches.values())).transpose(0, 3, 1, 2)
+        state = [*self.last, *_hashed(f"written {len(self.written)} {' '.join(self.written[-1:])}" if self.opened else "acts")]
+        return View(
+            scene, stacked, _hashed(observation["goal"]), state, words, numpy.array(places, numpy.float32), marks, choices
+        )
+
+    def _offered(self, observation: Mapping[str, Any]) -> Iterator[tuple[Choice, str, str, tuple[int, ...]]]:
+        """Yield the choices, each with its text, its label, and its mark's left, top, right and bottom; () for none."""
+        if self.opened:
+            yield END, "end of text", "", ()
+        said, boxes = dict(_MARK.findall(observation["text"])), observation["boxes"]
+        for number, *edges in boxes[boxes[:, 0] >= 0].tolist():
+            text, element, box = said.get(str(number), ""), str(number), tuple(edges)
+            label, *values = _LABEL.findall(text) or [""]
+            role = text.split(" ", 1)[0]
+            if self.opened:
+                yield label, label, label, box
+                continue
+            yield Action(Kind.CLICK, element), text, label, box
+            for kind in _FIELDS.get(role, ()) if self.vocabulary else ():
+                yield Action(kind, element, ""), f"{kind} {text}", label, box
+            if self.vocabulary and role == "combobox":
+                yield from ((Action(Kind.SELECT, element, value), f"select {label} {value}", value, box) for value in values)
+        if self.opened:
+            for span in read_goal(observation["goal"]).spans:
+                if " " not in span.text or not span.text.islower():
+                    yield span.text, f"{span.before} {span.text} {span.after}", span.text, ()
+            yield from ((piece, piece, piece, ()) for piece in self.vocabulary)
+        elif self.vocabulary:
+            yield Action(Kind.EXIT, argument=""), "exit", "", ()
+            yield SCROLL, "scroll down", "", ()
+        elif not len(boxes[boxes[:, 0] >= 0]):
+            yield SCROLL, "scroll down", "", ()
+
+    def take(self, view: View, place: int) -> str | None:
+        """Note a choice; return the reply to the env that is complete by it, None while a text is written."""
+        choice = view.choices[place]
+        self.chosen.add(choice)
+        if isinstance(choice, Action):
+            self.last = view.words[place]
+            if choice.kind in _WRITTEN:
+                self.opened = choice
+                return None
+            return _format(choice)
+        self.written += [choice] * (choice != END)
+        if choice != END and len(self.written) < PIECES:
+            return None
+        assert self.opened is not None
+        done = replace(self.opened, argument=" ".join(self.written))
+        self.opened, self.written = None, []
+        return _format(done)
 
 
 def _hashed(text: str) -> list[int]:
@@ -143,26 +215,29 @@ class Eyes(nn.Module):
             nn.Linear(32 * (PATCH[0] // 4) * (PATCH[1] // 4), WIDTH), nn.ReLU(),
         )  # fmt: skip
         self.place = nn.Linear(PLACE, WIDTH)
-        self.query, self.key = nn.Linear(3 * WIDTH, 4 * WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.query, self.key = nn.Linear(4 * WIDTH, 4 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.named, self.told = nn.Linear(WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.score = nn.Sequential(nn.Linear(11 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
+        self.score = nn.Sequential(nn.Linear(12 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
 
     def forward(self, views: Sequence[View]) -> list[Tensor]:
         """Return the log-probabilities (C,) of each moment's choices."""
-        counts = [len(view.replies) for view in views]
+        counts = [len(view.choices) for view in views]
         of_C = torch.arange(len(views)).repeat_interleave(torch.tensor(counts))
         scene_SPW = self.scene(_pixels([view.scene[None] for view in views])).flatten(2).transpose(1, 2) + self.where
-        patch_CW = self.patch(_pixels([view.patches for view in views]))
+        firsts = torch.tensor([0, *(len(view.patches) for view in views)][:-1]).cumsum(0)
+        marks_C = torch.tensor([mark for view in views for mark in view.marks]) + firsts[of_C]
+        patch_CW = self.patch(_pixels([view.patches for view in views]))[marks_C]
         place_CW = self.place(torch.from_numpy(numpy.concatenate([view.places for view in views])))
         goal_CW = self._mean([view.goal for view in views])[of_C]
+        state_CW = self._mean([view.state for view in views])[of_C]
         said_CW = self._mean([words for view in views for words in view.words])
-        query_C4W = self.query(torch.cat([goal_CW, said_CW, place_CW], 1)).view(len(of_C), 4, WIDTH)
+        query_C4W = self.query(torch.cat([goal_CW, said_CW, place_CW, state_CW], 1)).view(len(of_C), 4, WIDTH)
         parts = []
         for queries, scene_PW, key_PW in zip(query_C4W.split(counts), scene_SPW, self.key(scene_SPW), strict=True):
             parts.append((torch.softmax(queries @ key_PW.T / WIDTH**0.5, -1) @ scene_PW).flatten(1))
         seen_CV = torch.cat(parts)
         products = (goal_CW * said_CW, goal_CW * self.named(patch_CW), said_CW * self.told(seen_CV))  # what goes with what
-        scores_C = self.score(torch.cat([goal_CW, said_CW, patch_CW, place_CW, seen_CV, *products], 1))[:, 0]
+        scores_C = self.score(torch.cat([goal_CW, said_CW, patch_CW, place_CW, state_CW, seen_CV, *products], 1))[:, 0]
         return [part.log_softmax(0) for part in scores_C.split(counts)]
 
     def _mean(self, texts: Sequence[list[int]]) -> Tensor:
@@ -185,7 +260,7 @@ class Tasks(NamedTuple):
     env: Any
     train: list[tuple[Any, str]]
     test: list[tuple[Any, str]]
-    scrolls: bool
+    vocabulary: list[str]
 
 
 def tasks_of(settings: EyesSettings) -> Tasks:
@@ -195,57 +270,77 @@ def tasks_of(settings: EyesSettings) -> Tasks:
         env: Any = MiniWobText(tasks=settings.tasks, window_size=MINIWOB_WINDOW, **common)
         train: list[tuple[Any, str]] = [(f"{name}/{seed}", name) for seed in range(settings.shown) for name in settings.tasks]
         held_out = range(HELD_OUT, HELD_OUT + settings.evaluated)
-        return Tasks(env, train, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], scrolls=False)
+        return Tasks(env, train, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], [])
     drawn = {seed: task_suite.load("pictures", seed) for seed in (*settings.worlds, settings.test_world)}
     env = WebArenaLite(split="pictures", browser="chromium", **common)
     train = [(task, task.template) for seed in settings.worlds for task in drawn[seed]]
-    return Tasks(env, train, [(task, task.template) for task in drawn[settings.test_world]], scrolls=True)
+    texts = [
+        {
+            step.action.argument
+            for step in task.solution
+            if step.action.kind in _WRITTEN and step.action.argument not in task.intent
+        }
+        for task, _ in train
+    ]
+    counts = Counter(piece for own in texts for piece in {piece for text in own for piece in str(text).split(" ")})
+    vocabulary = sorted(piece for piece, count in counts.items() if count >= SHARED)
+    return Tasks(env, train, [(task, task.template) for task in drawn[settings.test_world]], vocabulary)
 
 
-def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[tuple[View, str]]:
-    """Return what is seen and replied at each step of an episode that is rewarded; empty where there is none of clicks alone."""
-    env = tasks.env
+def demonstrate(tasks: Tasks, task: Any, rng: Random) -> list[Decision]:
+    """Return the choices of an episode that is rewarded; empty where there is none."""
+    env, course = tasks.env, Course(tasks.vocabulary)
     observation, _ = env.reset(options={"task": task})
     if not env.task.solution:
-        view = look(observation, (), (), scrolls=tasks.scrolls)
-        for place, reply in enumerate(rng.sample(view.replies, len(view.replies))):
+        view = course.look(observation)
+        for place, chosen in enumerate(rng.sample(range(len(view.choices)), len(view.choices))):
             if place:
                 env.reset(options={"task": task})
-            if env.step(reply)[1] == 1:
-                return [(view, reply)]
+            if env.step(course.take(view, chosen))[1] == 1:
+                return [Decision(view, chosen)]
         return []
-    expert, reward, wanted = Expert(env.task), 0.0, ""
-    steps: list[tuple[View, str]] = []
-    while len(steps) < env.options.max_steps:
-        wanted = wanted or expert.reply(env.page, env.observation)
-        answer = env.dialect.parse(wanted).argument or "" if wanted.startswith("exit") else None
-        view = look(observation, () if answer is None else (answer,), [reply for _, reply in steps], scrolls=True)
-        reply = wanted if wanted in view.replies else SCROLL
-        steps.append((view, reply))
+    expert, decisions = Expert(env.task), list[Decision]()
+    wanted: Action | None = None
+    pieces: list[str] = []
+    while True:
+        view = course.look(observation)
+        if course.opened:
+            choice: Choice = pieces.pop(0) if pieces else END
+        else:
+            wanted = wanted or env.dialect.parse(expert.reply(env.page, env.observation))
+            choice = replace(wanted, argument="") if wanted.kind in _WRITTEN else wanted
+            choice = choice if choice in view.choices else SCROLL
+        if choice not in view.choices:
+            return []
+        decisions.append(Decision(view, view.choices.index(choice)))
+        reply = course.take(view, decisions[-1].chosen)
+        if reply is None:
+            if isinstance(choice, Action) and wanted:  # its text is about to be written
+                text = wanted.argument or ""
+                pieces = [text] if text in course.look(observation).choices else text.split(" ")
+            continue
+        wanted = wanted if choice == SCROLL != wanted else None
         observation, reward, terminated, truncated, _ = env.step(reply)
-        wanted = "" if reply == wanted else wanted
         if terminated or truncated:
-            break
-    return steps if reward == 1 else []
+            return decisions if reward == 1 else []
 
 
-def play(
-    network: Eyes, tasks: Tasks, task: Any, answers: Sequence[str], rng: Random | None, temperature: float = 1.0
-) -> Episode:
+def play(network: Eyes, tasks: Tasks, task: Any, rng: Random | None, temperature: float = 1.0) -> Episode:
     """Return an episode of the network: sampled, or greedy without random numbers."""
     observation, _ = tasks.env.reset(options={"task": task})
-    decisions: list[Decision] = []
+    course, decisions = Course(tasks.vocabulary), list[Decision]()
     while True:
-        done = [each.view.replies[each.chosen] for each in decisions]
-        view = look(observation, answers, done, scrolls=tasks.scrolls)
+        view = course.look(observation)
         with torch.no_grad():
             logprobs = (network([view])[0] / temperature).log_softmax(0)
         weights = logprobs.exp().tolist()
         chosen = int(logprobs.argmax()) if rng is None else rng.choices(range(len(weights)), weights)[0]
         decisions.append(Decision(view, chosen, float(logprobs[chosen])))
-        observation, reward, terminated, truncated, _ = tasks.env.step(view.replies[chosen])
-        if terminated or truncated:
-            return decisions, reward
+        reply = course.take(view, chosen)
+        if reply is not None:
+            observation, reward, terminated, truncated, _ = tasks.env.step(reply)
+            if terminated or truncated:
+                return decisions, reward
 
 
 # Training.
@@ -325,7 +420,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
     def scores() -> list[float]:
         bar, rewards = console.Progress(len(tasks.test), "episodes evaluated"), []
         for task, _ in tasks.test:
-            rewards.append(play(network, tasks, task, state["answers"], None)[1])
+            rewards.append(play(network, tasks, task, None)[1])
             bar.show(len(rewards))
         bar.clear()
         return rewards
@@ -333,15 +428,13 @@ def train(settings: EyesSettings) -> dict[str, Any]:
     with closing(tasks.env):
         if not state:
             bar = console.Progress(len(tasks.train), "tasks demonstrated")
-            shown: list[list[tuple[View, str]]] = []
+            shown: list[list[Decision]] = []
             for task, _ in tasks.train:
                 shown.append(demonstrate(tasks, task, Random(f"{settings.seed} {len(shown)}")))
                 bar.show(len(shown))
             bar.clear()
-            replies = [reply for steps in shown for _, reply in steps if reply.startswith("exit")]
-            state["answers"] = sorted({DIALECTS["webrl"].parse(reply).argument or "" for reply in replies})
             state["demonstrated"] = sum(map(bool, shown))
-            decisions = [Decision(view, view.replies.index(reply)) for steps in shown for view, reply in steps]
+            decisions = [decision for steps in shown for decision in steps]
             state["clone_loss"] = clone(network, decisions, settings)
             state |= {"network": network.state_dict(), "update": 0, "clone": scores(), "rewards": {}}
             save()
@@ -355,8 +448,10 @@ def train(settings: EyesSettings) -> dict[str, Any]:
                 drawn = rng.sample(tasks.train, min(settings.tasks_per_update, len(tasks.train)))
                 if settings.tasks:  # of whose episodes there are as many as one likes
                     drawn = [(f"{name}/{rng.randrange(HELD_OUT)}", name) for _, name in drawn]
-                sampled = (state["answers"], rng, settings.temperature)
-                groups = [[play(network, tasks, task, *sampled) for _ in range(settings.group_size)] for task, _ in drawn]
+                groups = [
+                    [play(network, tasks, task, rng, settings.temperature) for _ in range(settings.group_size)]
+                    for task, _ in drawn
+                ]
                 told = improve(network, groups, optimizer, settings, rng)
                 metrics.log(update + 1, told | {"cpu_minutes": (time.process_time() - started_s) / 60})
                 metrics.show((update + 1) / settings.updates, f"success {told['success']:.2f}")

@@ -1,5 +1,6 @@
 """The agent that sees: what it reads of a picture, and that it learns from pictures alone, by cloning and by reinforcement."""
 
+from contextlib import closing
 from math import nan
 from random import Random
 
@@ -8,9 +9,10 @@ import pytest
 import torch
 
 from agents import eyes, train_eyes
-from agents.eyes import Decision, Eyes, clone, improve, look
+from agents.eyes import END, SCROLL, Course, Decision, Eyes, clone, demonstrate, improve, tasks_of
 from agents.training.settings import EyesSettings
 from tests import needs
+from webarena_gym.actions import Action, Kind
 
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}
 
@@ -32,7 +34,7 @@ def observation(rng):
 def decisions(seed, count):
     rng = Random(seed)
     drawn = [observation(rng) for _ in range(count)]
-    return [Decision(look(seen, (), (), scrolls=False), wanted) for seen, wanted in drawn]
+    return [Decision(Course(()).look(seen), wanted) for seen, wanted in drawn]
 
 
 def accuracy(network, held_out):
@@ -43,28 +45,65 @@ def accuracy(network, held_out):
 
 def test_what_is_read_of_an_observation():
     seen, _ = observation(Random(0))
-    seen["text"] = "[0] button 'Yes'\n[1] link 'No way'\n[2] textbox ''"
+    seen["text"] = "[0] button 'Yes'\n[1] combobox 'Show' options: '12' (selected), '24'\n[2] textbox 'Note' value: ''"
     seen["goal"] = "Click on Yes."
-    view = look(seen, ("", "7"), ('do(action="Click", element="1")',), scrolls=True)
-    assert view.replies == [
-        *(f'do(action="Click", element="{number}")' for number in range(3)), 'exit(message="")', 'exit(message="7")', 'do(action="Scroll Down")',
-    ]  # fmt: skip
-    assert (view.scene.shape, view.patches.shape) == ((3, *eyes.SCENE), (6, 3, *eyes.PATCH))
-    left, top, right, bottom, width, height, share, is_named, was_done, exits = view.places.T
-    assert (left[:3] < right[:3]).all()
-    assert (top[:3] < bottom[:3]).all()
-    assert width[:3] == pytest.approx(right[:3] - left[:3])
-    assert height[:3] == pytest.approx(bottom[:3] - top[:3])
-    assert (share[0], list(is_named)) == (1.0, [1, 0, 0, 0, 0, 0])
-    assert list(was_done) == [0, 1, 0, 0, 0, 0]
-    assert list(exits) == [0, 0, 0, 1, 1, 0]
-    assert not view.patches[3:].any()
+    course = Course(["red;", "7"])
+    course.take(course.look(seen), 1)
+    view = course.look(seen)
+    clicks = [Action(Kind.CLICK, str(number)) for number in range(3)]
+    selects = [Action(Kind.SELECT, "1", value) for value in ("12", "24")]
+    writes = [Action(Kind.TYPE, "2", ""), Action(Kind.SEARCH, "2", "")]
+    assert view.choices == [*clicks[:2], *selects, clicks[2], *writes, Action(Kind.EXIT, argument=""), SCROLL]
+    assert (view.scene.shape, view.patches.shape) == ((3, *eyes.SCENE), (4, 3, *eyes.PATCH))
+    assert view.marks == [1, 2, 2, 2, 3, 3, 3, 0, 0]
+    left, top, right, bottom, width, height, share, is_named, was_chosen, is_written = view.places.T
+    assert (left[:7] < right[:7]).all()
+    assert (top[:7] < bottom[:7]).all()
+    assert width == pytest.approx(right - left)
+    assert height == pytest.approx(bottom - top)
+    assert (share[0], list(is_named)) == (1.0, [1] + [0] * 8)
+    assert list(was_chosen) == [0, 1] + [0] * 7
+    assert list(is_written) == [0, 0, 0, 0, 0, 1, 1, 1, 0]
+    assert not view.patches[0].any()
+
+
+def test_a_text_is_written_piece_by_piece():
+    seen, _ = observation(Random(0))
+    seen["text"] = "[0] textbox 'Note' value: ''\n[1] link 'Bowl'\n[2] button 'Save'"
+    seen["goal"] = "Note the colour of the Blue Jug."
+    course = Course(["red;"])
+
+    def take(choice):
+        view = course.look(seen)
+        return course.take(view, view.choices.index(choice))
+
+    assert take(Action(Kind.TYPE, "0", "")) is None
+    assert set(course.look(seen).choices) > {END, "red;", "Blue Jug", "Bowl", "Note", "Save"}
+    assert [take("red;"), take("Blue Jug")] == [None, None]
+    assert take(END) == 'do(action="Type", argument="red; Blue Jug", element="0")'
+    assert take(Action(Kind.EXIT, argument="")) is None
+    assert [take("Bowl") for _ in range(eyes.PIECES)] == [None] * (eyes.PIECES - 1) + [f'exit(message="{"Bowl " * 9}Bowl")']
 
 
 def test_a_page_without_marks_can_be_scrolled():
     seen, _ = observation(Random(0))
     seen["boxes"][:] = -1
-    assert look(seen, (), (), scrolls=False).replies == ['do(action="Scroll Down")']
+    assert Course(()).look(seen).choices == [SCROLL]
+
+
+@needs.chromium
+def test_tasks_that_need_eyes_are_demonstrated(one_chromium, tmp_path):
+    """Of what a small network can choose: a search for a name of the goal, a click, an option, and a text of several pieces."""
+    tasks = tasks_of(EyesSettings(out=tmp_path, worlds=(11, 12, 13), max_steps=16))
+    with closing(tasks.env):
+        for name in ("box_and_ribbon", "cart_by_sticker", "save_with_pins"):
+            task = next(task for task, template in tasks.train if template == f"pictures.{name}")
+            decisions = demonstrate(tasks, task, Random(0))
+            kinds = [
+                choice.kind for choice in (each.view.choices[each.chosen] for each in decisions) if isinstance(choice, Action)
+            ]
+            assert kinds[-1] == Kind.EXIT
+            assert [kind for kind in kinds if kind != Kind.SCROLL_DOWN] == [step.action.kind for step in task.solution]
 
 
 def test_what_a_moment_is_read_as_does_not_depend_on_others():

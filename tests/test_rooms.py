@@ -54,7 +54,8 @@ def test_there_is_no_circle_of_imports():
     list(TopologicalSorter(graph()).static_order())  # raises CycleError, which names the circle
 
 
-KNOWS_POINTING_NETWORKS = {"agents.remember",
+KNOWS_POINTING_NETWORKS = {
+    "agents.eyes", "agents.remember",
     "agents.evaluation.evaluate", "agents.models", "agents.models.critics", "agents.rollouts.pointer",
     "agents.agent_q", "agents.cluster.training", "agents.grpo", "agents.train_rl", "agents.average",
     "agents.training.pointer_cloning", "agents.training.pointing_networks",

@@ -6,7 +6,7 @@ import pytest
 
 from agents.data.demonstrations import demonstrate, draw_tasks
 from agents.data.derivations import work_out
-from agents.data.readings import DURATION, MONEY, Fact, Reading, Row, nearest_lines, read_date, words
+from agents.data.readings import DURATION, MONEY, Reading, Row, nearest_lines, read_date, words
 from agents.data.thoughts import Moment, write_thought
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.replies import answer_part
@@ -138,7 +138,7 @@ def test_a_reading_has_rows_facts_and_a_title_and_amounts_are_read_and_written()
     reading = page("<h1>Order <a>7</a></h1>", *ORDERS.lines[1:3], tax, "SKU: A-1", "Phone", "555")
     assert reading.title == "Order 7"
     assert reading.rows == [Row(("Order #", "Date", "Total", "Status"), ("000000007", "12/9/22", "$10.50", "Complete"))]
-    assert reading.facts == (Fact("Tax", "$1.00"), Fact("SKU", "A-1"), Fact("Phone", "555"))
+    assert reading.facts == (("Tax", "$1.00"), ("SKU", "A-1"), ("Phone", "555"))
     assert nearest_lines(reading.texts, words("the phone"), 1) == ["Phone"]
     assert {read_date(text) for text in ("31/12/2022", "Feb 30, 2022", "13/1/22")} == {None}
     for text in ("$0.05", "$10.50", "$1,120.94"):

@@ -72,11 +72,11 @@ def _as_a_fact(answer: str, goal: str, reading: Reading) -> str:
     def says(value: str) -> bool:
         return value == answer or value.startswith(f"{answer} ") or (len(value) > 8 and answer.endswith(f" {value}"))
 
-    facts = [fact for fact in reading.facts if says(fact.value)]
-    best = max(facts, key=lambda fact: len(words(fact.label) & topic), default=None)
-    is_known = best and (words(best.label) & topic or len(answer) >= _LONG)
-    if best and is_known and reading.quotes(best.value) and reading.quotes(best.label):
-        return f"has {quote(best.value)} right after {quote(best.label)}."
+    facts = [(label, value) for label, value in reading.facts if says(value)]
+    label, value = max(facts, key=lambda fact: len(words(fact[0]) & topic), default=("", ""))
+    is_known = label and (words(label) & topic or len(answer) >= _LONG)
+    if is_known and reading.quotes(value) and reading.quotes(label):
+        return f"has {quote(value)} right after {quote(label)}."
     return ""
 
 
@@ -117,7 +117,7 @@ def _within_reach(answer: str, goal: str, readings: Sequence[Reading]) -> str:
     if limit is None:
         return ""
     if answer in ("Yes", "No"):
-        value = next((fact.value for fact in readings[-1].facts if fact.label == "Time"), "")
+        value = next((value for label, value in readings[-1].facts if label == "Time"), "")
         minutes = DURATION.read(value)
         if minutes is None or (minutes <= limit) != (answer == "Yes"):
             return ""
@@ -247,7 +247,7 @@ def add_up(answer: str, goal: str, readings: Sequence[Reading]) -> str:
             amounts = unit.read_all(cells)
             if len(amounts) > 1 and sum(amounts) == unit.read(answer):
                 return f"{why} {_sum_of(cells, amounts, unit)}."
-    times = list(dict.fromkeys(fact.value for reading in readings for fact in reading.facts if fact.label == "Time"))
+    times = list(dict.fromkeys(value for reading in readings for label, value in reading.facts if label == "Time"))
     minutes = DURATION.read_all(times)
     if unit is DURATION and len(minutes) > 1 and sum(minutes) == unit.read(answer):
         added = " + ".join(map(str, minutes))

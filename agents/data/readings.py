@@ -36,13 +36,6 @@ _LIMIT = re.compile(r"(?:at most|within) (\d+|two|three) (minutes|hours)")
 _NUMBER_NAMES = {"two": 2, "three": 3}
 
 
-class Fact(NamedTuple):
-    """A value and its label: "Grand Total" and "$12.00"."""
-
-    label: str
-    value: str
-
-
 class Row(NamedTuple):
     """One row of a table with the table's headings, which may be empty."""
 
@@ -101,22 +94,22 @@ class Reading:
         return [row for table in self.tables for row in table]
 
     @cached_property
-    def facts(self) -> tuple[Fact, ...]:
-        """The labelled values: a line below its label, a row of a heading and a value, or "label: value"."""
-        found, before = [], ""
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """The labels and their values, such as "Grand Total" and "$12.00": a line below its label, a row of a heading and a value, or "label: value"."""
+        found, before = list[tuple[str, str]](), ""
         for line in self.lines:
             cells = [plain(cell) for cell in _CELL.findall(line)] if line.startswith("<tr><th>") and "<td>" in line else []
             text = "" if line.startswith("<tr>") or _FIELD.search(line) else plain(line)
             match = _PAIR.fullmatch(text)
             if len(cells) == 2:
-                found.append(Fact(*cells))
+                found.append((cells[0], cells[1]))
             elif match:
-                found.append(Fact(match.group(1), match.group(2)))
+                found.append((match.group(1), match.group(2)))
             elif before and text:
-                found.append(Fact(before, text))
+                found.append((before, text))
             is_label = not match and len(text) <= 40 and ("<" not in line or line.startswith("<h"))
             before = text if is_label else ""
-        return tuple(fact for fact in found if fact.label and fact.value)
+        return tuple(fact for fact in found if all(fact))
 
 
 def read(page: Page, observation: Observation, shown: str) -> Reading:
