@@ -150,6 +150,19 @@ def test_a_phone_s_window_is_as_large_as_was_asked_for(opened):
 
 
 @needs.chromium
+@chromium
+def test_the_first_picture_of_a_page_has_its_lazy_images(opened):
+    env = make(opened, observation="pixels", dialect="computer", picture_format="png")
+    env.reset(seed=1)
+    for url in ("http://shop.test/pet-supplies.html", "http://code.test/explore", "http://forum.test/f/AskTravel"):
+        seen = env.step(f'{{"action": "goto", "url": "{url}"}}')[0]["screenshot"]
+        later = env.step('{"type": "wait"}')[0]["screenshot"]
+        assert numpy.array_equal(seen, later), url
+        scrolled = env.step('{"type": "scroll", "x": 600, "y": 400, "scroll_x": 0, "scroll_y": 600}')[0]["screenshot"]
+        assert numpy.array_equal(scrolled, env.step('{"type": "wait"}')[0]["screenshot"]), url
+
+
+@needs.chromium
 def test_many_envs_give_stacked_pictures(opened):
     options = {"browser": "chromium", "tasks": [TASK], "observation": "pixels", "window_size": (320, 240)}
     envs = opened(gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=2, **options))

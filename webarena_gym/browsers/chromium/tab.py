@@ -77,6 +77,16 @@ _END_CARET = """async () => {
   if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
     field.setSelectionRange(field.value.length, field.value.length);
 }"""
+_IMAGES = """async (waits) => {
+  const absent = [...document.images].filter((image) => {
+    const box = image.getBoundingClientRect();
+    return !image.complete && box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+  });
+  const ended = (image) => new Promise((end) => ["load", "error"].forEach((event) => image.addEventListener(event, end, {once: true})));
+  if (waits) await Promise.all(absent.map(ended));
+  return absent.length > 0;
+}"""
+"""A JavaScript function that says whether the window lacks images, and waits for those: lazy ones are asked for when they are drawn."""
 _READY = 'async () => window[Symbol.for("webarena_gym.time")]?.ready()'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
@@ -172,9 +182,13 @@ class Tab:
         self.document, self.documents = None, {}
 
     async def until_whole(self) -> None:
-        """Wait until the page is there with all its images."""
+        """Wait until the page is there with all its images, lazy ones where the window shows them."""
         self.check()
         await self._wait(self.signals.stopped)
+        with suppress(PlaywrightError, TimeoutError):  # the page may go away, and an image may not come
+            if await self.evaluate(_IMAGES, False):
+                async with self.drawn(), asyncio.timeout(QUIET_S):
+                    await self.evaluate(_IMAGES, True)
 
     async def screenshot(self) -> bytes:
         """Return a picture of the window as PNG, with all images of the page."""
