@@ -20,6 +20,7 @@ from tests.tracker import LOGIN as TRACKER_LOGIN
 from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
@@ -56,9 +57,7 @@ def play(env, info, flow):
 
 
 def make(site, address, account, login, **options):
-    task = Task("one", (site,), f"__{site.upper()}__/", "Do it.",
-                {"eval_types": ["string_match"], "reference_answers": {"exact_match": "yes"}, "reference_url": "", "program_html": []},
-                require_login=account is not None)  # fmt: skip
+    task = Task("one", (site,), f"__{site.upper()}__/", "Do it.", answer(exact_match="yes"), require_login=account is not None)
     return gymnasium.make(
         "WebArenaLite-v0", browser="chromium", tasks=[task], sites={site: address}, elements="label", dialect="browsergym",
         max_steps=300, accounts={site: account} if account else None, logins={site: login}, **options,
@@ -82,10 +81,6 @@ def tracker(tmp_path_factory):
     with serving(late) as address:
         late.app, _ = make_tracker(tmp_path_factory.mktemp("tracker"), address)
         yield address
-
-
-def test_the_flows_are_long_enough_to_tell_something():
-    assert sum(map(len, FLOWS.values())) >= 180
 
 
 @pytest.mark.parametrize(("account", "flows"), [

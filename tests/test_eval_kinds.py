@@ -188,7 +188,7 @@ def test_string_match(references, right, wrong):
     assert [passes(string(**references), answer) for answer in (*right, *wrong)] == [True] * len(right) + [False] * len(wrong)
 
 
-def test_a_judge_decides_fuzzy_matches_but_not_n_a():
+def test_a_judge_decides_fuzzy_matches_but_not_n_a_and_the_score_is_a_product():
     asked = []
 
     def judge(*question):
@@ -198,6 +198,10 @@ def test_a_judge_decides_fuzzy_matches_but_not_n_a():
     said = [evaluate(string(fuzzy_match=wanted), "Which?", outcome("azure"), judge)[0].passed for wanted in (["blue"], "N/A")]
     assert said == [True, False]
     assert asked == [("Which?", "blue", "azure")]
+    both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
+    assert passes(both, "x")
+    verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}
+    assert verdicts == {"string_match/exact_match": False, "url_match": True}
 
 
 def test_url_match():
@@ -232,13 +236,6 @@ def test_program_html_and_state():
     for name, expected in (("Hat", [[2]]), ("Coat", [])):
         assert passes(rows(query, expected, [name]))
         assert not passes(rows(query, [[7]], [name]))
-
-
-def test_the_score_is_a_product():
-    both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
-    assert passes(both, "x")
-    verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}
-    assert verdicts == {"string_match/exact_match": False, "url_match": True}
 
 
 @pytest.mark.parametrize(("block", "said"), [

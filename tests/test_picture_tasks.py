@@ -46,12 +46,17 @@ def databases():
         yield opened
 
 
-def test_the_split_has_twenty_templates_and_more_than_five_change_something():
+def test_the_split_has_twenty_templates_and_other_pictures_give_the_same_goal_another_truth():
     assert len(TEMPLATES) == 20
     assert Counter(task.template for task in TASKS) == dict.fromkeys(TEMPLATES, 3)
     assert len({task.template for task in TASKS if task.eval_types == ("state",)}) >= 5
     assert {template.name for template in suite.templates().values() if template.needs_eyes} == {*TEMPLATES}
     assert not {template.name for template in suite.named(None)} & {*TEMPLATES}
+    task = first("vote_by_photo")
+    other = repainted(task)
+    assert (other.intent, other.start_url) == (task.intent, task.start_url)
+    assert other.eval != task.eval
+    assert repainted(next(iter(suite.load("test")))) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,16 +70,13 @@ def test_pictures_follow_from_the_world_and_the_row_alone(kind, databases):
     assert {draw(database, kind, row) for row in range(1, 13)} != shown
 
 
-def test_a_polygon_covers_its_area_and_edges_are_smooth():
+def test_polygons_cover_their_areas_and_slices_of_a_pie_have_their_order(databases):
     canvas = Canvas(40, 20, COLOURS["white"])
     canvas.fill([(10, 5), (30, 5), (30, 15), (10, 15)], COLOURS["red"])
     canvas.fill([(-5, -5), (3.5, -5), (3.5, 30), (-5, 30)], COLOURS["blue"])
     pixels = decoded(canvas.png())
     assert (area(pixels, "red"), area(pixels, "blue")) == (200, 60)
     assert [*pixels[0, 3]] == [(a + 255) // 2 for a in COLOURS["blue"]]
-
-
-def test_slices_of_a_pie_have_their_order(databases):
     database = databases["shopping"].connection
     for row in range(1, 9):
         seen, pixels = facts(database, "interests", row), decoded(draw(database, "interests", row))
@@ -97,14 +99,6 @@ def test_an_answer_is_what_the_pictures_of_its_ground_show(task, databases):
     values = [str(value) for each in shown for fact in each.values() for value in (fact if isinstance(fact, list) else [fact])]
     assert said
     assert {*said} <= {*values}
-
-
-def test_other_pictures_give_the_same_goal_another_truth():
-    task = first("vote_by_photo")
-    other = repainted(task)
-    assert (other.intent, other.start_url) == (task.intent, task.start_url)
-    assert other.eval != task.eval
-    assert repainted(next(iter(suite.load("test")))) is None
 
 
 @pytest.mark.parametrize(
