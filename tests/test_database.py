@@ -183,8 +183,8 @@ def test_whatever_was_written_comes_back_from_a_snapshot_and_goes_with_a_reset(f
         overlay.close()
 
 
-def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory(file):
-    overlay = Overlay(file)
+def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory(opened, file):
+    overlay = opened(Overlay(file))
     first, connection = content(overlay), overlay.connection
     connection.execute("INSERT INTO loose VALUES ('kept', 1)")
     for act in (connection.commit, lambda: connection.execute("END"), lambda: connection.executescript("")):
@@ -202,7 +202,6 @@ def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory
             overlay.connection.execute("INSERT INTO named VALUES ('n1', NULL)")
         assert overlay.connection.in_transaction
     assert content(overlay) == first
-    overlay.close()
 
 
 @pytest.mark.parametrize("rows", [
@@ -210,18 +209,16 @@ def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory
     b'[["note", {"a": 1}, [1, "x", "y", 0]]]', b'[["note", [1], [1, {"hex": "zz"}, null, 0]]]', b'[["sqlite_schema", [1], null]]',
     b'[["note", [1], [1, null, null, 0]]]', b'[["vote", [1], null]]', b"[" * 5000,
 ])  # fmt: skip
-def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(file, rows):
-    overlay = Overlay(file)
+def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(opened, file, rows):
+    overlay = opened(Overlay(file))
     first = content(overlay)
     with pytest.raises(SnapshotError):
         overlay.restore({-2: rows})
     assert content(overlay) == first
     assert overlay.snapshot() == {}
-    overlay.close()
 
 
-def test_a_snapshot_grows_with_what_was_written_and_not_with_the_world(file):
-    overlay = Overlay(file)
+def test_a_snapshot_grows_with_what_was_written_and_not_with_the_world(opened, file):
+    overlay = opened(Overlay(file))
     overlay.connection.execute("UPDATE note SET text = 'short' WHERE note_id = 3")
     assert sum(map(len, overlay.snapshot().values())) < 200
-    overlay.close()

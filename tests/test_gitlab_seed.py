@@ -56,8 +56,7 @@ def test_worlds_share_no_project_no_group_and_held_out_ones_no_title():
 
 def test_sizes_names_and_stars(db):
     assert len(db.serialize()) < 6_000_000
-    assert value(db, "SELECT count(*) FROM user") == 60
-    assert value(db, "SELECT count(*) FROM user_group") == 9
+    assert (value(db, "SELECT count(*) FROM user"), value(db, "SELECT count(*) FROM user_group")) == (60, 9)
     assert 80 <= value(db, "SELECT count(*) FROM project") <= 110
     assert 1500 <= value(db, "SELECT count(*) FROM git_commit") <= 2700
     assert 50 <= value(db, "SELECT count(*) FROM git_commit WHERE author_id IS NULL") <= 250  # of people without an account

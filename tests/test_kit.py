@@ -94,16 +94,16 @@ def test_whoever_s_session_has_ended_is_led_to_where_one_signs_in():
 
 
 def test_sessions_are_kept_by_cookie_and_made_anew_at_each_sign_in_and_the_clock_is_the_world_s(network, database):
+    first, second = (sign_in(database.connection, customer_id=1) for _ in range(2))
+    assert first != second
+    database.reset()
+    assert first == sign_in(database.connection, customer_id=1)
     cookie, _ = visit(network)
     assert cookie.startswith("sid=")
     answer = network.request("GET", "http://notes.test/", {"Cookie": cookie})
     assert answer.body.startswith(b"<p>2 at 2023-03-05</p>")
     assert answer.header("Set-Cookie") == ""
     assert b"<p>1 at" in network.request("GET", "http://notes.test/", {"Cookie": "sid=forged"}).body
-    first, second = (sign_in(database.connection, customer_id=1) for _ in range(2))
-    assert first != second
-    database.reset()
-    assert first == sign_in(database.connection, customer_id=1)
 
 
 def test_posts_need_the_session_s_form_key_and_a_view_that_fails_leaves_no_trace(network, database):

@@ -99,9 +99,10 @@ def unit(path):
     return path.relative_to(ROOT / "webarena_gym").parts[0].removesuffix(".py")
 
 
-def test_every_room_is_named_and_none_stands_on_itself():
+def test_every_room_is_named_none_stands_on_itself_and_the_package_has_types():
     assert {unit(path) for path in FILES} - {"__init__"} == ALLOWED.keys()
     list(TopologicalSorter(ALLOWED).static_order())  # raises CycleError
+    assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
 def test_imports_point_one_way():
@@ -161,10 +162,6 @@ def test_nothing_executes_text_sleeps_or_reads_the_wall_clock():
         "random.random",
     }  # fmt: skip
     assert [f"{path}:{line} {name}" for path in FILES for line, name in facts(path).calls if name in banned] == []
-
-
-def test_the_package_has_types():
-    assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
 CEILINGS = {"webarena_gym": (257, 432), "agents": (97, 211), "benchmarks": (32, 43)}

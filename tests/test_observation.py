@@ -81,13 +81,8 @@ def test_the_header_shows_tabs_and_focus_and_a_label_is_found_whatever_its_case_
     assert '<input id="0" label="q" focused>' in observe(page(html, focused="q")).text
     assert 'data-bbox="1,2,3,4"' in observe(page(html), bbox=True).text
     seen = observe(page(SHOP), elements="label")
-    for wanted, label in (
-        ("Blue Bag", "Blue Bag"),
-        ("blue  bag", "Blue Bag"),
-        ("Add to Cart [2]", "Add to Cart [2]"),
-        ("Add to Cart [1]", "Add to Cart"),
-        ("search entire", "Search entire store here..."),
-    ):
+    named = {"Blue Bag": "Blue Bag", "blue  bag": "Blue Bag", "search entire": "Search entire store here..."}
+    for wanted, label in (named | {"Add to Cart [2]": "Add to Cart [2]", "Add to Cart [1]": "Add to Cart"}).items():
         assert seen.nodes[label].element is seen.element(wanted)
 
 
@@ -203,19 +198,14 @@ def test_the_order_of_a_table_is_shown_once(order):
 
 
 @pytest.mark.parametrize(("markup", "name"), [
-    ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"),
-    ("<a href=/cart/ title=Basket></a>", "Basket"),
+    ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"), ("<a href=/cart/ title=Basket></a>", "Basket"),
     ("<a href=/cart/><i title=Basket class=icon></i></a>", "Basket"),
-    ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"),
-    ("<a href=/cart/><img alt=Basket></a>", "Basket"),
-    ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"),
-    ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
-    ("<a href='/shop/my%20cart.html'></a>", "my cart"),
-    ("<a href='?sort=price'></a>", "?sort=price"),
+    ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"), ("<a href=/cart/><img alt=Basket></a>", "Basket"),
+    ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"), ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
+    ("<a href='/shop/my%20cart.html'></a>", "my cart"), ("<a href='?sort=price'></a>", "?sort=price"),
     ("<a href='https://shop.test/'></a>", "shop.test"),
     ("<a href='#'><i class='fa fa-bars'></i></a>", "fa fa-bars"),
-    ("<a href='javascript:void(0)' id=menu></a>", "menu"),
-    ("<button name=delete><i></i></button>", "delete"),
+    ("<a href='javascript:void(0)' id=menu></a>", "menu"), ("<button name=delete><i></i></button>", "delete"),
     ("<button><i></i></button>", "button"),
 ])  # fmt: skip
 def test_what_has_no_text_is_named_by_the_best_that_there_is(markup, name):

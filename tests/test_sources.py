@@ -47,9 +47,9 @@ def test_a_change_of_what_a_generator_reads_or_begins_to_import_changes_its_key_
         assert changed(package, path, "\n" if names else "\n# a comment\n", before) == names, path
     assert digests(package) == before
     seed, view = (package / "sites" / "gitlab" / name for name in ("world.py", "views/items.py"))
-    seed.write_text(
-        seed.read_text(encoding="utf-8") + "\nfrom webarena_gym.sites.gitlab.views import items\n", encoding="utf-8"
-    )
+    world.references.cache_clear()
+    with seed.open("a", encoding="utf-8") as file:
+        file.write("\nfrom webarena_gym.sites.gitlab.views import items\n")
     assert view in world.sources("gitlab", package)
     assert changed(package, "gitlab/views/items.py", "\n# a comment\n", digests(package)) == {"gitlab"}
 

@@ -24,19 +24,13 @@ def words_of(tree):
                 yield from (word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name))
 
 
-def test_words_are_found_in_names_and_docstrings():
+def test_modules_use_the_terms_which_are_listed_and_words_are_found_in_names_and_docstrings():
     tree = ast.parse(
         'class CrewMember:\n    def ask_leader(self, ticket):\n        """Dismiss it."""\n        self.sight = draft'
     )
     assert {"crew", "leader", "ticket", "dismiss", "sight", "draft"} <= set(words_of(tree))
-
-
-def test_modules_use_the_terms():
     used = {path: {word.removesuffix("s") for word in words_of(ast.parse(path.read_text(encoding="utf-8")))} for path in FILES}
     assert [(path, word, INSTEAD[word]) for path, words in used.items() for word in words & set(INSTEAD)] == []
-
-
-def test_the_terms_are_listed():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Terms")[2].partition("\n## ")[0]
     terms = ("request pool", "sequence, decode batch", "attention window", "rank, rank 0", "worker", "greedy, sampled decoding")
     assert [term for term in terms if term not in text] == []
