@@ -51,14 +51,8 @@ def test_the_reference_solution_earns_the_reward(env, tasks, name):
 
 
 def test_a_file_must_hold_everything_and_nothing_else(env, tasks):
-    for name in (
-        "films_readme",
-        "films_of_time_readme",
-        "prized_films_readme",
-        "winners_readme",
-        "discussed_readme",
-        "newest_urls",
-    ):
+    readmes = (f"{about}_readme" for about in ("films", "films_of_time", "prized_films", "winners", "discussed"))
+    for name in (*readmes, "newest_urls"):
         short = with_text(tasks[f"several.{name}"], "File content", lambda text: text.rpartition("\n")[0] or "nothing")
         assert "not rewarded" in replay(env, short), name
     task = tasks["several.films_readme"]
