@@ -13,12 +13,9 @@ import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
 from tests.bookshop import LOGIN as SHOP_LOGIN
 from tests.bookshop import STAFF, selling
-from tests.serving import serving
-from tests.test_third_party import Late
-from tests.tracker import ANN, make_tracker
+from tests.tracker import ANN, tracking
 from tests.tracker import LOGIN as TRACKER_LOGIN
 from webarena_gym.actions import Action, Kind
-from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 
@@ -77,9 +74,7 @@ def shop(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tracker(tmp_path_factory):
-    late = Late()
-    with serving(late) as address:
-        late.app, _ = make_tracker(tmp_path_factory.mktemp("tracker"), address)
+    with tracking(tmp_path_factory.mktemp("tracker")) as (_, address, _):
         yield address
 
 
@@ -101,14 +96,3 @@ def test_every_step_works_in_the_tracker(opened, tracker):
     env = opened(make("gitlab", tracker, ANN, TRACKER_LOGIN))
     _, info = env.reset()
     assert play(env, info, "reporter") == []
-
-
-def test_logins_are_checked_and_for_real_servers():
-    for logins, said in (
-        ({"My Books": SHOP_LOGIN}, "'My Books' is no name of a site"),
-        ({"shopping": "/login"}, "the login of shopping is '/login'"),
-    ):
-        with pytest.raises(ServerError, match=said):
-            gymnasium.make("WebArenaLite-v0", browser="chromium", sites={"shopping": "http://shop.test"}, logins=logins)
-    with pytest.raises(ValueError, match="accounts, logins and hosts are for real servers"):
-        gymnasium.make("WebArenaLite-v0", logins={"shopping": SHOP_LOGIN})
