@@ -231,14 +231,10 @@ def test_program_html_and_state():
 
 
 @pytest.mark.parametrize(("block", "said"), [
-    ({"eval_types": []}, "no checks"),
-    (string(nearly="x"), "no comparison 'nearly'"),
-    (string(), "without reference_answers"),
-    ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
-    (html("p >", {"exact_match": ""}), "no CSS selector"),
-    (html("document.title", {"exact_match": ""}), "is a script"),
-    (html("p", {}), "no required_contents"),
-    (rows("SELECT nothing", []), "failed"),
+    ({"eval_types": []}, "no checks"), (string(nearly="x"), "no comparison 'nearly'"),
+    (string(), "without reference_answers"), ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
+    (html("p >", {"exact_match": ""}), "no CSS selector"), (html("document.title", {"exact_match": ""}), "is a script"),
+    (html("p", {}), "no required_contents"), (rows("SELECT nothing", []), "failed"),
     ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state lacks site; expected a str"),
     ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
     (rows("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),

@@ -75,11 +75,8 @@ def test_sizes_names_and_stars(db):
 def test_replaying_the_commits_of_a_branch_gives_its_files(db):
     for branch in db.execute("SELECT branch_id FROM branch ORDER BY branch_id").fetchall():
         files = {}
-        for row in db.execute(
-            """SELECT f.* FROM commit_branch b JOIN git_commit c USING (commit_id) JOIN file_change f USING (commit_id)
-            WHERE b.branch_id = ? ORDER BY c.commit_id""",
-            (branch["branch_id"],),
-        ):
+        history = "commit_branch JOIN git_commit USING (commit_id) JOIN file_change f USING (commit_id) WHERE branch_id = ?"
+        for row in db.execute(f"SELECT f.* FROM {history} ORDER BY f.commit_id", (branch["branch_id"],)):
             assert files.get(row["path"], "") == row["before"]
             files[row["path"]] = row["after"]
         stored = db.execute("SELECT path, content FROM file WHERE branch_id = ?", (branch["branch_id"],))

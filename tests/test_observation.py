@@ -155,11 +155,9 @@ def test_any_tree_can_be_observed_in_every_way(html):
     assert len(set(first)) == len(first)
 
 
-STATES = st.sampled_from(
-    ["aria-checked", "aria-pressed", "aria-selected", "aria-expanded", "aria-valuenow", "aria-valuetext"]
-)  # fmt: skip
+STATES = st.sampled_from([f"aria-{name}" for name in ("checked", "pressed", "selected", "expanded", "valuenow", "valuetext")])
 USED = st.sampled_from(
-    ["<button {}>", "<a href=/x {}>", "<div role=checkbox {}>", "<span tabindex=0 {}>", "<li onclick=x() {}>"]
+    ("<button {}>", "<a href=/x {}>", "<div role=checkbox {}>", "<span tabindex=0 {}>", "<li onclick=x() {}>")
 )
 
 
