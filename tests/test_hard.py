@@ -30,14 +30,9 @@ from webarena_gym.tools.audit.replays import do_all
 HARD = suite.load("hard")
 TEMPLATES = {name: template for name, template in suite.templates().items() if template.difficulty}
 HOSTILE = sorted(name for name, template in TEMPLATES.items() if "hostile" in template.difficulty)
-OF_LARGE_WORLDS = {
+READ_FACTS = "faults_with content_but_for not_kept for_somebody_else came_back nobody_returned take_confirmed_bugs"
+OF_LARGE_WORLDS = {f"hard.{name}" for name in READ_FACTS.split()} | {  # in which texts are composed of facts
     name for name, template in TEMPLATES.items() if getattr(template.draw, "__module__", "") == reddit_debates.__name__
-} | {  # they read texts composed of facts
-    f"hard.{name}"
-    for name in (
-        *("faults_with", "content_but_for", "not_kept", "for_somebody_else", "came_back", "nobody_returned"),
-        "take_confirmed_bugs",
-    )
 }
 ROOT = Path(__file__).parent.parent
 
@@ -200,9 +195,8 @@ def test_what_a_task_plants_in_a_large_world_is_no_change_and_is_gone_with_it(ta
         assert other.step(parting)[1] == 1.0
 
 
-@pytest.mark.parametrize("scale", ["standard", "large"])
-def test_a_snapshot_of_a_planted_world_goes_on_in_another_env(scale):
-    task = suite.find("hard.cancel_by_rules/1002/0", scale=scale)
+def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large one: the test above
+    task = suite.find("hard.cancel_by_rules/1002/0", scale="standard")
     with WebArenaLite(tasks=[task], max_steps=100) as env, WebArenaLite(tasks=[HARD[0]], max_steps=100) as other:
         env.reset()
         parting = do_all(env, task)

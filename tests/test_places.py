@@ -121,9 +121,8 @@ def ends_there(backend, url, reference):
 def place_tasks(*worlds, count):
     """Return tasks of which nothing but a place is asked."""
     names = sorted({task.template for task in draw(None, world_seed=worlds[0], count=1) if "url_match" in task.eval_types})
-    return [
-        task for world in worlds for task in draw(names, world_seed=world, count=count) if task.eval_types == ("url_match",)
-    ]
+    drawn = (task for world in worlds for task in draw(names, world_seed=world, count=count))
+    return [task for task in drawn if task.eval_types == ("url_match",)]
 
 
 def right_variants(url, rng):
@@ -140,9 +139,8 @@ def right_variants(url, rng):
     yield url.removeprefix("http://")
     if not parts.path.endswith(".html"):  # which is a name, and with a "/" behind it none
         yield parts._replace(path=(parts.path[:-1] if parts.path.endswith("/") else f"{parts.path}/") or "/").geturl()
-    yield parts._replace(
-        path="/".join(quote(unquote(part), safe="").replace("e", "%65") for part in parts.path.split("/"))
-    ).geturl()
+    quoted = (quote(unquote(part), safe="").replace("e", "%65") for part in parts.path.split("/"))
+    yield parts._replace(path="/".join(quoted)).geturl()
 
 
 def test_a_place_may_be_written_in_many_ways():
