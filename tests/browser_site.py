@@ -84,12 +84,8 @@ second</textarea>
 }
 
 
-def site(environ, start_response):
-    request = Request(environ)
-    return _answer(request)(environ, start_response)
-
-
-def _answer(request: Request) -> Response:
+@Request.application
+def site(request: Request) -> Response:
     path = request.path
     if path in PAGES:
         return Response(PAGES[path], content_type="text/html; charset=utf-8")
@@ -100,9 +96,8 @@ def _answer(request: Request) -> Response:
     if path == "/loop":
         return Response(status=302, headers={"Location": "/loop"})
     if path.startswith("/cookies"):
-        return Response(
-            "set", headers=[("Set-Cookie", line) for line in request.args.getlist("set")], content_type="text/plain"
-        )
+        lines = [("Set-Cookie", line) for line in request.args.getlist("set")]
+        return Response("set", headers=lines, content_type="text/plain")
     if path == "/empty":
         return Response(b"", content_type="text/html")
     if path == "/nothing":

@@ -15,7 +15,8 @@ from webarena_gym.actions.computer import Computer
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 from webarena_gym.pages import dom
-from webarena_gym.tasks import Expert, Task
+from webarena_gym.tasks import Task
+from webarena_gym.tools.audit import replay
 
 EYES = {"browser": "chromium", "observation": "pixels", "dialect": "computer", "max_steps": 2000}
 MOST_STEPS = 600
@@ -107,16 +108,6 @@ class CoordinatePlayer:
         raise LostError(f"{element.tag} {element.text_content()[:40]!r} is in no window of {self.env.page.url}")
 
 
-def play_text(env: WebArenaLite, task: Task) -> float:
-    """Return the reward of a task's solution, played with text."""
-    env.reset(options={"task": task})
-    expert, reward, done = Expert(task), 0.0, False
-    while not done:
-        _, reward, terminated, truncated, _ = env.step(expert.reply(env.page, env.observation))
-        done = terminated or truncated
-    return float(reward)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", nargs="+", default=["test"])
@@ -136,7 +127,7 @@ def main() -> None:
             said = player.play(task)
         except (LostError, ValueError, LookupError) as error:  # a defect of this player, or of the env: told below
             said = f"{type(error).__name__}: {error}"
-        expected = play_text(text, task)
+        expected = float(not replay(text, task))
         steps += player.steps
         equal += said == expected
         if said != expected:

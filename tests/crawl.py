@@ -218,7 +218,7 @@ def _reads(page, sent):
 
 
 class Walk:
-    """A random walk over one site: links, forms with odd input, and addresses that nobody links to."""
+    """A random walk over one site: links, forms with odd input, and addresses that nobody links to; `page` is its last page."""
 
     def __init__(self, site, world_seed=0, seed=0, layout=PLAIN):
         self.site = site
@@ -227,7 +227,8 @@ class Walk:
         self.rng = Random(f"{site}/{seed}")
         self.world = load_world(world_seed)
         self.databases = self.world.open()
-        self._sessions = self._session_rows()
+        known = self.databases[site].connection.execute("SELECT session_id, data FROM session")
+        self._sessions = [tuple(row) for row in known]
         self._layout = layout
         self._places = [home(site)]
         self._start()
@@ -243,23 +244,15 @@ class Walk:
             self._step()
         return self.faults
 
-    @property
-    def page(self):
-        """The page that the walk has come to; None where there is none."""
-        return self._page
-
-    def _session_rows(self):
-        return [tuple(row) for row in self.databases[self.site].connection.execute("SELECT session_id, data FROM session")]
-
     def _start(self):
         self.databases[self.site].connection.executemany("REPLACE INTO session VALUES (?, ?)", self._sessions)
         signed_in = self.rng.random() < 0.9
         self._visitor = Visitor(self.databases, self.world, self.site, self._layout, signed_in=signed_in)
-        self._page = None
+        self.page = None
         self._go(self.rng.choice(self._places[:50]))
 
     def _step(self):
-        page, rng = self._page, self.rng
+        page, rng = self.page, self.rng
         if page is None or page.root is None or page.host != HOSTS[self.site] or rng.random() < 0.05:
             self._go(rng.choice(self._places))
             return
@@ -319,16 +312,16 @@ class Walk:
 
     def _request(self, url, sent, method="GET", body=b"", content_type="", shown_on=""):
         try:
-            self._page = page = self._visitor.open(url, method, body, content_type)
+            self.page = page = self._visitor.open(url, method, body, content_type)
         except HostUnknownError as error:
-            self._page = None
+            self.page = None
             if not shown_on:
                 self.faults.append(Fault("led elsewhere", str(error), sent))
             elif urlsplit(url).netloc in HOSTS.values():
                 self.faults.append(Fault("redirected elsewhere", str(error), sent))
             return
         except Exception as error:  # noqa: BLE001 - whatever a site raises is a finding
-            self._page = None
+            self.page = None
             self.faults.append(Fault(type(error).__name__, url, f"{error} after {sent}"))
             return
         if shown_on and page.status >= 400:

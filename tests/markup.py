@@ -40,28 +40,20 @@ def _document(root, elements, parents):
     """The frame of the page: language, title, viewport, landmarks."""
     tags = Counter(element.tag for element in elements)
     metas = [element for element in elements if element.tag == "meta"]
-    if not root.get("lang"):
-        yield "the page has no language"
-    if not any(element.tag == "title" and (element.text or "").strip() for element in elements):
-        yield "the page has no title"
-    if not any("charset" in meta.attrib for meta in metas):
-        yield "the page names no charset"
-    if not any(meta.get("name") == "viewport" and "width=device-width" in meta.get("content", "") for meta in metas):
-        yield "the page has no viewport for phones"
-    if not any(element.get("rel") == "icon" for element in elements):
-        yield "the page names no icon, so that browsers ask for one"
-    for tag in ("h1", "main"):
-        if tags[tag] != 1:
-            yield f"the page has {tags[tag]} <{tag}>"
-    if not tags["header"]:
-        yield "the page has no <header>"
-    if not tags["nav"] and any(
-        element.tag == "a" and not {"main", "footer"} & _tags_around(element, parents) for element in elements
-    ):
-        yield "the page has links and no <nav>"
-    for tag in ("script", "iframe", "font", "center", "marquee"):
-        if tags[tag]:
-            yield f"the page has a <{tag}>"
+    phones = (meta.get("content", "") for meta in metas if meta.get("name") == "viewport")
+    menus = (each for each in elements if each.tag == "a" and not {"main", "footer"} & _tags_around(each, parents))
+    wanted = {
+        "has no language": root.get("lang"),
+        "has no title": any(element.tag == "title" and (element.text or "").strip() for element in elements),
+        "names no charset": any("charset" in meta.attrib for meta in metas),
+        "has no viewport for phones": any("width=device-width" in content for content in phones),
+        "names no icon, so that browsers ask for one": any(element.get("rel") == "icon" for element in elements),
+        "has no <header>": tags["header"],
+        "has links and no <nav>": tags["nav"] or next(menus, None) is None,
+    }
+    yield from (f"the page {fault}" for fault, is_there in wanted.items() if not is_there)
+    yield from (f"the page has {tags[tag]} <{tag}>" for tag in ("h1", "main") if tags[tag] != 1)
+    yield from (f"the page has a <{tag}>" for tag in ("script", "iframe", "font", "center", "marquee") if tags[tag])
 
 
 def _names(_, elements, parents):
@@ -112,13 +104,11 @@ def _nesting(_, elements, parents):
 
 
 def _tags_around(element, parents):
-    return {outer.tag for outer in _around(element, parents)}
-
-
-def _around(element, parents):
+    tags = set()
     while element in parents:
         element = parents[element]
-        yield element
+        tags.add(element.tag)
+    return tags
 
 
 def _resources(_, elements, __):

@@ -66,41 +66,26 @@ def answer(path, form, db, is_known):
             token = secrets.token_hex(8)
             db.execute("INSERT INTO session VALUES (?)", (token,))
             return "303 See Other", [("Location", "/"), ("Set-Cookie", f"token={token}; Path=/")], ""
-        return (
-            "200 OK",
-            [],
-            '<form method="post"><input name="user"><input name="password" type="password"><button>Sign in</button></form>',
-        )
+        fields = '<input name="user"><input name="password" type="password">'
+        return "200 OK", [], f'<form method="post">{fields}<button>Sign in</button></form>'
     if path == "/open":
         return "200 OK", [], "for all"
     if path == "/about":  # the place and the times of its files, and the time
         begun = time.monotonic()
         time.sleep(0.05)
         assert time.monotonic() - begun >= 0.05, "durations run where the clock stands"
-        times = [
-            datetime.fromtimestamp(Path(DATABASE).with_name("files").joinpath(name).stat().st_mtime, UTC)
-            for name in ("", "old.txt")
-        ]
-        return (
-            "200 OK",
-            [],
-            f'{DATABASE} <a href="/about?at={quote(DATABASE, safe="")}">{[*map(str, times)]}</a> {datetime.now(UTC)}',
-        )
+        files = Path(DATABASE).with_name("files")
+        times = [str(datetime.fromtimestamp((files / name).stat().st_mtime, UTC)) for name in ("", "old.txt")]
+        link = f'<a href="/about?at={quote(DATABASE, safe="")}">{times}</a>'
+        return "200 OK", [], f"{DATABASE} {link} {datetime.now(UTC)}"
     if not is_known:
         return "303 See Other", [("Location", "/login")], ""
     if path == "/notes.json":
-        notes = db.execute("SELECT id, title FROM note ORDER BY id").fetchall()
-        return (
-            "200 OK",
-            [("Content-Type", "application/json")],
-            json.dumps({"notes": [{"id": number, "title": title} for number, title in notes]}),
-        )
+        notes = [{"id": number, "title": title} for number, title in db.execute("SELECT id, title FROM note ORDER BY id")]
+        return "200 OK", [("Content-Type", "application/json")], json.dumps({"notes": notes})
     if path == "/script":
-        return (
-            "200 OK",
-            [],
-            "<!doctype html><body><div></div><script>document.body.append('written by a script')</script></body>",
-        )
+        script = "<script>document.body.append('written by a script')</script>"
+        return "200 OK", [], f"<!doctype html><body><div></div>{script}</body>"
     if path == "/export":
         files = Path(DATABASE).with_name("files")
         (files / "export.txt").write_text("all notes")
@@ -116,12 +101,8 @@ def answer(path, form, db, is_known):
         for number, title, body in db.execute("SELECT id, title, body FROM note ORDER BY id")
     )
     page = f'<!doctype html><title>Notes</title><h1>Notes</h1><p>Visit {len(VISITS)}</p><ul>{rows}</ul><a href="/export">Export</a> <a href="http://elsewhere.test/">Elsewhere</a> <a href="/script">Script</a> <a href="/crash">Crash</a> <a href="/broken">Broken</a>'
-    return (
-        "200 OK",
-        [],
-        page
-        + '<form method="post"><label>Title <input name="title"></label><label>Body <input name="body"></label><button>Add</button></form>',
-    )
+    fields = '<label>Title <input name="title"></label><label>Body <input name="body"></label>'
+    return "200 OK", [], f'{page}<form method="post">{fields}<button>Add</button></form>'
 
 
 async def asgi(scope, receive, send):
@@ -131,12 +112,8 @@ async def asgi(scope, receive, send):
     body = (await receive()).get("body", b"")
     import io  # noqa: PLC0415
 
-    environ = {
-        "PATH_INFO": scope["path"],
-        "REQUEST_METHOD": scope["method"],
-        "wsgi.input": io.BytesIO(body),
-        "CONTENT_LENGTH": str(len(body)),
-    }
+    environ = {"PATH_INFO": scope["path"], "REQUEST_METHOD": scope["method"]}
+    environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     environ["HTTP_COOKIE"] = dict(scope["headers"]).get(b"cookie", b"").decode()
     head = []
     content = application(environ, lambda status, headers: head.extend((status, headers)))

@@ -43,12 +43,8 @@ def _order(dice: random.Random, n: int) -> list[tuple[str, tuple[Any, ...]]]:
     subtotal = sum(product_id * 1050 * quantity for product_id, quantity in lines)
     has_coupon = dice.random() < 0.3
     discount, shipping = subtotal // 10 if has_coupon else 0, 500 * sum(quantity for _, quantity in lines)
-    number, total, name, coupon = (
-        f"{n:09d}",
-        subtotal - discount + shipping,
-        NAMES[customer_id - 1],
-        "TEN" if has_coupon else None,
-    )
+    number, total = f"{n:09d}", subtotal - discount + shipping
+    name, coupon = NAMES[customer_id - 1], "TEN" if has_coupon else None
     paid = (subtotal, discount, coupon, shipping, total, "Flat Rate - Fixed", "Check / Money order")
     rows = [("sales_order", (n, number, customer_id, f"person{customer_id}@example.com", name, state, moment, *paid))]
     home = (*name.split(" "), "", "1 Elm St", "Salem", "Ohio", "44001", "United States", "555-0199")

@@ -58,17 +58,15 @@ PAGES = {
 }
 
 
-def site(environ, start_response):
-    request = Request(environ)
+@Request.application
+def site(request):
     if request.path == "/slow":
-        answer = Response("fetched")
-    elif request.path == "/download":
-        answer = Response("x", headers={"Content-Disposition": "attachment; filename=x.txt"})
-    elif request.path in PAGES:
-        answer = Response(f"<!doctype html><html lang=en><title>T</title><body>{PAGES[request.path]}", content_type="text/html")
-    else:
-        answer = Response("none", status=404)
-    return answer(environ, start_response)
+        return Response("fetched")
+    if request.path == "/download":
+        return Response("x", headers={"Content-Disposition": "attachment; filename=x.txt"})
+    if request.path in PAGES:
+        return Response(f"<!doctype html><html lang=en><title>T</title><body>{PAGES[request.path]}", content_type="text/html")
+    return Response("none", status=404)
 
 
 def make_browser(**options):
@@ -90,7 +88,7 @@ def press(browser, label):
     browser.click(observe(browser.page(), elements="label").element(label))
 
 
-def test_dialogs_are_answered_and_told(browser):
+def test_dialogs_are_answered_windows_are_tabs_and_downloads_and_choosers_leave_nothing(browser):
     browser.goto(HOME + "dialogs")
     press(browser, "Alert")
     assert browser.page().notices == ("Alert dialog, answered with OK: Hello",)
@@ -98,6 +96,18 @@ def test_dialogs_are_answered_and_told(browser):
     assert browser.page().notices == ("Confirm dialog, answered with OK: Sure?",)
     assert "yes" in seen(browser)
     assert "Browser: Confirm dialog" in observe(browser.page()).text
+    browser.goto(HOME + "popup")
+    press(browser, "Open")
+    assert [tab.url for tab in browser.page().tabs] == [HOME + "popup", HOME + "other"]
+    assert browser.page().active_tab == 1
+    browser.goto(HOME + "popup")
+    press(browser, "Close")
+    assert [tab.url for tab in browser.page().tabs] == [HOME + "popup"]
+    browser.goto(HOME + "files")
+    press(browser, "Get")
+    assert (browser.page().notices[0], browser.page().url) == ("Downloaded x.txt, 1 bytes: x", HOME + "files")
+    press(browser, "File")
+    assert "file chooser" in browser.page().notices[0]
 
 
 def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(browser, monkeypatch):
@@ -110,29 +120,16 @@ def test_what_an_action_causes_later_is_waited_for_and_what_never_rests_is_not(b
     assert int(seen(browser)) > 0
 
 
-def test_no_action_is_quicker_than_a_person_and_what_looks_for_changes_time_and_again_finds_them(browser):
+def test_scripts_hear_every_key_no_action_is_quicker_than_a_person_and_editable_text_is_replaced(browser):
     browser.goto(HOME + "checks")
     press(browser, "Early")
     assert "true" in seen(browser)
     browser.type(observe(browser.page(), elements="label").element("Name"), "Ann")
     assert "unsaved" in seen(browser)
-
-
-def test_scripts_hear_every_key_and_editable_text_is_replaced(browser):
     for path, label, text in (("keys", "Find", "abc"), ("editable", "old", "new text")):
         browser.goto(HOME + path)
         browser.type(observe(browser.page(), elements="label").element(label), text)
         assert text in seen(browser).splitlines()[-1]
-
-
-def test_windows_that_scripts_open_and_close_are_tabs(browser):
-    browser.goto(HOME + "popup")
-    press(browser, "Open")
-    assert [tab.url for tab in browser.page().tabs] == [HOME + "popup", HOME + "other"]
-    assert browser.page().active_tab == 1
-    browser.goto(HOME + "popup")
-    press(browser, "Close")
-    assert [tab.url for tab in browser.page().tabs] == [HOME + "popup"]
 
 
 def test_frames_and_open_shadow_roots_are_read_and_used(browser):
@@ -148,7 +145,7 @@ def test_frames_and_open_shadow_roots_are_read_and_used(browser):
     assert "Lit" in seen(browser)
 
 
-def test_layout_decides_what_can_be_used_where_it_is_asked(browser):
+def test_layout_decides_what_can_be_used_where_it_is_asked_and_a_screenshot_is_a_picture_of_the_window(browser):
     strict = make_browser(strict=True)
     strict.start([HOME + "layout"], {})
     assert set(observe(strict.page(), elements="label").nodes) == {"Plain"}
@@ -157,6 +154,11 @@ def test_layout_decides_what_can_be_used_where_it_is_asked(browser):
     assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "thin", "Under"}
     with pytest.raises(ActionError, match="covers"):
         press(browser, "Under")
+    assert browser.screenshot().startswith(b"\x89PNG")
+    browser.start([], {})
+    browser.new_tab()
+    assert browser.screenshot().startswith(b"\x89PNG")
+    assert browser.page().notices == ()
 
 
 def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_thirds(opened):
@@ -173,15 +175,6 @@ def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_third
     assert set(observe(browser.page(), elements="label").nodes) == first
 
 
-def test_downloads_and_file_choosers_leave_nothing(browser):
-    browser.goto(HOME + "files")
-    press(browser, "Get")
-    assert browser.page().notices[0] == "Downloaded x.txt, 1 bytes: x"
-    assert browser.page().url == HOME + "files"
-    press(browser, "File")
-    assert "file chooser" in browser.page().notices[0]
-
-
 def test_nothing_outside_of_the_network_is_reached(browser):
     browser.goto(HOME + "outside")
     assert "refused" in seen(browser)
@@ -190,14 +183,6 @@ def test_nothing_outside_of_the_network_is_reached(browser):
         assert browser.page().title == "This site can't be reached"
     with pytest.raises(ActionError, match="no address"):
         browser.goto("data:text/html,x")
-
-
-def test_a_screenshot_is_a_picture_of_the_window(browser):
-    assert browser.screenshot().startswith(b"\x89PNG")
-    browser.start([], {})
-    browser.new_tab()
-    assert browser.screenshot().startswith(b"\x89PNG")
-    assert browser.page().notices == ()
 
 
 def test_browsers_work_in_threads_and_in_a_running_loop():
@@ -282,9 +267,7 @@ def test_what_scripts_have_kept_is_forgotten_too(opened):
     page = """<p id=out></p><script>out.textContent = [localStorage.a, sessionStorage.a, window.name].join();
         localStorage.a = sessionStorage.a = window.name = 'kept'</script>"""
 
-    def keeping(environ, start_response):
-        return Response(f"<!doctype html><title>T</title>{page}", content_type="text/html")(environ, start_response)
-
+    keeping = Response(f"<!doctype html><title>T</title>{page}", content_type="text/html")
     browser = opened(ChromiumBrowser(Network({"app.test": keeping})))
     for _ in range(2):
         browser.start([HOME], {})
@@ -375,11 +358,10 @@ def test_pages_of_a_session_that_is_over_ask_nothing_of_the_next(opened, monkeyp
         return Response(f"<!doctype html><title>T</title>{poll}", content_type="text/html")(environ, start_response)
 
     browser = opened(ChromiumBrowser(Network({"app.test": polled})))
-    for _ in range(2):
-        browser.start([HOME], {})
-        asked.clear()
-        browser.start([], {})
-        assert asked == []
+    browser.start([HOME], {})
+    asked.clear()
+    browser.start([], {})
+    assert asked == []
 
 
 def test_pages_are_told_the_place_of_the_task():
@@ -419,9 +401,11 @@ assert [browser.page().url for browser in browsers] == ["about:blank"] * COUNT
 print(subprocess.run(["pgrep", "-s", "0", "-f", "chrom"], capture_output=True, text=True).stdout, flush=True)
 """
 ENDS = {
-    "": 1, "raise SystemExit(3)": 1, "1 / 0": 32, "os.kill(os.getpid(), signal.SIGINT)": 8,
-    "os.kill(os.getpid(), signal.SIGKILL)": 8,
-}  # fmt: skip
+    "": 1,
+    "raise SystemExit(3)": 1,
+    "1 / 0": 12,
+    **{f"os.kill(os.getpid(), signal.SIG{end})": 3 for end in ("INT", "KILL")},
+}
 
 
 @pytest.mark.parametrize("end", ENDS)

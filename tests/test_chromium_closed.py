@@ -175,23 +175,15 @@ PLANS = {"typed": "goto [ELSEWHERE]", "site": "goto [http://shop.test/contact/]"
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.sampled(3)
-def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_lost_as_a_zero(
-    envs, elsewhere, kind, plan, monkeypatch
-):
+def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_a_zero(envs, elsewhere, kind, plan, monkeypatch):
     monkeypatch.setattr("webarena_gym.browsers.chromium.context.OPENING_S", 2.0)
     env, other = envs
     url = f"http://127.0.0.1:{elsewhere.port}/"
     env.reset(options=TASK)
     other.reset(options=TASK)
     kill(kind)
-    replies = (
-        PLANS[plan].replace("ELSEWHERE", url),
-        f"goto [{url}]",
-        "goto [http://shop.test/]",
-        "new_tab",
-        "goto [http://shop.test/cart]",
-    )
-    for reply in replies:
+    first = PLANS[plan].replace("ELSEWHERE", url)
+    for reply in (first, f"goto [{url}]", "goto [http://shop.test/]", "new_tab", "goto [http://shop.test/cart]"):
         _, reward, terminated, truncated, info = env.step(f"```{reply}```")
         if truncated:
             assert numpy.isnan(reward)

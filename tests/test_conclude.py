@@ -65,17 +65,17 @@ def test_without_an_address_the_page_of_the_browser_is_judged():
     assert env.conclude("")[1] == 1.0
 
 
-@pytest.mark.parametrize("url", ["", "http://["])
-def test_an_address_that_no_browser_can_open_leaves_the_episode_as_it_was(url):
+def test_an_address_that_no_browser_can_open_leaves_the_episode_as_it_was():
     env = WebArenaLite(tasks=[TASKS[0]])
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.conclude("")
-    text, _ = env.reset()
-    with pytest.raises(ActionError):
-        env.conclude("", url)
-    assert env.render() is None
-    assert env.restore(env.snapshot())[0] == text
-    assert env.conclude("")[2]
+    for url in ("", "http://["):
+        text, _ = env.reset()
+        with pytest.raises(ActionError):
+            env.conclude("", url)
+        assert env.render() is None
+        assert env.restore(env.snapshot())[0] == text
+        assert env.conclude("")[2]
 
 
 CHECKS = ["string_match/fuzzy_match", "url_match", "program_html", "state", "side_effects", "verified"]

@@ -1,6 +1,5 @@
 """A database, in memory or over a file, returns to its base or to a snapshot whatever was done with its connection."""
 
-import hashlib
 import pickle
 import sqlite3
 from contextlib import suppress
@@ -84,18 +83,15 @@ def test_a_query_that_is_still_being_read_from_does_no_harm(database, act, way_b
     assert database.connection.execute("SELECT count(*) FROM note").fetchone()[0] == 300
 
 
-def test_a_connection_that_restore_has_replaced_is_closed(database):
-    old = database.connection
-    database.restore(database.snapshot())
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        old.execute("SELECT 1")
-
-
-def test_a_snapshot_of_what_is_not_committed_holds_the_changed_pages_alone(database):
+def test_a_snapshot_holds_the_changed_pages_alone_and_a_connection_that_restore_has_replaced_is_closed(database):
     size = len(database.connection.serialize())
     assert list(database.snapshot()) == [-1]
     database.connection.execute("UPDATE note SET text = 'short' WHERE rowid = 7")
     assert 1 < len(database.snapshot()) < size / 4096 / 4
+    old = database.connection
+    database.restore(database.snapshot())
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        old.execute("SELECT 1")
 
 
 SCHEMA = """
@@ -187,8 +183,8 @@ def test_whatever_was_written_comes_back_from_a_snapshot_and_goes_with_a_reset(f
         overlay.close()
 
 
-def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory(file):
-    overlay = Overlay(file)
+def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory(opened, file):
+    overlay = opened(Overlay(file))
     first, connection = content(overlay), overlay.connection
     connection.execute("INSERT INTO loose VALUES ('kept', 1)")
     for act in (connection.commit, lambda: connection.execute("END"), lambda: connection.executescript("")):
@@ -206,7 +202,6 @@ def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory
             overlay.connection.execute("INSERT INTO named VALUES ('n1', NULL)")
         assert overlay.connection.in_transaction
     assert content(overlay) == first
-    overlay.close()
 
 
 @pytest.mark.parametrize("rows", [
@@ -214,19 +209,16 @@ def test_nobody_commits_or_leaves_the_transaction_in_which_writes_stay_in_memory
     b'[["note", {"a": 1}, [1, "x", "y", 0]]]', b'[["note", [1], [1, {"hex": "zz"}, null, 0]]]', b'[["sqlite_schema", [1], null]]',
     b'[["note", [1], [1, null, null, 0]]]', b'[["vote", [1], null]]', b"[" * 5000,
 ])  # fmt: skip
-def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(file, rows):
-    overlay = Overlay(file)
+def test_what_is_no_snapshot_of_the_database_is_refused_and_leaves_it_as_it_was(opened, file, rows):
+    overlay = opened(Overlay(file))
     first = content(overlay)
     with pytest.raises(SnapshotError):
         overlay.restore({-2: rows})
     assert content(overlay) == first
     assert overlay.snapshot() == {}
-    overlay.close()
 
 
-def test_a_snapshot_grows_with_what_was_written_and_not_with_the_world(file):
-    overlay = Overlay(file)
+def test_a_snapshot_grows_with_what_was_written_and_not_with_the_world(opened, file):
+    overlay = opened(Overlay(file))
     overlay.connection.execute("UPDATE note SET text = 'short' WHERE note_id = 3")
     assert sum(map(len, overlay.snapshot().values())) < 200
-    assert hashlib.sha256(file.read_bytes()).digest()
-    overlay.close()

@@ -1,4 +1,7 @@
-"""One reading of the DOM: what is shown, what takes the focus and what a control holds are the same to observations and browsers."""
+"""One reading of the DOM: what is shown, what takes the focus and what a control holds are the same to observations and browsers.
+
+The in-process browser is held against Chromium on random pages, and on those on which parsers are known to disagree.
+"""
 
 from random import Random
 from typing import get_args
@@ -8,6 +11,7 @@ from lxml import html
 from werkzeug.wrappers import Request, Response
 
 from tests import needs
+from tests.awkward_pages import DIFFERENT, PAGES
 from webarena_gym.browsers.chromium.browser import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
@@ -81,16 +85,35 @@ class Writer:
         )
 
 
+@Request.application
+def site(request):
+    """A site of awkward pages by their names, and of random ones, of which the path is the seed that each is written from."""
+    name, seed = request.args.get("name"), request.path.removeprefix("/")
+    if name:
+        return Response(
+            f"<!doctype html><title>Page</title>{(PAGES | DIFFERENT)[name]}", content_type="text/html; charset=utf-8"
+        )
+    written = Writer(int(seed)).page() if seed else ""
+    return Response(f"<!doctype html><html lang=en><title>T</title><body>{written}", content_type="text/html")
+
+
 def network():
-    """A site of which the path of each page is the seed that it is written from."""
-
-    def site(environ, start_response):
-        seed = Request(environ).path.removeprefix("/")
-        written = Writer(int(seed)).page() if seed else ""
-        page = f"<!doctype html><html lang=en><title>T</title><body>{written}"
-        return Response(page, content_type="text/html")(environ, start_response)
-
     return Network({"app.test": site})
+
+
+@pytest.fixture(scope="module")
+def browsers():
+    pair = InProcessBrowser(network()), ChromiumBrowser(network(), static=True)
+    for browser in pair:
+        browser.start([], {})
+    yield pair
+    for browser in pair:
+        browser.close()
+
+
+def open_both(browsers, path):
+    for browser in browsers:
+        browser.goto(f"{HOME}{path}")
 
 
 def focused(browser):
@@ -130,16 +153,11 @@ def test_a_style_is_read_as_it_is_written():
 
 
 @needs.chromium
-@pytest.mark.usefixtures("one_chromium")
 @pytest.mark.parametrize("first", range(1000, 1120, 10))
 @pytest.mark.sampled(4)
-def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(first):
-    browsers = InProcessBrowser(network()), ChromiumBrowser(network(), static=True)
-    for browser in browsers:
-        browser.start([HOME], {})
+def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(browsers, first):
     for seed in range(first, first + 10):
-        for browser in browsers:
-            browser.goto(f"{HOME}{seed}")
+        open_both(browsers, seed)
         assert texts(browsers[0]) == texts(browsers[1]), seed
         path = []
         for key in ("Tab",) * 6 + ("Shift+Tab",) * 4:
@@ -149,5 +167,20 @@ def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(first):
             assert path[-1][0] == path[-1][1], (seed, path)
             if path[-1][0] is None:
                 break
-    for browser in browsers:
-        browser.close()
+
+
+@needs.chromium
+@pytest.mark.parametrize("name", PAGES)
+def test_awkward_pages_are_read_alike(browsers, name):
+    open_both(browsers, f"?name={name}")
+    assert texts(browsers[0]) == texts(browsers[1])
+    tags = [[node.element.tag for node in observe(browser.page()).nodes.values()] for browser in browsers]
+    assert tags[0] == tags[1]
+
+
+@needs.chromium
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_the_known_differences_are_still_there(browsers, name):
+    open_both(browsers, f"?name={name}")
+    one, other = (observe(browser.page()).text for browser in browsers)
+    assert one != other

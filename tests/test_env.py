@@ -4,7 +4,8 @@ import pickle
 import re
 import subprocess
 import sys
-from math import ceil, isnan
+from dataclasses import replace
+from math import ceil, inf, isnan, nan
 
 import gymnasium
 import pytest
@@ -31,9 +32,7 @@ def make_task(block, start_url="__SHOPPING__", **changes):
 
 
 LOOK = make_task(answer(exact_match="done"))
-HARD = make_task(answer(exact_match="done"), difficulty=("reading",))
-
-
+HARD = replace(LOOK, difficulty=("reading",))
 MADE = []
 
 
@@ -72,16 +71,16 @@ def test_reset_describes_the_task(env):
     assert told == ("Look around.", "http://shop.test/", 0, "", "t")
 
 
-@pytest.mark.parametrize(("reply", "reward"), [('exit(message="done")', 1.0), ('exit(message="no")', 0.0), ("exit()", 0.0)])
-def test_an_exit_ends_the_episode_with_verdicts(env, reply, reward):
-    env.reset()
-    _, got, terminated, truncated, info = env.step(reply)
-    assert (reward, True, False, bool(reward)) == (got, terminated, truncated, info["success"])
+def test_an_exit_ends_the_episode_with_verdicts(env):
     fields = {"check", "decided_by", "expected", "found", "passed", "place", "reason", "why"}
-    assert all(fields == set(verdict) for verdict in info["verdicts"])
-    checks = [verdict["check"] for verdict in info["verdicts"]]
-    assert checks == ["string_match/exact_match", "side_effects"][: 1 + (reward > 0)]
-    assert info["page"]
+    for reply, reward in (('exit(message="done")', 1.0), ('exit(message="no")', 0.0), ("exit()", 0.0)):
+        env.reset()
+        _, got, terminated, truncated, info = env.step(reply)
+        assert (reward, True, False, bool(reward)) == (got, terminated, truncated, info["success"])
+        assert all(fields == set(verdict) for verdict in info["verdicts"])
+        checks = [verdict["check"] for verdict in info["verdicts"]]
+        assert checks == ["string_match/exact_match", "side_effects"][: 1 + (reward > 0)]
+        assert info["page"]
 
 
 def test_running_out_of_steps_is_an_empty_answer_not_n_a():
@@ -129,18 +128,18 @@ def test_the_reference_solution_keeps_a_budget_of_its_own_length():
         env.close()
 
 
-@pytest.mark.parametrize("options", [{"step_budget": 1e308}, {"max_steps": 10**400}, {"window": 10**400}])
-def test_enormous_numbers_are_no_limit(options):
-    env = make(find("shopping.cart_add/1000/0"), **options)
-    env.reset()
-    assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)
+def test_enormous_numbers_are_no_limit():
+    for options in ({"step_budget": 1e308}, {"max_steps": 10**400}, {"window": 10**400}):
+        env = make(find("shopping.cart_add/1000/0"), **options)
+        env.reset()
+        assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)
 
 
 @needs.chromium
 def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
     task = make_task(state(CART, expected=[[0]], site="shopping"))
     with pytest.raises(EvaluationError, match="task t: a check of the kind 'state' reads a database"):
-        make(task, sites={"shopping": "http://shop.example"}, browser="chromium")
+        make(task, **ON_CHROMIUM)
 
 
 @pytest.mark.parametrize(("reply", "said"), [
@@ -206,10 +205,7 @@ def test_scrolling_moves_a_window_says_where_the_page_ends_and_a_new_page_begins
 
 
 def test_a_task_can_be_named_and_seeds_choose_one():
-    tasks = [
-        Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="x"), world_seed=WORLD)
-        for number in range(9)
-    ]
+    tasks = [replace(LOOK, task_id=str(number), intent=f"Task {number}") for number in range(9)]
     env = gymnasium.make("WebArenaLite-v0", tasks=tasks)
     assert env.reset(options={"task": "4"})[1]["goal"] == "Task 4"
     drawn = [env.reset(seed=seed)[1]["task_id"] for seed in range(30)]
@@ -255,18 +251,16 @@ def test_a_snapshot_continues_as_the_episode_did_any_number_of_times(before, aft
     fork.close()
 
 
-@pytest.mark.parametrize(
-    ("task", "options", "limit"), [(LOOK, {"max_steps": 20}, 20), (LOOK, {"max_steps": 3}, 3), (HARD, {}, 60)]
-)
-@pytest.mark.parametrize("steps", [0, 2])
-def test_a_fork_has_the_step_limit_of_the_env_that_continues_it(task, options, limit, steps):
-    env, fork = (make(task, **options).unwrapped for _ in range(2))
-    env.reset()
-    for _ in range(steps):
-        env.step('do(action="Scroll Down")')
-    fork.restore(env.snapshot())
-    for step in range(steps + 1, limit + 1):
-        assert fork.step('do(action="Scroll Down")')[3] == (step == limit)
+def test_a_fork_has_the_step_limit_of_the_env_that_continues_it():
+    for task, options, limit in ((LOOK, {"max_steps": 20}, 20), (LOOK, {"max_steps": 3}, 3), (HARD, {}, 60)):
+        for steps in (0, 2):
+            env, fork = (make(task, **options).unwrapped for _ in range(2))
+            env.reset()
+            for _ in range(steps):
+                env.step('do(action="Scroll Down")')
+            fork.restore(env.snapshot())
+            for step in range(steps + 1, limit + 1):
+                assert fork.step('do(action="Scroll Down")')[3] == (step == limit)
 
 
 def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leaves_no_episode(env):
@@ -285,18 +279,14 @@ def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leave
 
 
 def test_equal_seeds_give_equal_bytes_in_another_process():
-    code = (
-        "import hashlib, tests.test_env as t\n"
-        "env = t.make(elements='label', max_steps=99)\n"
-        "text, _ = env.reset(seed=5)\n"
-        "seen = text + repr(t.wander(env, [3, 14, 15, 92, 65, 35]))\n"
-        "print(hashlib.sha256(seen.encode()).hexdigest())\n"
-    )
-    said = set()
-    for seed in ("1", "2"):
-        environment = {"PYTHONHASHSEED": seed, "PATH": "", "HOME": "/tmp"}
-        said.add(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment).stdout)
-    assert len(said) == 1
+    code, environment = "from tests.test_env import episode; print(ascii(episode()))", {"PYTHONHASHSEED": "1", "HOME": "/tmp"}
+    there = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment, text=True).stdout
+    assert there == f"{episode()!a}\n"
+
+
+def episode():
+    env = make(elements="label", max_steps=99)
+    return env.reset(seed=5)[0], wander(env, [3, 14, 15, 92, 65, 35])
 
 
 def test_a_step_outside_an_episode_is_refused(env):
@@ -317,7 +307,7 @@ def test_a_step_outside_an_episode_is_refused(env):
     assert bare.reset()[1]["step"] == 0
 
 
-NO_BUDGETS = (0, -1, float("nan"), float("inf"), "2")
+ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example"}}
 
 
 @pytest.mark.parametrize(("options", "error", "said"), [
@@ -337,6 +327,7 @@ NO_BUDGETS = (0, -1, float("nan"), float("inf"), "2")
     ({"observation": "marks", "browser": "chromium", "elements": "label"}, ValueError, "elements='id'"),
     ({"pictures": 0}, ValueError, "pictures is 0"),
     ({"dialect": "latin"}, ValueError, "expected one of 'webrl'"),
+    ({"dialect": "computer"}, ValueError, "browser='chromium', or 'webrl'"),
     ({"elements": "xpath"}, ValueError, "expected one of 'id', 'label'"),
     ({"browser": "lynx"}, ValueError, "expected one of 'inprocess'"),
     ({"max_steps": 0}, ValueError, "expected a positive integer"),
@@ -357,10 +348,10 @@ NO_BUDGETS = (0, -1, float("nan"), float("inf"), "2")
     ({"hosts": "tiles.test:80"}, ValueError, "hosts is the text 'tiles.test:80'"),
     ({"hosts": ["tiles.test:80"]}, ValueError, "accounts, logins and hosts are for real servers"),
     ({"accounts": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
-    *[
-        ({"step_budget": budget}, ValueError, f"step_budget is {budget!r}; expected a number above 0")
-        for budget in NO_BUDGETS
-    ],
+    ({"logins": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
+    (ON_CHROMIUM | {"logins": {"My Books": "/login"}}, ServerError, "'My Books' is no name of a site"),
+    (ON_CHROMIUM | {"logins": {"shopping": "/login"}}, ServerError, "the login of shopping is '/login'"),
+    *(({"step_budget": no}, ValueError, f"step_budget is {no!r}; expected a number above 0") for no in (0, -1, nan, inf, "2")),
 ])  # fmt: skip
 def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
     with pytest.raises(error) as caught:
@@ -381,37 +372,25 @@ def test_an_unknown_split_or_option_is_refused(env):
         WebArenaLite(tasks=[Task("1", ("books",), "__BOOKS__", "x", answer(exact_match="x"))], world_seed=1).reset()
 
 
-@pytest.mark.parametrize("text", ["\U0010ffff\x00", "日本語 😀", "\ud800", "<b>&amp;\"'"])
-def test_observations_stay_in_their_space(env, text):
+def test_observations_stay_in_their_space(env):
     env.reset()
-    for reply in (f'do(action="Search", argument="{text}", element="Search entire store")', text):
-        seen, *_ = env.step(reply)
-        assert env.observation_space.contains(seen)
+    for text in ("\U0010ffff\x00", "日本語 😀", "\ud800", "<b>&amp;\"'"):
+        for reply in (f'do(action="Search", argument="{text}", element="Search entire store")', text):
+            assert env.observation_space.contains(env.step(reply)[0])
     assert CHARSET.issuperset("日本語 😀\n")
 
 
-def test_rendering_is_the_page_as_text():
-    env = make(render_mode="ansi")
-    _, info = env.reset()
-    assert env.render() == info["page"]
-    env.close()
-    bare = WebArenaLite(tasks=[LOOK])
-    bare.reset()
-    assert bare.render() is None
-
-
-@pytest.mark.parametrize("history", ["none", "full"])
-def test_the_other_histories(history):
-    env = make(history=history)
-    _, first = env.reset()
-    _, *_, info = env.step('do(action="Click", element="0")')
-    _, *_, info = env.step('do(action="Click", element="3")')
-    assert first["page"] != info["page"]
-    system, *chat = info["messages"]
-    kept = first["page"] in chat[0]["content"]
-    assert kept == (history == "full")
-    assert len(chat) == (5 if history == "full" else 1)
-    assert system == {"role": "system", "content": env.unwrapped.system_prompt}
+def test_the_other_histories():
+    for history in ("none", "full"):
+        env = make(history=history)
+        _, first = env.reset()
+        env.step('do(action="Click", element="0")')
+        *_, info = env.step('do(action="Click", element="3")')
+        assert first["page"] != info["page"]
+        system, *chat = info["messages"]
+        assert (first["page"] in chat[0]["content"]) == (history == "full")
+        assert len(chat) == (5 if history == "full" else 1)
+        assert system == {"role": "system", "content": env.unwrapped.system_prompt}
 
 
 REPLIES = st.one_of(
@@ -443,7 +422,7 @@ def test_whatever_is_replied_the_observation_is_in_its_space_and_is_what_the_mes
     env.close()
 
 
-def test_twelve_replies_of_the_greatest_length_fit():
+def test_replies_of_the_greatest_length_fit_and_a_longer_one_does_nothing_and_is_kept_in_part():
     env = make(max_steps=20)
     env.reset()
     for number in range(12):
@@ -451,9 +430,6 @@ def test_twelve_replies_of_the_greatest_length_fit():
     assert env.observation_space.contains(seen)
     assert "earlier rounds are left out]" in info["messages"][1]["content"]
     assert info["messages"][-2]["content"] == "1" * 99_999
-
-
-def test_a_reply_that_is_too_long_does_nothing_and_is_kept_in_part():
     env = make()
     _, before = env.reset()
     reply = click("0") + " " * 100_000

@@ -166,29 +166,21 @@ def rows(query, expected, parameters=(), **more):
 
 
 @pytest.mark.parametrize(("references", "right", "wrong"), [
-    ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]),
-    ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
-    ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]),
-    ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
-    ({"must_include": "cat"}, [], ["concatenate"]),
-    ({"must_include": ["0"]}, [], ["$0.00"]),
-    ({"must_include": ["170"]}, [], ["000000170"]),
-    ({"must_include": ["$3"]}, ["it is $3."], []),
-    ({"must_include": "5"}, ["3, 5", "3.\n5."], ["1.5", "-5"]),
-    ({"must_include": "$5"}, [], ["-$5"]),
-    ({"must_include": "234"}, [], ["$1,234"]),
-    ({"must_include": "50"}, [], ["it is $3.50"]),
-    ({"must_include": "red"}, ["-red, 1.red"], []),
-    ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
-    ({"must_exclude": ["b"]}, ["a"], ["b", ""]),
-    ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
+    ({"exact_match": "Red Bag"}, [' "red  bag" '], ["the red bag"]), ({"exact_match": "yes |OR| sure"}, ["Sure"], []),
+    ({"must_include": ["red", "bag"]}, ["A bag, red."], ["A bag."]), ({"must_include": ["cat |OR| dog"]}, ["a dog"], []),
+    ({"must_include": "cat"}, [], ["concatenate"]), ({"must_include": ["0"]}, [], ["$0.00"]),
+    ({"must_include": ["170"]}, [], ["000000170"]), ({"must_include": ["$3"]}, ["it is $3."], []),
+    ({"must_include": "5"}, ["3, 5", "3.\n5."], ["1.5", "-5"]), ({"must_include": "$5"}, [], ["-$5"]),
+    ({"must_include": "234"}, [], ["$1,234"]), ({"must_include": "50"}, [], ["it is $3.50"]),
+    ({"must_include": "red"}, ["-red, 1.red"], []), ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
+    ({"must_exclude": ["b"]}, ["a"], ["b", ""]), ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
     ({"fuzzy_match": "N/A"}, ["N/A"], [""]),
 ])  # fmt: skip
 def test_string_match(references, right, wrong):
     assert [passes(string(**references), answer) for answer in (*right, *wrong)] == [True] * len(right) + [False] * len(wrong)
 
 
-def test_a_judge_decides_fuzzy_matches_but_not_n_a():
+def test_a_judge_decides_fuzzy_matches_but_not_n_a_and_the_score_is_a_product():
     asked = []
 
     def judge(*question):
@@ -198,6 +190,10 @@ def test_a_judge_decides_fuzzy_matches_but_not_n_a():
     said = [evaluate(string(fuzzy_match=wanted), "Which?", outcome("azure"), judge)[0].passed for wanted in (["blue"], "N/A")]
     assert said == [True, False]
     assert asked == [("Which?", "blue", "azure")]
+    both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
+    assert passes(both, "x")
+    verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}
+    assert verdicts == {"string_match/exact_match": False, "url_match": True}
 
 
 def test_url_match():
@@ -234,22 +230,11 @@ def test_program_html_and_state():
         assert not passes(rows(query, [[7]], [name]))
 
 
-def test_the_score_is_a_product():
-    both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
-    assert passes(both, "x")
-    verdicts = {verdict.check: verdict.passed for verdict in evaluate(both, "", outcome("y"))}
-    assert verdicts == {"string_match/exact_match": False, "url_match": True}
-
-
 @pytest.mark.parametrize(("block", "said"), [
-    ({"eval_types": []}, "no checks"),
-    (string(nearly="x"), "no comparison 'nearly'"),
-    (string(), "without reference_answers"),
-    ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
-    (html("p >", {"exact_match": ""}), "no CSS selector"),
-    (html("document.title", {"exact_match": ""}), "is a script"),
-    (html("p", {}), "no required_contents"),
-    (rows("SELECT nothing", []), "failed"),
+    ({"eval_types": []}, "no checks"), (string(nearly="x"), "no comparison 'nearly'"),
+    (string(), "without reference_answers"), ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
+    (html("p >", {"exact_match": ""}), "no CSS selector"), (html("document.title", {"exact_match": ""}), "is a script"),
+    (html("p", {}), "no required_contents"), (rows("SELECT nothing", []), "failed"),
     ({"eval_types": ["state"], "state": [{"query": "SELECT 1", "expected": []}]}, "a check of the state lacks site; expected a str"),
     ({"eval_types": ["state"], "state": ["x"]}, "a check of the state is 'x'; expected an object"),
     (rows("SELECT 1", [], wrong=1), "has no 'wrong'; expected some of"),

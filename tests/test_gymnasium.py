@@ -59,13 +59,10 @@ def test_an_episode_that_gymnasium_cuts_off_is_judged(opened, limited):
     env = limited(task, acts(task))
     steps = play(env, task)
     assert len(steps) == acts(task)
-    assert steps[-1][1:4] == (1.0, False, True)
-    assert steps[-1][4]["success"] is True
+    assert (steps[-1][1:4], steps[-1][4]["success"]) == ((1.0, False, True), True)
     env.close()
-    short = opened(limited(task, 1))
-    (only,) = play(short, task)
-    assert only[1:4] == (0.0, False, True)
-    assert only[4]["success"] is False
+    (only,) = play(opened(limited(task, 1)), task)
+    assert (only[1:4], only[4]["success"]) == ((0.0, False, True), False)
 
 
 def test_the_smaller_limit_counts_also_in_vector_envs():
@@ -172,23 +169,19 @@ def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(opened, monkeypatch
     assert info["episode"]["r"] == 1.0
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("shopping.no_such/1000/0", "there is no task 'shopping.no_such/1000/0'"),
-    ("no.template/1/2", "there is no task 'no.template/1/2'"),
-    ("folder.of/tasks/1", "cannot read the task file"),
-])  # fmt: skip
-def test_one_id_is_a_task_and_an_unknown_one_is_told(text, told, tmp_path, monkeypatch):
+def test_one_id_is_a_task_an_unknown_one_is_told_and_a_draw_that_finds_nothing_with_one_that_does(tmp_path, monkeypatch):
     assert [task.task_id for task in WebArenaLite(tasks="shopping.cart_add/1000/0").tasks] == ["shopping.cart_add/1000/0"]
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(TaskError, match=told):
-        WebArenaLite(tasks=text)
-
-
-def test_a_draw_that_finds_nothing_is_told_with_one_that_does():
-    with pytest.raises(TaskError, match=r"draw 0 of reddit\.favourite_forum finds nothing to ask for in world 1") as told:
+    with pytest.raises(TaskError, match=r"draw 0 of reddit\.favourite_forum finds nothing to ask for in world 1") as caught:
         WebArenaLite(tasks="reddit.favourite_forum/1/0")
-    named = str(told.value).rsplit(" ", 1)[-1]
+    named = str(caught.value).rsplit(" ", 1)[-1]
     assert [task.task_id for task in WebArenaLite(tasks=named).tasks] == [named]
+    monkeypatch.chdir(tmp_path)
+    for text, told in (
+        ("shopping.no_such/1000/0", "there is no task 'shopping.no_such/1000/0'"),
+        ("no.template/1/2", "there is no task 'no.template/1/2'"), ("folder.of/tasks/1", "cannot read the task file"),
+    ):  # fmt: skip
+        with pytest.raises(TaskError, match=told):
+            WebArenaLite(tasks=text)
 
 
 EVERY = [each.naming_by(naming) for each in DIALECTS.values() for naming in ("id", "label")]
@@ -206,11 +199,15 @@ def test_samples_are_actions_of_the_dialect(dialect):
     assert samples == [space.sample() for _ in range(300)]
 
 
-def test_a_mask_is_gymnasium_s_own_matter():
+def test_a_mask_is_gymnasium_s_own_matter_and_an_env_names_its_actions_in_its_own_way(opened):
     space, mask = reply_space(EVERY[0]), gymnasium.spaces.Text(1, charset=CHARSET)
     assert space.sample(mask=(0, None)) == ""
     assert len(space.sample(probability=(5, None))) == 5
     assert mask.character_set == space.character_set
+    env = opened(gymnasium.make("WebArenaLite-v0", dialect="browsergym", elements="label"))
+    assert env.action_space.dialect == env.unwrapped.dialect == DIALECTS["browsergym"].naming_by("label")
+    assert env.action_space.max_length == MAX_REPLY
+    assert all(env.unwrapped.dialect.parse(env.action_space.sample()) for _ in range(50))
 
 
 @pytest.mark.parametrize("space", [text_space(MAX_OBSERVATION), reply_space(EVERY[0])], ids=["observation", "action"])
@@ -237,10 +234,3 @@ def test_batches_sample_apart_and_share_their_tables(make):
     space.seed(1)
     other = deepcopy(space)
     assert own == [space.sample() for _ in range(5)] == [other.sample() for _ in range(5)]
-
-
-def test_an_env_names_its_actions_in_its_own_way(opened):
-    env = opened(gymnasium.make("WebArenaLite-v0", dialect="browsergym", elements="label"))
-    assert env.action_space.dialect == env.unwrapped.dialect == DIALECTS["browsergym"].naming_by("label")
-    assert env.action_space.max_length == MAX_REPLY
-    assert all(env.unwrapped.dialect.parse(env.action_space.sample()) for _ in range(50))

@@ -30,14 +30,9 @@ from webarena_gym.tools.audit.replays import do_all
 HARD = suite.load("hard")
 TEMPLATES = {name: template for name, template in suite.templates().items() if template.difficulty}
 HOSTILE = sorted(name for name, template in TEMPLATES.items() if "hostile" in template.difficulty)
-OF_LARGE_WORLDS = {
+READ_FACTS = "faults_with content_but_for not_kept for_somebody_else came_back nobody_returned take_confirmed_bugs"
+OF_LARGE_WORLDS = {f"hard.{name}" for name in READ_FACTS.split()} | {  # in which texts are composed of facts
     name for name, template in TEMPLATES.items() if getattr(template.draw, "__module__", "") == reddit_debates.__name__
-} | {  # they read texts composed of facts
-    f"hard.{name}"
-    for name in (
-        *("faults_with", "content_but_for", "not_kept", "for_somebody_else", "came_back", "nobody_returned"),
-        "take_confirmed_bugs",
-    )
 }
 ROOT = Path(__file__).parent.parent
 
@@ -46,13 +41,18 @@ def a_task(name):
     return next(task for task in HARD if task.template == name)
 
 
-def test_each_kind_of_difficulty_is_told_and_has_templates_on_several_sites():
+def test_each_kind_of_difficulty_is_told_and_phrasings_are_chosen_by_the_seed():
     text = (ROOT / "docs" / "hard.md").read_text(encoding="utf-8")
     for kind, meaning in KINDS.items():
         assert f"| `{kind}` | {meaning} |" in text
         own = [template for template in TEMPLATES.values() if kind in template.difficulty]
         assert len(own) >= 2, kind
         assert len({template.sites for template in own}) >= 2, kind
+    name = "hard.close_solved"
+    drawn = draw([name], world_seed=7, count=12, scale="standard")
+    assert drawn == draw([name], world_seed=7, count=12, scale="standard")
+    assert len({task.intent_template for task in drawn}) >= 3
+    assert len({json.dumps(task.instantiation_dict) for task in drawn}) == len(drawn)
 
 
 @pytest.mark.slow
@@ -64,37 +64,22 @@ def test_no_layout_changes_what_is_asked(split):
     assert [task.solution for task in rebuilt] != [task.solution for task in plain]
 
 
-@pytest.mark.parametrize("name", sorted(TEMPLATES))
-def test_a_hard_template_has_five_phrasings_of_one_goal(name):
-    phrasings = TEMPLATES[name].phrasings
-    assert len(set(phrasings)) >= 5
-    slots = [{field for _, field, _, _ in Formatter().parse(phrasing) if field} for phrasing in phrasings]
-    assert all(own == slots[0] for own in slots)
+def test_a_hard_template_has_five_phrasings_of_one_goal():
+    for name, template in TEMPLATES.items():
+        slots = [{field for _, field, _, _ in Formatter().parse(phrasing) if field} for phrasing in {*template.phrasings}]
+        assert len(slots) >= 5, name
+        assert all(own == slots[0] for own in slots), name
 
 
-def test_no_hard_template_is_drawn_where_none_is_named():
+def test_the_hard_split_is_long_and_its_templates_and_keys_are_those_of_no_standard_task():
     assert not {template.name for template in suite.named(None)} & TEMPLATES.keys()
     standard = {task.template for split in suite.STANDARD for task in suite.load(split)}
     assert not standard & TEMPLATES.keys()
     assert {task.template for task in HARD} == TEMPLATES.keys()
-
-
-def test_the_hard_split_is_long():
     lengths = [len(task.solution) for task in HARD]
     assert median(lengths) >= 12
     assert quantiles(lengths, n=10)[-1] > 30
     assert max(lengths) <= suite.SPLITS["hard"].longest < HARD_STEPS
-
-
-def test_phrasings_are_chosen_by_the_seed_and_change_nothing_else():
-    name = "hard.close_solved"
-    drawn = draw([name], world_seed=7, count=12, scale="standard")
-    assert drawn == draw([name], world_seed=7, count=12, scale="standard")
-    assert len({task.intent_template for task in drawn}) >= 3
-    assert len({json.dumps(task.instantiation_dict) for task in drawn}) == len(drawn)
-
-
-def test_standard_tasks_are_written_without_the_keys_of_hard_ones():
     own = {"difficulty", "setup", "evidence", "injection", "scale"}
     for split in suite.STANDARD:
         assert not any(own & task.to_json().keys() for task in suite.load(split))
@@ -210,9 +195,8 @@ def test_what_a_task_plants_in_a_large_world_is_no_change_and_is_gone_with_it(ta
         assert other.step(parting)[1] == 1.0
 
 
-@pytest.mark.parametrize("scale", ["standard", "large"])
-def test_a_snapshot_of_a_planted_world_goes_on_in_another_env(scale):
-    task = suite.find("hard.cancel_by_rules/1002/0", scale=scale)
+def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():  # in a large one: the test above
+    task = suite.find("hard.cancel_by_rules/1002/0", scale="standard")
     with WebArenaLite(tasks=[task], max_steps=100) as env, WebArenaLite(tasks=[HARD[0]], max_steps=100) as other:
         env.reset()
         parting = do_all(env, task)

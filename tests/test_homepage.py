@@ -25,9 +25,7 @@ def test_the_start_page_leads_to_every_site_and_accounts_name_the_user_but_no_pa
     hosts = {re.sub(r"https?://([^/]+).*", r"\1", link) for link in links}
     assert hosts == {host for site, host in HOSTS.items() if site != "homepage"}
     person = population(1)[0]
-    visitor.click("Accounts")
-    assert f"{person.first}.{person.last}@example.com".lower() in visitor.text
-    assert "assword" not in visitor.text
+    visitor.click("Accounts").sees(f"{person.first}.{person.last}@example.com".lower()).lacks("assword")
     assert "Not Found" in visitor.open("/nowhere").text
 
 
@@ -40,15 +38,15 @@ def test_the_calculator(visitor):
         assert f"Result: {result}" in visitor.click("Calculate").text
 
 
-@pytest.mark.parametrize(("query", "complaint"), [
-    ("first=a&operation=add&second=1", "two numbers"), ("first=1&operation=add", "two numbers"),
-    ("first=1e9999999&operation=add&second=1", "two numbers"), ("first=%D9%A3&operation=add&second=1", "two numbers"),
-    ("first=" + "9" * 5000 + "&operation=multiply&second=2", "two numbers"),
-    ("first=1&operation=divide&second=0", "divided by zero"), ("first=0&operation=divide&second=0", "divided by zero"),
-    ("first=1&operation=__import__&second=2", "choose one of the operations"), ("operation=add", ""),
-])  # fmt: skip
-def test_the_calculator_refuses_what_is_no_sum(visitor, query, complaint):
-    visitor.open(f"/calculator?{query}").sees(complaint).lacks("Result")
+def test_the_calculator_refuses_what_is_no_sum(visitor):
+    for query, complaint in (
+        ("first=a&operation=add&second=1", "two numbers"), ("first=1&operation=add", "two numbers"),
+        ("first=1e9999999&operation=add&second=1", "two numbers"), ("first=%D9%A3&operation=add&second=1", "two numbers"),
+        ("first=" + "9" * 5000 + "&operation=multiply&second=2", "two numbers"),
+        ("first=1&operation=divide&second=0", "divided by zero"), ("first=0&operation=divide&second=0", "divided by zero"),
+        ("first=1&operation=__import__&second=2", "choose one of the operations"), ("operation=add", ""),
+    ):  # fmt: skip
+        visitor.open(f"/calculator?{query}").sees(complaint).lacks("Result")
 
 
 def test_numbers_are_read_and_written_plainly():

@@ -19,6 +19,7 @@ from webarena_gym.applications import host, state
 from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import _of_all, close_all, launcher_of
 from webarena_gym.tasks import parse_task
+from webarena_gym.tasks.template import answer
 
 
 def look_at(site):
@@ -29,7 +30,7 @@ def look_at(site):
         "start_url": f"__{site.upper()}__/",
         "require_login": False,
     }
-    return {**record, "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "seen"}}}
+    return record | {"eval": answer(exact_match="seen")}
 
 
 REACHES = """
@@ -209,8 +210,8 @@ def test_an_ordinary_user_closes_it_off_too(folder, start):
             os.write(told, json.dumps(said_by({**STARTS[start], "python": found[0]}, folder)).encode())
         os._exit(0)
     os.close(told)
-    with open(ready) as answer:
-        said = answer.read()
+    with open(ready) as report:
+        said = report.read()
     os.waitpid(pid, 0)
     assert_denied(json.loads(said))
 

@@ -59,17 +59,12 @@ class TestParsing:
         assert pickle.loads(pickle.dumps(browser.snapshot())) == browser.snapshot()
 
     @pytest.mark.parametrize(("content_type", "body", "text"), [
-        ("text/html", "%C3%83%C2%A9", "é"),
-        ("text/html; charset=ISO-8859-1", "%C3%A9%C2%80", "é€"),
-        ("text/html; charset=hex", "%C3%83%C2%A9", "é"),
-        ("text/html", "<meta charset=latin1>%C3%A9", "é"),
+        ("text/html", "%C3%83%C2%A9", "é"), ("text/html; charset=ISO-8859-1", "%C3%A9%C2%80", "é€"),
+        ("text/html; charset=hex", "%C3%83%C2%A9", "é"), ("text/html", "<meta charset=latin1>%C3%A9", "é"),
         ("text/html; charset=utf-8", "<meta charset=latin1>%C3%83%C2%A9", "é"),
         ("text/html; charset=latin1", "%C3%AF%C2%BB%C2%BF%C3%83%C2%A9", "é"),
-        ("text/html", "%C3%BF", "\N{REPLACEMENT CHARACTER}"),
-        ("", "<b>x</b>", "x"),
-        ("text/css", "a>b{}", "a>b{}"),
-        ("image/svg%2Bxml", "<svg/>", ""),
-        ("image/png", "xyz", "NoteThis file cannot be shown: image/png, 3 bytes"),
+        ("text/html", "%C3%BF", "\N{REPLACEMENT CHARACTER}"), ("", "<b>x</b>", "x"), ("text/css", "a>b{}", "a>b{}"),
+        ("image/svg%2Bxml", "<svg/>", ""), ("image/png", "xyz", "NoteThis file cannot be shown: image/png, 3 bytes"),
     ])  # fmt: skip
     def test_encodings_and_types(self, browser, content_type, body, text):
         assert raw(browser, body, content_type).find("body").text_content() == text
@@ -104,35 +99,28 @@ def test_messages_say_what_is_wrong_and_what_there_is(browser):
     assert node(browser, "note").get("value") == "abcd"
 
 
-class TestCookieJar:
-    @pytest.mark.parametrize(("lines", "sent"), [
-        (["a=1", "b=2", "a=3"], "a=3; b=2"),
-        (["a=1=2; Path=/x; Unknown"], "a=1=2"),
-        (["root=1; Path=/", "deep=1; Path=/x/y"], "deep=1; root=1"),
-        (["a=1; Path=/xy", "=1", "none", "s=1; Secure", "t=1; Domain=test", "u=1; Domain=b.site.test"], ""),
-        (["a=1; Max-Age=-1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "b=1; Max-Age=soon; Expires=never"], "b=1"),
-        (["a=1", "a=; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], ""),
-        (["d=1; Domain=site.test"], "d=1"),
-    ])  # fmt: skip
-    def test_received(self, lines, sent):
-        jar = CookieJar()
-        for line in lines:
-            jar.receive("http://site.test/x/y/z", line)
-        assert jar.header("http://site.test/x/y/z") == sent
-        assert CookieJar(jar.contents()).header("http://site.test/x/y/z") == sent
-
-
-@pytest.mark.parametrize(("reference", "url"), [
-    ("", "http://h/a/b?c"),
-    ("#f", "http://h/a/b?c#f"),
-    ("//other/x", "http://other/x"),
-    (" /p q\n?x y'#z w ", "http://h/p%20q?x%20y%27#z%20w"),
-    ("../../é", "http://h/%C3%A9"),
-    ("mailto:x@y", "mailto:x@y"),
-    ("http://[", ""),
+@pytest.mark.parametrize(("lines", "sent"), [
+    (["a=1", "b=2", "a=3"], "a=3; b=2"),
+    (["a=1=2; Path=/x; Unknown"], "a=1=2"),
+    (["root=1; Path=/", "deep=1; Path=/x/y"], "deep=1; root=1"),
+    (["a=1; Path=/xy", "=1", "none", "s=1; Secure", "t=1; Domain=test", "u=1; Domain=b.site.test"], ""),
+    (["a=1; Max-Age=-1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "b=1; Max-Age=soon; Expires=never"], "b=1"),
+    (["a=1", "a=; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], ""),
+    (["d=1; Domain=site.test"], "d=1"),
 ])  # fmt: skip
-def test_resolve(reference, url):
-    assert resolve_url("http://h/a/b?c#d", reference) == url
+def test_cookies_are_received(lines, sent):
+    jar = CookieJar()
+    for line in lines:
+        jar.receive("http://site.test/x/y/z", line)
+    assert jar.header("http://site.test/x/y/z") == CookieJar(jar.contents()).header("http://site.test/x/y/z") == sent
+
+
+def test_references_are_resolved():
+    for reference, url in (
+        ("", "http://h/a/b?c"), ("#f", "http://h/a/b?c#f"), ("//other/x", "http://other/x"), ("../../é", "http://h/%C3%A9"),
+        (" /p q\n?x y'#z w ", "http://h/p%20q?x%20y%27#z%20w"), ("mailto:x@y", "mailto:x@y"), ("http://[", ""),
+    ):  # fmt: skip
+        assert resolve_url("http://h/a/b?c#d", reference) == url
 
 
 def test_snapshots_share_and_bound_what_they_hold(browser):

@@ -1,11 +1,8 @@
 """The sites' kit: databases that return to what they were, sessions, form keys, one transaction a request."""
 
 import json
-import sqlite3
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from jinja2 import DictLoader
 from werkzeug.exceptions import Forbidden
 
@@ -13,7 +10,6 @@ from tests.visitors import database_of
 from webarena_gym.pages.page import HostUnknownError, Network
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.seeding import ENDS, sign_in
-from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.site import CompiledTemplates, Site
 from webarena_gym.sites.world import load_site
 
@@ -97,7 +93,11 @@ def test_whoever_s_session_has_ended_is_led_to_where_one_signs_in():
         assert own.rule("POST", own.sign_in), name
 
 
-def test_sessions_are_kept_by_cookie_and_the_clock_is_the_world_s(network):
+def test_sessions_are_kept_by_cookie_and_made_anew_at_each_sign_in_and_the_clock_is_the_world_s(network, database):
+    first, second = (sign_in(database.connection, customer_id=1) for _ in range(2))
+    assert first != second
+    database.reset()
+    assert first == sign_in(database.connection, customer_id=1)
     cookie, _ = visit(network)
     assert cookie.startswith("sid=")
     answer = network.request("GET", "http://notes.test/", {"Cookie": cookie})
@@ -135,47 +135,14 @@ def test_a_view_that_refuses_leaves_no_trace_but_a_page_that_says_so(database):
     assert post(network, cookie, answer.body.decode().partition("<i>")[2].partition("</i>")[0], "fine").status == 200
 
 
-def test_addresses_outside_ascii_arrive_whole_without_control_characters(network):
+def test_addresses_outside_ascii_arrive_whole_and_there_is_nothing_outside_the_network(network):
     answer = network.request("GET", "http://notes.test/find/caf\u00e9?q=\u00fc")
     assert answer.body.decode() == "caf\u00e9 \u00fc"
     assert network.request("GET", "http://notes.test/find/caf%C3%A9?q=%C3%BC").body.decode() == "caf\u00e9 \u00fc"
     assert network.request("GET", "http://notes.test/find/x?q=a%00%1bb%0Ac").body.decode() == "x ab\nc"
-
-
-def test_there_is_nothing_outside_the_network(network):
     for url in ("http://elsewhere.test/", "https://notes.test/", "file:///etc/passwd", "http://notes.test:81/"):
         with pytest.raises(HostUnknownError):
             network.request("GET", url)
-
-
-@given(st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=3000), max_size=8), st.integers(0, 8))
-def test_a_database_returns_to_its_base_and_to_any_snapshot(texts, cut):
-    db = sqlite3.connect(":memory:")
-    db.executescript(SCHEMA)
-    base = db.serialize()
-    database = Database(base)
-
-    def write(some):
-        for text in some:
-            database.connection.execute("INSERT INTO note VALUES (?)", (text,))
-
-    write(texts[:cut])
-    snapshot, middle = database.snapshot(), notes(database)
-    write(texts[cut:])
-    database.restore(snapshot)
-    assert notes(database) == middle
-    fork = Database(base)
-    fork.restore(snapshot)
-    assert notes(fork) == middle
-    database.reset()
-    assert database.connection.serialize() == base
-
-
-def test_sign_in_gives_a_new_session_each_time_and_the_same_in_every_copy(database):
-    first, second = (sign_in(database.connection, customer_id=1) for _ in range(2))
-    assert first != second
-    database.reset()
-    assert first == sign_in(database.connection, customer_id=1)
 
 
 def test_templates_are_compiled_once_an_installation(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Imports point one way, heavy packages stay where they belong, and nothing executes text."""
+"""Imports point one way, heavy packages stay where they belong, nothing executes text, and names are the terms of CONTRIBUTING."""
 
 import ast
 import re
@@ -99,9 +99,10 @@ def unit(path):
     return path.relative_to(ROOT / "webarena_gym").parts[0].removesuffix(".py")
 
 
-def test_every_room_is_named_and_none_stands_on_itself():
+def test_every_room_is_named_none_stands_on_itself_and_the_package_has_types():
     assert {unit(path) for path in FILES} - {"__init__"} == ALLOWED.keys()
     list(TopologicalSorter(ALLOWED).static_order())  # raises CycleError
+    assert (ROOT / "webarena_gym" / "py.typed").exists()
 
 
 def test_imports_point_one_way():
@@ -163,10 +164,6 @@ def test_nothing_executes_text_sleeps_or_reads_the_wall_clock():
     assert [f"{path}:{line} {name}" for path in FILES for line, name in facts(path).calls if name in banned] == []
 
 
-def test_the_package_has_types():
-    assert (ROOT / "webarena_gym" / "py.typed").exists()
-
-
 CEILINGS = {"webarena_gym": (257, 432), "agents": (97, 211), "benchmarks": (32, 43)}
 """Files and classes, at most. These numbers fall, but for a new subject (`agents.eyes`); a ratio to the lines would rise with every line that goes."""
 _QUESTION = re.compile(r"\s*(What|Which|Whether|Who|How|Where|When)\b")
@@ -179,3 +176,34 @@ def test_files_and_classes_are_few_and_docstrings_begin_with_a_noun_or_a_verb(pa
     assert len(paths) <= files
     assert sum(len(facts(path).classes) for path in paths) <= classes
     assert [question for path in paths for question in facts(path).questions] == []
+
+
+INSTEAD = {
+    "crew": "request pool", "draft": "sequence", "sight": "attention window", "leader": "rank 0", "follower": "worker", "teach": "train",
+    "dismiss": "stop the workers", "ticket": "request id", "likeliest": "greedy", "commonest": "most frequent", "lesson": "training batch",
+    "leads": "is main",
+}  # fmt: skip
+"""Words that are not used, each with the term to use."""
+
+
+def words_of(tree):
+    """Yield the words of all names and docstrings of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from re.findall(r"[a-z]+", (ast.get_docstring(node) or "").lower())
+        for field in ("id", "attr", "arg", "name"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield from (word.lower() for word in re.findall(r"[A-Z]?[a-z]+", name))
+
+
+def test_modules_use_the_terms_which_are_listed_and_words_are_found_in_names_and_docstrings():
+    tree = ast.parse(
+        'class CrewMember:\n    def ask_leader(self, ticket):\n        """Dismiss it."""\n        self.sight = draft'
+    )
+    assert {"crew", "leader", "ticket", "dismiss", "sight", "draft"} <= set(words_of(tree))
+    files = [path for path in MODULES.values() if path not in FILES]
+    used = {path: {word.removesuffix("s") for word in words_of(ast.parse(path.read_text(encoding="utf-8")))} for path in files}
+    assert [(path, word, INSTEAD[word]) for path, words in used.items() for word in words & set(INSTEAD)] == []
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Terms")[2].partition("\n## ")[0]
+    terms = ("request pool", "sequence, decode batch", "attention window", "rank, rank 0", "worker", "greedy, sampled decoding")
+    assert [term for term in terms if term not in text] == []

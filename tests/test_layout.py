@@ -94,10 +94,13 @@ def labels(html):
     return {*usable(root), *map(squeezed, root.iter("h1", "h2", "h3", "th", "dt", "legend"))}
 
 
-def test_the_plain_layout_changes_nothing(pages):
+def test_the_plain_layout_changes_nothing_and_others_differ_in_more_than_words(pages):
     assert layout_of(1, "content") is PLAIN
     assert [PLAIN.rebuild(page) for page in pages] == pages
     assert (PLAIN.page_size(10), PLAIN.label("Sign In")) == (10, "Sign In")
+    shapes = {tuple(part.tag for part in tree(Layout(seed).rebuild(pages[4])).iter("*")) for seed in range(30)}
+    assert len(shapes) > 10
+    assert len({Layout(seed).rebuild(pages[0]).partition("<style>")[2].partition("</style>")[0] for seed in range(30)}) > 25
 
 
 @pytest.mark.parametrize("seed", [*TRAINING, *HELD_OUT])
@@ -126,43 +129,32 @@ def test_no_two_labels_ever_become_one(pages):
         assert {(wording.count("{}"), wording.count("{#}")) for wording in others} == {(plain.count("{}"), plain.count("{#}"))}
 
 
-def test_held_out_layouts_use_words_that_no_layout_for_training_has():
+def test_held_out_layouts_have_words_of_their_own_parts_that_vary_are_told_apart_and_lists_have_other_sizes():
     plain = [label for label in table() if "{" not in label]
     trained = {layout.label(label) for layout in map(Layout, range(40)) for label in plain}
     assert not trained & {layout.label(label) for layout in map(Layout, range(1000, 1010)) for label in plain}
     assert set(plain) <= trained
-
-
-def test_labels_with_a_part_that_varies_and_content_are_told_apart():
     layout = Layout(1000)
     assert layout.label("Price from").endswith(", not below")
     assert layout.label("Price from").startswith(layout.label("Price"))
     assert layout.label("Select 12").endswith(" 12")
     assert layout.label("Select an old lamp") == "Select an old lamp"
     assert layout.label("Old Search Lamp") == "Old Search Lamp"
-
-
-def test_lists_have_pages_of_another_size():
     trained, held_out = ({Layout(first + index).page_size(20) for index in range(40)} for first in (0, 1000))
     assert (trained, held_out) == ({14, 16, 24, 26}, {12, 28})
     assert all(0 < abs(Layout(seed).page_size(usual) - usual) < usual for seed in range(20) for usual in (5, 10, 12, 25))
 
 
-def test_layouts_differ_in_more_than_words(pages):
-    shapes = {tuple(part.tag for part in tree(Layout(seed).rebuild(pages[4])).iter("*")) for seed in range(30)}
-    assert len(shapes) > 10
-    assert len({Layout(seed).rebuild(pages[0]).partition("<style>")[2].partition("</style>")[0] for seed in range(30)}) > 25
-
-
-@pytest.mark.parametrize("html", ["", " ", "<!-- -->", "text", "<p>text", "<html></html>", "\0\x0b<body>\ud7ff</body>"])
-def test_odd_pages_do_no_harm(html):
-    assert squeezed(tree(Layout(1).rebuild(html)).find("body")) == squeezed(tree(html).find("body"))
-
-
-def test_text_fields_keep_their_line_breaks_and_options_what_they_send():
+def test_odd_pages_do_no_harm_fields_keep_line_breaks_options_what_they_send_and_labels_in_labels_end():
+    for html in ("", " ", "<!-- -->", "text", "<p>text", "<html></html>", "\0\x0b<body>\ud7ff</body>"):
+        assert squeezed(tree(Layout(1).rebuild(html)).find("body")) == squeezed(tree(html).find("body"))
     html = "<!doctype html><form><textarea name=a>\n\nfirst\n second</textarea><select name=b><option>Price</option></select></form>"
     assert sent(tree(Layout(1000).rebuild(html))) == sent(tree(html)) == [("", [("a", "\nfirst\n second"), ("b", "Price")])]
     assert "Asking Price" in Layout(1000).rebuild(html)
+    for plain in (plain for plain in table() if "{" in plain):
+        before, _, after = plain.replace("{#}", "{}").partition("{}")
+        text = before * 3_000 + "1" + after * 3_000
+        assert all(Wording(seed).label(text) for seed in range(3))
 
 
 def test_a_solution_names_what_stands_in_its_layout():
@@ -208,10 +200,3 @@ def test_a_snapshot_carries_on_in_its_layout(opened):
     steps = [each.step(f'do(action="Click", element="{label}")') for each in (env, plain)]
     assert steps[0] == steps[1]
     assert steps[0][4]["action_error"] == ""
-
-
-@pytest.mark.parametrize("plain", [plain for plain in table() if "{" in plain])
-def test_labels_in_labels_come_to_an_end(plain):
-    before, _, after = plain.replace("{#}", "{}").partition("{}")
-    text = before * 3_000 + "1" + after * 3_000
-    assert all(Wording(seed).label(text) for seed in range(3))

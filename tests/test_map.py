@@ -88,8 +88,7 @@ def test_the_front_page_shows_the_country_and_moves_the_map(visitor):
     assert visitor.browser.page().title.startswith("Map of ")
     visitor.click("Zoom in", "Move north")
     assert visitor.path.startswith("/?zoom=9&lat=42.")
-    assert "at zoom 9" in visitor.text
-    visitor.click("What is here?")
+    visitor.sees("at zoom 9").click("What is here?")
     assert visitor.path.startswith("/query?lat=42.")
 
 
@@ -117,14 +116,19 @@ def test_pictures_are_drawings_that_show_more_from_nearby_and_have_the_size_that
         assert ('d="M360.0 280.0l-9-15' in picture) == is_in_the_middle
 
 
-def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
+def test_search_puts_the_very_name_first_is_paged_and_tells_what_is_not_there(visitor):
     (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
-    visitor.search(town["name"].lower())
-    assert visitor.names[0] == town["name"]
+    assert visitor.search(town["name"].lower()).names[0] == town["name"]
     assert visitor.names[1].startswith(town["name"])
     for row in visitor.rows("SELECT * FROM places WHERE place_id % 97 = 0"):
         assert visitor.search(row["name"]).names[0] == row["name"]
         assert row["address"] in visitor.text
+    visitor.search("   ").sees("Please enter what to search for.").search("zzzyx").sees("Nothing was found for zzzyx")
+    visitor.search("restaurant")
+    first = visitor.names
+    visitor.click("Next").sees("Items 11-20 of ")
+    assert not set(first) & set(visitor.names)
+    assert visitor.click("Previous").names == first
 
 
 def test_kinds_of_places_and_branches_of_a_chain_are_found_near_and_in_something(visitor):
@@ -146,17 +150,6 @@ def test_kinds_of_places_and_branches_of_a_chain_are_found_near_and_in_something
     visitor.search(f"{branch['brand']} near {branch['town']}")
     assert branch["name"] in visitor.names or "Next" in visitor.text
     assert all(name.startswith(branch["brand"]) for name in visitor.names)
-
-
-def test_results_are_paged_and_what_is_not_there_is_told(visitor):
-    assert "Please enter what to search for." in visitor.search("   ").text
-    assert "Nothing was found for zzzyx" in visitor.search("zzzyx").text
-    visitor.search("restaurant")
-    first = visitor.names
-    visitor.click("Next").sees("Items 11-20 of ")
-    assert not set(first) & set(visitor.names)
-    visitor.click("Previous")
-    assert visitor.names == first
 
 
 def test_any_house_number_of_a_street_is_found_on_it_and_leads_back(visitor, roads):
@@ -186,14 +179,22 @@ def test_coordinates_are_looked_up_also_far_away(visitor):
     assert isinstance(queries.nearest_address(visitor.db, Point(42.0, -29.5)).metres, float)
 
 
-def test_the_page_of_a_place_says_all_about_it(visitor):
+def test_places_towns_states_and_streets_have_pages(visitor):
     row = visitor.place("category = 'hotel' AND phone != '' AND brand != ''")
     visitor.search(row["name"]).click(row["name"]).at(f"/place/{row['place_id']}")
     for column in ("name", "address", "postcode", "brand", "phone", "town", "state", "weekdays"):
         assert row[column] in visitor.text
-    assert f"{row['latitude']:.5f}, {row['longitude']:.5f}" in visitor.text
-    visitor.click("Directions from here")
+    visitor.sees(f"{row['latitude']:.5f}, {row['longitude']:.5f}").click("Directions from here")
     assert visitor.find("From").get("value") == row["name"]
+    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
+    visitor.open("/town/1").sees(f"{town['population']:,}").click(town["state"])
+    borders = """SELECT n.name FROM state_border b JOIN state s USING (state_id) JOIN state n ON n.state_id = neighbour_id
+        WHERE s.name = ?"""
+    neighbours = [row["name"] for row in visitor.rows(borders, town["state"])]
+    assert all(name in visitor.text for name in neighbours)
+    assert visitor.click(neighbours[0]).title.startswith(neighbours[0])
+    place = visitor.place("place_id = 3")
+    assert place["name"] in visitor.open("/place/3").click(place["street"]).text
 
 
 def test_nearby_gives_straight_and_walking_distances_which_are_longer(visitor, roads):
@@ -212,19 +213,6 @@ def test_nearby_gives_straight_and_walking_distances_which_are_longer(visitor, r
             assert roads.route(FOOT, spot(a), spot(b)).metres >= metres_between(roads.point(spot(a)), roads.point(spot(b))) - 5
 
 
-def test_towns_states_and_streets_have_pages(visitor):
-    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
-    assert f"{town['population']:,}" in visitor.open("/town/1").text
-    visitor.click(town["state"])
-    borders = """SELECT n.name FROM state_border b JOIN state s USING (state_id) JOIN state n ON n.state_id = neighbour_id
-        WHERE s.name = ?"""
-    neighbours = [row["name"] for row in visitor.rows(borders, town["state"])]
-    assert all(name in visitor.text for name in neighbours)
-    assert visitor.click(neighbours[0]).title.startswith(neighbours[0])
-    place = visitor.place("place_id = 3")
-    assert place["name"] in visitor.open("/place/3").click(place["street"]).text
-
-
 def test_directions_show_distance_time_and_steps_and_can_be_reversed(visitor, roads):
     a, b = visitor.rows("SELECT * FROM places WHERE category = 'airport' LIMIT 2")
     for mode in (CAR, BICYCLE, FOOT):
@@ -232,8 +220,7 @@ def test_directions_show_distance_time_and_steps_and_can_be_reversed(visitor, ro
         for said in (distance(route.metres), duration(route.minutes), f"Arrive at {b['name']}"):
             assert said in text
     assert f"mode={mode.key}" in visitor.path
-    visitor.click("Reverse directions")
-    assert visitor.find("From").get("value") == b["name"]
+    assert visitor.click("Reverse directions").find("From").get("value") == b["name"]
     assert f"Arrive at {a['name']}" in visitor.text
 
 
@@ -246,8 +233,7 @@ def test_directions_offer_a_choice_lead_to_addresses_and_coordinates_and_say_wha
     assert "0 m" in visitor.directions(row["name"], row["name"]).text
     visitor.directions(f"12 {street['name']}, {street['town']}", "42.0, -29.5", "Bicycle").sees("Arrive at 42.00000, -29.50000")
     visitor.directions("zzzyx", visitor.value("SELECT name FROM state"))
-    visitor.sees("From: nothing is called zzzyx.", "is a whole state")
-    assert "From: please enter" in visitor.directions("", "zzzyx").text
+    visitor.sees("From: nothing is called zzzyx.", "is a whole state").directions("", "zzzyx").sees("From: please enter")
 
 
 def test_routes_are_the_same_both_ways_and_pass_no_road_that_is_barred(visitor, roads):
@@ -289,16 +275,6 @@ def test_notes_are_put_on_places_that_are_known_commented_resolved_and_deleted(m
     assert me.find("Note").text.strip() == "Hello"
 
 
-def test_only_the_author_may_delete_a_note_or_withdraw_a_suggestion(client):
-    db, key = client.application.database.connection, {"form_key": client.key}
-    note = db.execute("SELECT note_id FROM map_note WHERE user_id != 2").fetchone()[0]
-    assert client.post(f"/note/{note}/delete", data=key).status_code == 403
-    db.execute("INSERT INTO suggestion VALUES (1, 1, 1, 'Name', 'x', '', 'waiting', '2023')")
-    assert client.post("/suggestion/1/withdraw", data=key).status_code == 403
-    assert client.post("/suggestion/2/withdraw", data=key).status_code == 404
-    assert client.post(f"/note/{note}/delete").status_code == 400
-
-
 def test_writing_asks_to_sign_in_leads_back_and_signing_up_makes_an_account(visitor):
     user = visitor.db.execute("SELECT * FROM user WHERE user_id = 3").fetchone()
     visitor.open("/note/new?where=x").at("/login")
@@ -328,7 +304,14 @@ def test_odd_input_is_answered_with_a_page(client, odd):
         assert "<script>alert" not in answer.text
 
 
-def test_what_is_not_there_is_a_page_of_its_own(client):
+def test_what_is_not_there_is_a_page_and_only_the_author_may_delete_a_note_or_withdraw_a_suggestion(client):
     for path in ("place/0", "town/99", "state/9", "street/99999", "note/999", "nearby", "place/999999999999999", "none"):
         answer = client.get(f"/{path}")
         assert (answer.status_code, "Off the map" in answer.text) == (404, True)
+    db, key = client.application.database.connection, {"form_key": client.key}
+    note = db.execute("SELECT note_id FROM map_note WHERE user_id != 2").fetchone()[0]
+    assert client.post(f"/note/{note}/delete", data=key).status_code == 403
+    db.execute("INSERT INTO suggestion VALUES (1, 1, 1, 'Name', 'x', '', 'waiting', '2023')")
+    assert client.post("/suggestion/1/withdraw", data=key).status_code == 403
+    assert client.post("/suggestion/2/withdraw", data=key).status_code == 404
+    assert client.post(f"/note/{note}/delete").status_code == 400

@@ -74,17 +74,7 @@ def test_kinds_of_places_are_known_and_names_and_addresses_are_different(db):
     assert [pair for pair in pairwise(names) if pair[1].startswith(pair[0])] == [], "a name is the beginning of another"
 
 
-def test_doors_are_where_the_house_numbers_say(db):
-    doors = """SELECT p.number, p.metres, e.start, e.length AS piece, s.length, e.street_id = p.street_id AS same
-        FROM place p JOIN edge e USING (edge_id) JOIN street s ON s.street_id = p.street_id"""
-    for row in db.execute(doors):
-        assert row["same"]
-        assert 1 <= row["number"] <= NUMBERS
-        assert 0 <= row["metres"] <= row["piece"]
-        assert row["start"] + row["metres"] == metres_of(row["number"], row["length"])
-
-
-def test_streets_are_chains_of_pieces_as_long_as_the_way_between_their_ends(db):
+def test_streets_are_chains_of_pieces_and_doors_are_where_the_house_numbers_say(db):
     points = {row["node_id"]: Point(row["latitude"], row["longitude"]) for row in db.execute("SELECT * FROM node")}
     end = {}
     for row in db.execute("SELECT * FROM edge ORDER BY street_id, start"):
@@ -94,17 +84,21 @@ def test_streets_are_chains_of_pieces_as_long_as_the_way_between_their_ends(db):
         end[row["street_id"]] = (row["node_b"], row["start"] + row["length"])
     lengths = dict(map(tuple, db.execute("SELECT street_id, length FROM street")))
     assert {key: metres for key, (_, metres) in end.items()} == lengths
+    doors = """SELECT p.number, p.metres, e.start, e.length AS piece, s.length, e.street_id = p.street_id AS same
+        FROM place p JOIN edge e USING (edge_id) JOIN street s ON s.street_id = p.street_id"""
+    for row in db.execute(doors):
+        assert row["same"]
+        assert 1 <= row["number"] <= NUMBERS
+        assert 0 <= row["metres"] <= row["piece"]
+        assert row["start"] + row["metres"] == metres_of(row["number"], row["length"])
 
 
-def test_roads_hang_together_for_everybody(db):
+def test_roads_hang_together_and_drives_between_cities_take_between_half_an_hour_and_four_hours(db):
     edges = [tuple(row) for row in db.execute("SELECT node_a, node_b, kind FROM edge JOIN street USING (street_id)")]
     for barred in ("path", "motorway"):
         graph = networkx.Graph((a, b) for a, b, kind in edges if kind != barred)
         doors = column(db, "SELECT DISTINCT node_a FROM edge JOIN place USING (edge_id)")
         assert set(doors) <= max(networkx.connected_components(graph), key=len)
-
-
-def test_drives_between_cities_take_between_half_an_hour_and_four_hours(db):
     roads = queries.roads(db)
     cities = [roads.crossing(node) for node in column(db, "SELECT node_id FROM town WHERE kind = 'city' ORDER BY town_id")]
     for a, b in ((0, 1), (0, 2), (1, 2)):

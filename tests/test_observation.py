@@ -62,12 +62,6 @@ def test_simplified_html_and_the_accessibility_tree_name_the_same_elements_by_id
     }
 
 
-@pytest.mark.parametrize("style", ["html", "axtree"])
-def test_a_long_text_in_a_field_is_shown_whole(style):
-    text = "word " * 600 + "the end"  # which must be read to be edited
-    assert "word the end" in observe(page(f"<textarea>{text}</textarea>"), style=style).text
-
-
 def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
     for labels, names in (
         (["Part [2]", "Part", "Part"], ["Part [2]", "Part", "Part [3]"]),
@@ -79,24 +73,16 @@ def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
         assert [node.element.get("href") for node in seen.nodes.values()] == ["/0", "/1", "/2"]
 
 
-def test_the_header_shows_tabs_and_focus_and_boxes_are_shown():
+def test_the_header_shows_tabs_and_focus_and_a_label_is_found_whatever_its_case_or_when_a_part_is_unique():
     tabs = [Tab("Bags", "u"), Tab("Hats", "v")]
     assert observe(page(SHOP, tabs=tabs)).text.splitlines()[1] == "Tabs: [0]* Bags | [1] Hats"
     assert observe(page(SHOP), header=False).text.startswith("<a id")
     html = '<body><input id="q" name="q" data-bbox="1,2,3,4"></body>'
     assert '<input id="0" label="q" focused>' in observe(page(html, focused="q")).text
     assert 'data-bbox="1,2,3,4"' in observe(page(html), bbox=True).text
-
-
-def test_a_label_is_found_whatever_its_case_or_when_a_part_is_unique():
     seen = observe(page(SHOP), elements="label")
-    for wanted, label in (
-        ("Blue Bag", "Blue Bag"),
-        ("blue  bag", "Blue Bag"),
-        ("Add to Cart [2]", "Add to Cart [2]"),
-        ("Add to Cart [1]", "Add to Cart"),
-        ("search entire", "Search entire store here..."),
-    ):
+    named = {"Blue Bag": "Blue Bag", "blue  bag": "Blue Bag", "search entire": "Search entire store here..."}
+    for wanted, label in (named | {"Add to Cart [2]": "Add to Cart [2]", "Add to Cart [1]": "Add to Cart"}).items():
         assert seen.nodes[label].element is seen.element(wanted)
 
 
@@ -169,11 +155,9 @@ def test_any_tree_can_be_observed_in_every_way(html):
     assert len(set(first)) == len(first)
 
 
-STATES = st.sampled_from(
-    ["aria-checked", "aria-pressed", "aria-selected", "aria-expanded", "aria-valuenow", "aria-valuetext"]
-)  # fmt: skip
+STATES = st.sampled_from([f"aria-{name}" for name in ("checked", "pressed", "selected", "expanded", "valuenow", "valuetext")])
 USED = st.sampled_from(
-    ["<button {}>", "<a href=/x {}>", "<div role=checkbox {}>", "<span tabindex=0 {}>", "<li onclick=x() {}>"]
+    ("<button {}>", "<a href=/x {}>", "<div role=checkbox {}>", "<span tabindex=0 {}>", "<li onclick=x() {}>")
 )
 
 
@@ -212,26 +196,23 @@ def test_the_order_of_a_table_is_shown_once(order):
 
 
 @pytest.mark.parametrize(("markup", "name"), [
-    ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"),
-    ("<a href=/cart/ title=Basket></a>", "Basket"),
+    ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"), ("<a href=/cart/ title=Basket></a>", "Basket"),
     ("<a href=/cart/><i title=Basket class=icon></i></a>", "Basket"),
-    ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"),
-    ("<a href=/cart/><img alt=Basket></a>", "Basket"),
-    ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"),
-    ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
-    ("<a href='/shop/my%20cart.html'></a>", "my cart"),
-    ("<a href='?sort=price'></a>", "?sort=price"),
+    ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"), ("<a href=/cart/><img alt=Basket></a>", "Basket"),
+    ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"), ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
+    ("<a href='/shop/my%20cart.html'></a>", "my cart"), ("<a href='?sort=price'></a>", "?sort=price"),
     ("<a href='https://shop.test/'></a>", "shop.test"),
     ("<a href='#'><i class='fa fa-bars'></i></a>", "fa fa-bars"),
-    ("<a href='javascript:void(0)' id=menu></a>", "menu"),
-    ("<button name=delete><i></i></button>", "delete"),
+    ("<a href='javascript:void(0)' id=menu></a>", "menu"), ("<button name=delete><i></i></button>", "delete"),
     ("<button><i></i></button>", "button"),
 ])  # fmt: skip
 def test_what_has_no_text_is_named_by_the_best_that_there_is(markup, name):
     assert list(observe(page(f"<body>{markup}"), elements="label").nodes) == [name]
 
 
-def test_a_part_of_the_page_that_can_be_used_keeps_its_text():
+def test_a_long_text_in_a_field_is_shown_whole_and_a_part_of_the_page_that_can_be_used_keeps_its_text():
+    for style in ("html", "axtree"):  # as what must be read to be edited
+        assert "word the end" in observe(page(f"<textarea>{'word ' * 600}the end</textarea>"), style=style).text
     words = " ".join(f"word{number}" for number in range(60))
     text = observe(page(f"<body><div tabindex=0><p>{words}</p><p>end</p></div>"), header=False).text
     assert text.splitlines()[1:] == [words, "end"]
@@ -242,7 +223,7 @@ TURNS = st.lists(st.builds(Turn, st.text(max_size=20), st.text(max_size=20)), ma
 THINKING = Turn("<h1>One</h1>", "<think>Two?</think>\n<answer>go_backward()</answer>")
 
 
-def test_the_paper_s_form():
+def test_the_paper_s_form_full_keeps_pages_none_keeps_nothing_and_thoughts_may_be_dropped():
     chat = compress("Find it", [Turn("<h1>A</h1>", "go_forward()"), Turn("<h1>B</h1>", "go_backward()")], "<h1>C</h1>")
     assert [
         {"role": "user", "content": f"Task Instruction: Find it\n\nRound 0\n\n{PLACEHOLDER}"},
@@ -251,9 +232,6 @@ def test_the_paper_s_form():
         {"role": "assistant", "content": "go_backward()"},
         {"role": "user", "content": "Round 2\n\n<h1>C</h1>"},
     ] == chat
-
-
-def test_full_keeps_pages_none_keeps_nothing_and_thoughts_may_be_dropped():
     assert compress("G", [], "P") == [{"role": "user", "content": "Task Instruction: G\n\nRound 0\n\nP"}]
     assert "<h1>One</h1>" in as_text(compress("G", [THINKING], "P", "full"))
     assert compress("G", [THINKING], "P", "none") == [{"role": "user", "content": "Task Instruction: G\n\nRound 1\n\nP"}]

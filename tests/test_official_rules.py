@@ -1,6 +1,7 @@
 """What the public evaluators say, rule by rule, and where they differ: WebArena's, VisualAgentBench's and WebAgent-R1's."""
 
 from contextlib import contextmanager
+from itertools import product
 
 import pytest
 
@@ -158,12 +159,20 @@ def test_places(reference, note, where):
     assert {path: where_it_passes(block, url=f"http://shop.test{path}") for path in where} == where
 
 
-def test_rules_of_places():
+def test_rules_of_places_bounds_choices_and_rules_that_nobody_knows():
     assert where_it_passes(url("http://localhost:80/a"), url="http://127.0.0.1:80/a") == LITE
     assert where_it_passes(url("__SHOPPING__/bag.html", "EXACT")) == NEW
     for rules in ALL:
         (verdict,) = evaluate(url("__SHOPPING__/bag.html", "GOLD in PRED"), "", outcome()[0], None, rules)
         assert verdict.decided_by == "GOLD in PRED"
+    for bound in ("about 3", "> x", "3 > 2", ">"):
+        with pytest.raises(EvaluationError, match="expected a bound"):
+            check(string(required_values=[bound]), "vab")
+    with pytest.raises(EvaluationError, match="choices"):
+        check(html("", {"must_exclude": ["a |OR| b"]}), "r1")
+    with pytest.raises(EvaluationError, match="native, webarena, vab, r1, verified"):
+        check(string(exact_match="x"), "hard")
+    assert tuple(RULES) == ("native", *ALL, "verified")
 
 
 @pytest.mark.parametrize(("locator", "said", "required", "where"), [
@@ -252,26 +261,18 @@ def test_what_cannot_be_looked_at_is_no_verdict_on_the_agent(rules):
 
 
 @pytest.mark.parametrize(("block", "said"), [
-    ({"eval_types": []}, "no checks"),
-    ({"eval_types": ["state"], "state": []}, "no evaluator 'state'"),
-    (string(), "without reference_answers"),
-    (string(nearly="x"), "no comparison 'nearly'"),
-    (string(exact_match=["x"]), "expected a text"),
-    (string(must_include=[]), "expected a text or a list"),
-    (string(must_include=[3]), "expected a text or a list"),
-    (string(fuzzy_match=None), "expected a text or a list"),
-    (url(""), "without reference_url"),
-    (url(None), "without reference_url"),
-    (url("x", "NEARLY"), "no rule 'NEARLY'"),
+    ({"eval_types": []}, "no checks"), ({"eval_types": ["state"], "state": []}, "no evaluator 'state'"),
+    (string(), "without reference_answers"), (string(nearly="x"), "no comparison 'nearly'"),
+    (string(exact_match=["x"]), "expected a text"), (string(must_include=[]), "expected a text or a list"),
+    (string(must_include=[3]), "expected a text or a list"), (string(fuzzy_match=None), "expected a text or a list"),
+    (url(""), "without reference_url"), (url(None), "without reference_url"), (url("x", "NEARLY"), "no rule 'NEARLY'"),
     ({"eval_types": ["program_html"], "program_html": []}, "without targets"),
-    (html("p.price", {"exact_match": "x"}), "neither empty nor a script"),
-    (html("", {}), "no required_contents"),
+    (html("p.price", {"exact_match": "x"}), "neither empty nor a script"), (html("", {}), "no required_contents"),
     (html("", {"exact_match": "x", "contains": ["x"]}), "no comparison 'contains'"),
     (html("", {"exact_match": "x"}, more=1), "no 'more'"),
     ({"eval_types": ["program_html"], "program_html": ["last"]}, "expected an object"),
     ({"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": ""}]}, "lacks required_contents"),
-    (html(None, {"exact_match": "x"}), "has locator None"),
-    (html("", {"exact_match": "x"}, 3), "has url 3"),
+    (html(None, {"exact_match": "x"}), "has locator None"), (html("", {"exact_match": "x"}, 3), "has url 3"),
     (html("", {"exact_match": "x"}, prep_actions="document.x.click()"), "expected a list"),
     (html("func:os.system('x')", {"exact_match": "x"}), "no call"),
     (html("func:__import__('os')", {"exact_match": "x"}), "no helper function '__import__'"),
@@ -289,17 +290,6 @@ def test_raises_before_anything_is_judged(block, said):
             check(block, rules)
 
 
-def test_bounds_choices_and_rules_that_nobody_knows():
-    for bound in ("about 3", "> x", "3 > 2", ">"):
-        with pytest.raises(EvaluationError, match="expected a bound"):
-            check(string(required_values=[bound]), "vab")
-    with pytest.raises(EvaluationError, match="choices"):
-        check(html("", {"must_exclude": ["a |OR| b"]}), "r1")
-    with pytest.raises(EvaluationError, match="native, webarena, vab, r1, verified"):
-        check(string(exact_match="x"), "hard")
-    assert tuple(RULES) == ("native", *ALL, "verified")
-
-
 def test_without_nltk(monkeypatch):
     tokens.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "nltk.tokenize.destructive", None)
@@ -308,14 +298,12 @@ def test_without_nltk(monkeypatch):
     assert passes(string(must_include=["xy"]), "xyz", rules="webarena")  # needs no words
 
 
-@pytest.mark.parametrize("number", ["2", "-2", "1,200", "3.5", "2022-01-02", ".5", "b"])
-def test_a_number_or_a_letter_ends_a_sentence_only_before_what_is_no_word(number):
+def test_a_number_or_a_letter_ends_a_sentence_only_before_what_is_no_word_and_everything_else_does():
     """Punkt takes it for an ordinal or an initial before a lower-case word, and answers are in lower case."""
-    for rest in ("there is", "a", ", there", "1 more", "(there", "$5", ""):
+    for number, rest in product(
+        ("2", "-2", "1,200", "3.5", "2022-01-02", ".5", "b"), ("there is", "a", ", there", "1 more", "(there", "$5", "")
+    ):
         assert (number in tokens(f"it is {number}. {rest}".strip())) is (rest not in ("there is", "a", ", there"))
-
-
-def test_everything_else_ends_a_sentence_and_sentences_take_linear_time():
     assert tokens("it is so. it is $0.00! done") == ("it", "is", "so", ".", "it", "is", "$", "0.00", "!", "done")
     for word in ("$5", "5%", "#3", "x2", "ten", "(2"):
         assert f"{word[-1]}." not in "".join(tokens(f"it is {word}. there is")[:-2]).replace(".", " .")

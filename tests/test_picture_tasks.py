@@ -46,12 +46,17 @@ def databases():
         yield opened
 
 
-def test_the_split_has_twenty_templates_and_more_than_five_change_something():
+def test_the_split_has_twenty_templates_and_other_pictures_give_the_same_goal_another_truth():
     assert len(TEMPLATES) == 20
     assert Counter(task.template for task in TASKS) == dict.fromkeys(TEMPLATES, 3)
     assert len({task.template for task in TASKS if task.eval_types == ("state",)}) >= 5
     assert {template.name for template in suite.templates().values() if template.needs_eyes} == {*TEMPLATES}
     assert not {template.name for template in suite.named(None)} & {*TEMPLATES}
+    task = first("vote_by_photo")
+    other = repainted(task)
+    assert (other.intent, other.start_url) == (task.intent, task.start_url)
+    assert other.eval != task.eval
+    assert repainted(next(iter(suite.load("test")))) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,16 +70,13 @@ def test_pictures_follow_from_the_world_and_the_row_alone(kind, databases):
     assert {draw(database, kind, row) for row in range(1, 13)} != shown
 
 
-def test_a_polygon_covers_its_area_and_edges_are_smooth():
+def test_polygons_cover_their_areas_and_slices_of_a_pie_have_their_order(databases):
     canvas = Canvas(40, 20, COLOURS["white"])
     canvas.fill([(10, 5), (30, 5), (30, 15), (10, 15)], COLOURS["red"])
     canvas.fill([(-5, -5), (3.5, -5), (3.5, 30), (-5, 30)], COLOURS["blue"])
     pixels = decoded(canvas.png())
     assert (area(pixels, "red"), area(pixels, "blue")) == (200, 60)
     assert [*pixels[0, 3]] == [(a + 255) // 2 for a in COLOURS["blue"]]
-
-
-def test_slices_of_a_pie_have_their_order(databases):
     database = databases["shopping"].connection
     for row in range(1, 9):
         seen, pixels = facts(database, "interests", row), decoded(draw(database, "interests", row))
@@ -90,31 +92,17 @@ def test_an_answer_is_what_the_pictures_of_its_ground_show(task, databases):
     said = [part.rpartition(": ")[2] for part in answer.split("; ")]
     if "boxes" in task.template:
         boxes = [each["box"] for each in shown]
-        assert answer.split("; ") == [
-            f"{colour}: {boxes.count(colour)}" for colour in (each.split(":")[0] for each in answer.split("; "))
-        ]
+        assert all(boxes.count(colour) == int(count) for colour, count in (part.split(": ") for part in answer.split("; ")))
         return
     values = [str(value) for each in shown for fact in each.values() for value in (fact if isinstance(fact, list) else [fact])]
     assert said
     assert {*said} <= {*values}
 
 
-def test_other_pictures_give_the_same_goal_another_truth():
-    task = first("vote_by_photo")
-    other = repainted(task)
-    assert (other.intent, other.start_url) == (task.intent, task.start_url)
-    assert other.eval != task.eval
-    assert repainted(next(iter(suite.load("test")))) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "variation"),
-    [
-        ("save_with_pins", "content"),
-        ("bars_above_the_line", "layout"),
-        *(pytest.param(name.partition(".")[2], "content", marks=pytest.mark.slow) for name in TEMPLATES),
-    ],
-)
+@pytest.mark.parametrize(("name", "variation"), [
+    ("save_with_pins", "content"), ("bars_above_the_line", "layout"),
+    *(pytest.param(name.partition(".")[2], "content", marks=pytest.mark.slow) for name in TEMPLATES),
+])  # fmt: skip
 def test_no_text_tells_what_pictures_show(name, variation):
     (task,) = suite.draw([f"pictures.{name}"], world_seed=1003, count=1, variation=variation)
     assert list(told(task, variation)) == []
@@ -131,17 +119,17 @@ def test_a_text_that_tells_is_found(plain, leaking, monkeypatch):
     assert plain in source
     leaky = jinja2.ChoiceLoader([jinja2.DictLoader({"product.html": source.replace(plain, leaking)}), loader])
     monkeypatch.setattr(shop.templates, "loader", leaky)
-    monkeypatch.setitem(
-        shop.templates.globals,
-        "leak",
-        lambda request, row: facts(request.db, "wrapping", row)["box"] + facts(request.db, "wrapping", row)["ribbon"],
-    )
+
+    def leak(request, row):
+        seen = facts(request.db, "wrapping", row)
+        return seen["box"] + seen["ribbon"]
+
+    monkeypatch.setitem(shop.templates.globals, "leak", leak)
     shop.templates.cache.clear()
     load_world(1003).responses.clear()
     try:
-        assert [problem.partition(" reads")[2] for problem in told(first("box_and_ribbon"))] == [
-            " otherwise where the pictures are others"
-        ]
+        (problem,) = told(first("box_and_ribbon"))
+        assert problem.partition(" reads")[2] == " otherwise where the pictures are others"
     finally:
         shop.templates.cache.clear()
         load_world(1003).responses.clear()
@@ -155,9 +143,8 @@ def test_the_audit_finds_a_picture_that_the_solution_does_not_see(monkeypatch):
     monkeypatch.setattr("webarena_gym.tools.audit.find", lambda *_, **__: blind)
     findings = audit([blind], side_effects=False)
     assert findings.solved == 1
-    assert [line.rpartition(": ")[2] for line in findings.groundless] == [
-        f"the picture {task.grounds[task.solution[-1].action.argument].operands[1]} is on no page"
-    ]
+    (line,) = findings.groundless
+    assert line.endswith(f": the picture {task.grounds[task.solution[-1].action.argument].operands[1]} is on no page")
 
 
 def test_an_address_of_no_picture_is_not_found():

@@ -229,7 +229,7 @@ def test_registers_keep_every_negation():
         assert len(NEGATION.findall(said)) == wanted, from_it
 
 
-def test_opinions_that_make_no_sense_are_refused():
+def test_opinions_that_make_no_sense_are_refused_and_a_verdict_is_the_writers_own_and_last():
     odd = {"ironic": {"voice": "ironic"}, "who": {"voice": "heard"}, "retracted": {"strength": "strong", "is_retracted": True}}
     for words, values in odd.items():
         with pytest.raises(ValueError, match=words):
@@ -237,9 +237,6 @@ def test_opinions_that_make_no_sense_are_refused():
     zipper = reviews.Opinion(aspect="zipper", is_good=True)
     with pytest.raises(ValueError, match="no aspects of 'Water Bottle'"):
         reviews.ReviewFacts(thing=things.Thing("Water Bottle"), rating=3, opinions=(zipper,))
-
-
-def test_a_verdict_is_the_writers_own_and_last():
     heard = reviews.Opinion(aspect="taste", is_good=True, voice="heard", who="my aunt")
     denied = reviews.Opinion(aspect="leak", is_good=True, voice="quoted", who="my aunt", agrees=False)
     turned = reviews.Opinion(aspect="size", is_good=False, is_retracted=True)

@@ -27,12 +27,12 @@ from webarena_gym.applications.application import Application
 from webarena_gym.applications.processes import close_all
 from webarena_gym.errors import SnapshotError
 from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import at_url
 
 HERE = Path(__file__).parent
 MISSES = {("script", "a double click"): "no dialect has an action for it"}
 """What an agent cannot do, with its cause; the person can."""
-TASK = Task("one", ("controls",), "__CONTROLS__/echo", "Look.", {"eval_types": ["url_match"], "reference_url": "__CONTROLS__/none"},
-            require_login=False)  # fmt: skip
+TASK = Task("one", ("controls",), "__CONTROLS__/echo", "Look.", at_url("__CONTROLS__/none"), require_login=False)
 IDS = [f"{one.kind}: {one.variant}{f' ({value})' if value else ''}" for one, value in RUNS]
 runs = pytest.mark.parametrize("run", range(len(RUNS)), ids=IDS)
 
@@ -172,9 +172,7 @@ class Person:
                 chooser.value.set_files([{"name": text, "mimeType": "", "buffer": FILES[text]}])
             case "Type":
                 field = self.find(label)
-                if field.evaluate(
-                    "it => it.type in {date: 0, time: 0, month: 0, week: 0, 'datetime-local': 0, color: 0, range: 0}"
-                ):
+                if field.evaluate("it => /^(date|time|month|week|datetime-local|color|range)$/.test(it.type)"):
                     field.fill(text)
                 else:
                     field.focus()
@@ -296,10 +294,8 @@ def test_files_go_with_a_snapshot(make_env, browser):
         assert '<input label="File" type="file" value="report.csv"' in page
         assert "f=report.csv" in env.step("click('Send')")[4]["page"]
     env.step(f"goto('http://controls.test/page/{run}')")
-    assert (
-        'takes a file by its name, not "none.txt"; at hand are a.csv,'
-        in env.step("select_option('File', 'none.txt')")[4]["action_error"]
-    )
+    said = env.step("select_option('File', 'none.txt')")[4]["action_error"]
+    assert 'takes a file by its name, not "none.txt"; at hand are a.csv,' in said
     env.reset()
     env.step(f"goto('http://controls.test/page/{run}')")
     assert "at hand are a.csv, photo.png, two words.txt\n" in env.unwrapped.observation.text  # no downloads of another episode
@@ -308,14 +304,11 @@ def test_files_go_with_a_snapshot(make_env, browser):
 @needs.chromium
 def test_an_open_dialog_is_in_the_way_and_is_a_picture_too(make_env):
     env = make_env("chromium")
-    env.step(
-        f"goto('http://controls.test/page/{next(place for place, (one, _) in enumerate(RUNS) if one.variant == 'prompt')}')"
-    )
+    run = next(place for place, (one, _) in enumerate(RUNS) if one.variant == "prompt")
+    env.step(f"goto('http://controls.test/page/{run}')")
     page = env.step("click('Go')")[4]["page"]
-    assert [line for line in page.splitlines() if "<" in line] == [
-        '<input label="Answer" value="Bob">',
-        "<button>OK</button> <button>Cancel</button>",
-    ]
+    buttons = "<button>OK</button> <button>Cancel</button>"
+    assert [line for line in page.splitlines() if "<" in line] == ['<input label="Answer" value="Bob">', buttons]
     for reply in (
         "go_back()", "noop()", "goto('http://controls.test/echo')", "new_tab()", "keyboard_press('a')", "scroll(0, 9)",
     ):  # fmt: skip

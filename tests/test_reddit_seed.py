@@ -17,7 +17,7 @@ def test_worlds_share_no_title_and_held_out_ones_no_user_with_others():
     assert train.isdisjoint(held_out)
 
 
-def test_size_foreign_keys_and_text(db):
+def test_sizes_names_and_addresses(db):
     assert len(db.serialize()) < 6_000_000
     assert [value(db, f"SELECT count(*) FROM {table}") for table in ("forum", "submission", "session")] == [36, 700, 1]
     assert 2_000 < value(db, "SELECT count(*) FROM comment") < 4_000
@@ -25,9 +25,6 @@ def test_size_foreign_keys_and_text(db):
     assert 60 <= value(db, "SELECT count(DISTINCT user_id) FROM submission") <= SIZES["standard"].writers
     assert value(db, "SELECT min(n) FROM (SELECT count(*) AS n FROM submission GROUP BY forum_id)") > 10
     assert_sound(db)
-
-
-def test_names_are_unique_and_addresses_follow_from_titles(db):
     for table, name in (("user", "lower(username)"), ("forum", "lower(name)"), ("submission", "title")):
         none(db, f"SELECT {name} FROM {table} GROUP BY {name} HAVING count(*) > 1")
     for row in db.execute("SELECT title, slug FROM submission"):
@@ -54,7 +51,7 @@ def test_time_runs_forward(db):
     assert value(db, lately, "-1 year") < 600
 
 
-def test_votes_are_counted_and_spread(db):
+def test_votes_are_counted_and_a_submission_has_a_link_or_a_picture_or_neither(db):
     for what in ("submission", "comment"):
         counted = "x.up = coalesce(sum(v.choice = 1), 0) AND x.down = coalesce(sum(v.choice = -1), 0)"
         none(db, f"SELECT 1 FROM {what} x LEFT JOIN {what}_vote v USING ({what}_id) GROUP BY {what}_id HAVING NOT ({counted})")
@@ -64,6 +61,11 @@ def test_votes_are_counted_and_spread(db):
     assert value(db, "SELECT max(up - down) FROM submission") > 80
     assert value(db, "SELECT min(up - down) FROM submission") < 0
     assert value(db, "SELECT count(*) FROM submission_vote WHERE user_id = 1") > 10
+    none(db, "SELECT 1 FROM submission WHERE url IS NOT NULL AND image_id IS NOT NULL")
+    none(db, "SELECT image_id FROM image EXCEPT SELECT image_id FROM submission")
+    for kind in ("url IS NOT NULL", "image_id IS NOT NULL", "url IS NULL AND image_id IS NULL"):
+        assert value(db, f"SELECT avg({kind}) FROM submission") > 0.03
+    none(db, "SELECT 1 FROM submission WHERE url IS NULL AND image_id IS NULL AND body = ''")
 
 
 def test_i_have_posts_comments_subscriptions_a_forum_lists_and_mail(db):
@@ -74,14 +76,6 @@ def test_i_have_posts_comments_subscriptions_a_forum_lists_and_mail(db):
     assert value(db, "SELECT count(*) FROM message WHERE NOT is_read AND sender_id != 1") == 1
     assert column(db, "SELECT data FROM session") == [json.dumps({"site": "reddit", "user_id": 1})]
     none(db, "SELECT 1 FROM user_block WHERE blocked_id IN (SELECT user_id FROM comment UNION SELECT user_id FROM submission)")
-
-
-def test_a_submission_has_a_link_or_a_picture_or_neither(db):
-    none(db, "SELECT 1 FROM submission WHERE url IS NOT NULL AND image_id IS NOT NULL")
-    none(db, "SELECT image_id FROM image EXCEPT SELECT image_id FROM submission")
-    for kind in ("url IS NOT NULL", "image_id IS NOT NULL", "url IS NULL AND image_id IS NULL"):
-        assert value(db, f"SELECT avg({kind}) FROM submission") > 0.03
-    none(db, "SELECT 1 FROM submission WHERE url IS NULL AND image_id IS NULL AND body = ''")
 
 
 def test_every_title_holds_a_name_that_belongs_to_one_world():

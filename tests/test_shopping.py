@@ -50,12 +50,9 @@ def test_the_home_page_shows_new_and_best_selling_products(visitor):
     assert visitor.open("/").names[:2] == ["Copper Frying Pan", "Iron Frying Pan"]  # best sellers that are not new
 
 
-def test_a_category_holds_what_is_below_it(visitor):
+def test_lists_of_a_category_are_sorted_filtered_and_paged(visitor):
     visitor.click("Kitchen").at("/kitchen.html").lists("Copper Frying Pan", "Iron Frying Pan", "Red Kettle")
     visitor.click("Kettles").at("/kitchen/kettles.html").lists("Red Kettle").sees("Out of stock")
-
-
-def test_sorting(visitor):
     visitor.open("/kitchen.html").choose("Sort By", "Price").click("Apply")
     assert visitor.names == ["Red Kettle", "Iron Frying Pan", "Copper Frying Pan"]  # by what is paid, not by the old price
     visitor.click("Set Descending Direction")
@@ -63,18 +60,11 @@ def test_sorting(visitor):
     assert visitor.names == ["Copper Frying Pan", "Iron Frying Pan", "Red Kettle"]
     visitor.click("Set Ascending Direction").choose("Sort By", "Product Name").click("Apply")
     assert visitor.names == ["Copper Frying Pan", "Iron Frying Pan", "Red Kettle"]
-
-
-def test_filters_narrow_and_can_be_removed(visitor):
     visitor.open("/kitchen.html").click("Alder").at("/kitchen.html?brand=Alder").lists("Copper Frying Pan", "Red Kettle")
-    visitor.click("$10.00 - $19.99").lists("Red Kettle")
-    visitor.click("Remove Brand: Alder").at("/kitchen.html?price=10-20")
+    visitor.click("$10.00 - $19.99").lists("Red Kettle").click("Remove Brand: Alder").at("/kitchen.html?price=10-20")
     visitor.click("Clear All")
     assert len(visitor.names) == 3
     visitor.click("In Stock", "4 stars & up").lists("Copper Frying Pan")
-
-
-def test_paging_keeps_filters_and_order(visitor):
     visitor.open("/outdoors.html?price=0-10&product_list_order=price&product_list_dir=desc").sees("Items 1-12 of 25")
     first = visitor.names
     visitor.click("Next")
@@ -85,40 +75,30 @@ def test_paging_keeps_filters_and_order(visitor):
     assert len(visitor.names) == 25
 
 
-def test_search_ranks_titles_before_descriptions_and_counts_the_term(visitor):
+def test_a_search_ranks_counts_suggests_and_knows_no_wildcards(visitor):
     visitor.type(Search_entire_store="camping").click("Search").at("/catalogsearch/result/?q=camping")
-    assert visitor.names == ["Iron Frying Pan", "Two Person Tent"]
-    visitor.open("/catalogsearch/result/?q=PAN+birch").lists("Iron Frying Pan")
-    visitor.open("/catalogsearch/result/?q=two+person+tent")
-    assert visitor.names[0] == "Two Person Tent"
+    visitor.lists("Iron Frying Pan", "Two Person Tent").open("/catalogsearch/result/?q=PAN+birch").lists("Iron Frying Pan")
+    assert visitor.open("/catalogsearch/result/?q=two+person+tent").names[0] == "Two Person Tent"
     visitor.open("/catalogsearch/result/?q=Tent").open("/catalogsearch/result/?q=tent&p=2")
     assert visitor.row("SELECT * FROM search_term WHERE query_text = 'tent'")["uses"] == 8
     assert visitor.row("SELECT * FROM search_term WHERE query_text = 'camping'")["num_results"] == 2
-
-
-def test_search_suggests_other_spellings_that_find_something(visitor):
     visitor.open("/catalogsearch/result/?q=coper+fryng+pan").sees("Your search returned no results.")
     visitor.click("copper frying pan").lists("Copper Frying Pan")
-    assert "Did you mean" not in visitor.open("/catalogsearch/result/?q=zzzzzzz").text
-
-
-def test_wildcards_are_ordinary_characters_in_a_search(visitor):
-    assert visitor.open("/catalogsearch/result/?q=%25").names == []
+    visitor.open("/catalogsearch/result/?q=zzzzzzz").lacks("Did you mean").open("/catalogsearch/result/?q=%25").lists()
     assert visitor.open("/catalogsearch/result/?q=no._01").names == []
-
-
-def test_advanced_search(visitor):
     visitor.open("/catalogsearch/advanced/").type(Product_Name="pan", Price_to="30").click("Search by these fields")
     assert visitor.names == ["Iron Frying Pan"]
     visitor.open("/catalogsearch/advanced/").type(Price_from="cheap").click("Search by these fields").sees("cheap is no price")
     visitor.open("/catalogsearch/advanced/").click("Search by these fields").sees("Enter a search term and try again.")
 
 
-def test_a_product_page(visitor):
+def test_pages_of_products_and_of_text(visitor):
     visitor.open("/iron-frying-pan.html")
     visitor.sees("Special Price $24.00", "Regular Price $30.00", "3.0 (1)", "SKU: PAN-2", "In stock", "10 inch", "Birch")
     assert "Be the first to review this product" in visitor.open("/red-kettle.html").text
     assert visitor.open("/forgotten-tent.html").browser.page().title == "404 Not Found"
+    visitor.open("/about-us").sees("About the Corner Shop", "And &lt;tents>.")
+    assert "404" in visitor.open("/off/").browser.page().title
 
 
 def test_add_to_cart_asks_for_options(visitor):
@@ -147,8 +127,7 @@ def test_no_more_than_in_stock(visitor):
 def test_changing_the_cart(visitor):
     visitor.open("/kitchen.html").click("Add to Cart", "Add to Cart [2]", "My Cart")
     visitor.fill({"Qty": "3", "Qty [2]": "2"}).click("Update Shopping Cart").sees("$168.00")
-    visitor.type(Qty="many").click("Update Shopping Cart").sees("Please enter a whole number")
-    visitor.click("Remove").sees("$48.00")
+    visitor.type(Qty="many").click("Update Shopping Cart").sees("Please enter a whole number").click("Remove").sees("$48.00")
     visitor.type(Qty="0").click("Update Shopping Cart").sees("You have no items in your shopping cart.")
 
 
@@ -184,8 +163,7 @@ def test_a_customer_orders(emma):
     assert addresses == [("billing", "Desk Co", "Boston"), ("shipping", "Desk Co", "Boston")]
     assert emma.value("SELECT quantity FROM product WHERE product_id = 1") == 8
     emma.holds(5, "SELECT times_used FROM cart_rule WHERE rule_id = 1").holds(0, "SELECT count(*) FROM cart_item")
-    emma.click("000000004")
-    assert emma.browser.page().title == "Order # 000000004"
+    assert emma.click("000000004").browser.page().title == "Order # 000000004"
 
 
 def test_a_guest_orders_and_finds_the_order_again(visitor):
@@ -216,18 +194,13 @@ def test_a_new_address_at_checkout_is_kept_if_wanted(emma):
     assert emma.value("SELECT count(*) FROM customer_address WHERE customer_id = 1 AND city = 'Troy'") == 1
 
 
-def test_orders(emma):
+def test_orders_and_what_a_reorder_still_takes(emma):
     emma.click("My Account", "My Orders")
-    assert "<td>000000002</td><td>2/5/23</td><td>Emma Lopez</td><td>$41.00</td><td>Pending</td>" in emma.text
-    emma.click("View Order [2]")
+    emma.sees("<td>000000002</td><td>2/5/23</td><td>Emma Lopez</td><td>$41.00</td><td>Pending</td>").click("View Order [2]")
     emma.sees("Order # 000000001", "Complete", "January 5, 2023", "-$4.00", "Left at the door.", "Check / Money order")
-    assert "Internal note." not in emma.text
-    emma.click("Order Shipments").sees("Tracking Number: DHL JD0149")
+    emma.lacks("Internal note.").click("Order Shipments").sees("Tracking Number: DHL JD0149")
     emma.click("Invoices").sees("Grand Total: $41.00").lacks("Refunds")
     assert emma.open("/sales/order/view/order_id/3/").browser.page().title == "404 Not Found"
-
-
-def test_reorder_takes_what_is_still_to_be_had(emma):
     emma.open("/sales/order/history/").click("Reorder").sees("Forgotten Tent is no longer for sale.")
     item = emma.row("SELECT * FROM cart_item")
     assert (item["product_id"], json.loads(item["options"])) == (4, {"Color": "Sand", "Floor": "Light"})
@@ -239,10 +212,8 @@ def test_wish_list(emma):
     emma.fill({"Comment": "for mum", "Qty": "3"}).click("Update Wish List")
     item = emma.row("SELECT * FROM wishlist_item WHERE product_id = 1")
     assert (item["comment"], item["quantity"], item["customer_id"], item["added_at"]) == ("for mum", 3, 1, NOW)
-    emma.click("Add All to Cart")
-    assert emma.row("SELECT * FROM cart_item")["quantity"] == 3
-    assert "You need to choose options" in emma.text
-    emma.click("My Wish List", "Add to Cart").at("/two-person-tent.html")
+    assert emma.click("Add All to Cart").row("SELECT * FROM cart_item")["quantity"] == 3
+    emma.sees("You need to choose options").click("My Wish List", "Add to Cart").at("/two-person-tent.html")
     emma.click("My Wish List", "Remove").holds(0, "SELECT count(*) FROM wishlist_item")
 
 
@@ -251,8 +222,7 @@ def test_a_guest_is_asked_to_sign_in_and_led_back(visitor):
     visitor.type(Email="emma@mail.test", Password="wrong").click("Sign In").sees("The email or the password is not correct.")
     visitor.type(Password="secret-1").click("Sign In").at("/copper-frying-pan.html")
     assert visitor.row("SELECT * FROM cart")["customer_id"] == 1
-    visitor.click("Sign Out").sees("My Cart</a> (0)")
-    visitor.click("My Account").at("/customer/account/login/")
+    visitor.click("Sign Out").sees("My Cart</a> (0)").click("My Account").at("/customer/account/login/")
 
 
 def test_a_guests_cart_joins_the_customers(emma, visitor):
@@ -265,8 +235,7 @@ def test_a_guests_cart_joins_the_customers(emma, visitor):
 def test_a_review_waits_for_approval(emma):
     emma.open("/copper-frying-pan.html").click("Reviews").sees("Items 1-10 of 12")
     assert emma.text.index("Title 12") < emma.text.index("Title 11")
-    assert "Hidden" not in emma.text
-    emma.click("Submit Review").sees("Please select a rating")
+    emma.lacks("Hidden").click("Submit Review").sees("Please select a rating")
     emma.click("5 stars").type(Nickname="Em", Summary="Grand", Review="I <b>like</b> it.").click("Submit Review")
     assert "You submitted your review for moderation." in emma.text
     review = emma.row("SELECT * FROM review ORDER BY review_id DESC")
@@ -283,7 +252,7 @@ def test_compare(visitor):
     visitor.click("Add to Cart", "Clear All").sees("You have no items to compare.").holds(2, "SELECT product_id FROM cart_item")
 
 
-def test_addresses(emma):
+def test_addresses_and_account_information(emma):
     emma.open("/customer/address/").click("Edit [2]").type(City="Salem")
     emma.click("Use as my default shipping address", "Save Address")
     defaults = emma.rows("SELECT city, is_default_billing, is_default_shipping FROM customer_address WHERE customer_id = 1")
@@ -293,9 +262,6 @@ def test_addresses(emma):
     emma.click("Save Address", "Delete")
     emma.sees("You deleted the address.").holds(2, "SELECT count(*) FROM customer_address WHERE customer_id = 1")
     assert emma.open("/customer/address/edit/id/3/").browser.page().title == "404 Not Found"
-
-
-def test_account_information(emma):
     emma.open("/customer/account/edit/").type(First_Name="Emmy", Email="emmy@mail.test").click("Save")
     assert "The current password is not correct." in emma.text
     emma.type(Current_Password="secret-1", New_Password="longer-secret", Confirm_New_Password="longer-secret").click("Save")
@@ -326,15 +292,9 @@ def test_newsletter(emma):
 
 def test_contact(visitor):
     visitor.click("Contact Us").type(Name="Ann", Email="nonsense").fill({"What's on your mind?": "Hello\nthere"})
-    visitor.click("Submit").sees("valid email address")
-    visitor.type(Email="ann@mail.test").click("Submit")
+    visitor.click("Submit").sees("valid email address").type(Email="ann@mail.test").click("Submit")
     message = visitor.row("SELECT * FROM contact_message")
     assert (message["name"], message["comment"], message["telephone"]) == ("Ann", "Hello\nthere", "")
-
-
-def test_pages_of_text(visitor):
-    visitor.open("/about-us").sees("About the Corner Shop", "And &lt;tents>.")
-    assert "404" in visitor.open("/off/").browser.page().title
 
 
 def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(visitor):
@@ -367,11 +327,3 @@ def test_signing_in_as_somebody_else_does_not_carry_the_cart_over(emma):
     body = f"form_key={key}&email=paul@mail.test&password=secret-2".encode()
     assert emma.network.request("POST", f"{HOST}/customer/account/login/", headers, body).status == 302
     emma.open("/").sees("My Cart</a> (0)").holds(1, "SELECT customer_id FROM cart")
-
-
-def test_a_posted_form_needs_its_key(emma):
-    body = b"product=1"
-    headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    for path in ("/checkout/cart/add/", "/wishlist/index/add/", "/checkout/payment/", "/contact/", "/customer/account/login/"):
-        assert emma.network.request("POST", HOST + path, headers, body).status == 400
-    assert emma.value("SELECT count(*) FROM cart_item") == 0

@@ -60,11 +60,15 @@ def test_changes_are_held_against_those_of_a_solution(done, needed, beyond, miss
     assert verdict(difference, is_forbidden=False).passed
 
 
-def test_of_added_rows_the_most_different_one_is_told():
+def test_of_added_rows_the_most_different_one_is_told_and_solutions_of_questions_and_places_change_nothing():
     wanted, other = added("review", product=1, text="good"), added("review", product=7, text="bad")
     difference = compare([other, added("review", product=1, text="nice")], [wanted])
     assert difference.beyond == [other]
     assert "beyond the task: shop: review added: product=7, text=bad" in verdict(difference, is_forbidden=True).reason
+    tasks = [task for task in suite.load("test") if "state" not in task.eval_types]
+    assert len(tasks) > 80
+    for task in tasks:
+        assert list(_replayed(task.solution, task.start_url, task.sites, task.world_seed, "content")) == [], task.task_id
 
 
 def task_of(name, world_seed=1000):
@@ -137,13 +141,6 @@ def test_without_a_solution_only_what_an_answer_needs_is_known(opened):
     assert "no reference solution" in info["verdicts"][-1]["reason"]
 
 
-def test_solutions_of_questions_and_places_change_nothing():
-    tasks = [task for task in suite.load("test") if "state" not in task.eval_types]
-    assert len(tasks) > 80
-    for task in tasks:
-        assert list(_replayed(task.solution, task.start_url, task.sites, task.world_seed, "content")) == [], task.task_id
-
-
 def test_a_solution_that_cannot_be_replayed_is_no_measure(opened):
     task = task_of("shopping.wish_list_add")
     env = opened(WebArenaLite(tasks=[task], max_steps=60))
@@ -209,9 +206,8 @@ def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not(opened):
     assert env.step(do_all(env, stepped(task, steps)))[1] == 1.0
 
     def label(env):
-        env.database("gitlab").execute(
-            "INSERT INTO issue_label SELECT max(issue_id), (SELECT min(label_id) FROM label) FROM issue"
-        )
+        labelled = "INSERT INTO issue_label SELECT max(issue_id), (SELECT min(label_id) FROM label) FROM issue"
+        env.database("gitlab").execute(labelled)
 
     reward, info = play(env, task, label)
     assert reward == 0.0
@@ -257,9 +253,8 @@ def test_every_process_finds_the_same_deeds():
         "import pickle, sys; from webarena_gym.tools.audit.side_effects import Place, _Search; search = _Search(Place(1000, 'layout', 'standard'));"
         " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": "1"}, capture_output=True, check=True
-    )
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     search = side_effects._Search(side_effects.Place(1000, "layout", "standard"))  # with the hashes of this process
     found = list(search.deeds("map", list(search.pages("map"))))
     assert pickle.loads(run.stdout) == found

@@ -39,9 +39,19 @@ def changed(package, path, addition, before):
     return {name for name in DATABASES if before[name] != after[name]}
 
 
-def test_keys_are_those_of_this_package(package):
+def test_a_change_of_what_a_generator_reads_or_begins_to_import_changes_its_key_and_a_view_changes_none(package):
     assert digests(package) == {name: world._version(name) for name in DATABASES}
     assert len(set(digests(package).values())) == len(DATABASES)
+    before = digests(package)
+    for path, names in CHANGES.items():
+        assert changed(package, path, "\n" if names else "\n# a comment\n", before) == names, path
+    assert digests(package) == before
+    seed, view = (package / "sites" / "gitlab" / name for name in ("world.py", "views/items.py"))
+    world.references.cache_clear()
+    with seed.open("a", encoding="utf-8") as file:
+        file.write("\nfrom webarena_gym.sites.gitlab.views import items\n")
+    assert view in world.sources("gitlab", package)
+    assert changed(package, "gitlab/views/items.py", "\n# a comment\n", digests(package)) == {"gitlab"}
 
 
 PAGES = [
@@ -70,22 +80,6 @@ CHANGES = {
     "country/dice.py": set(DATABASES),
     "country/geography.py": {"shopping", "reddit", "map", "wikipedia"},
 }
-
-
-def test_a_change_of_what_a_generator_reads_changes_its_key_and_a_view_changes_none(package):
-    before = digests(package)
-    for path, names in CHANGES.items():
-        assert changed(package, path, "\n" if names else "\n# a comment\n", before) == names, path
-    assert digests(package) == before
-
-
-def test_what_a_generator_begins_to_import_is_followed(package):
-    seed, view = (package / "sites" / "gitlab" / name for name in ("world.py", "views/items.py"))
-    seed.write_text(
-        seed.read_text(encoding="utf-8") + "\nfrom webarena_gym.sites.gitlab.views import items\n", encoding="utf-8"
-    )
-    assert view in world.sources("gitlab", package)
-    assert changed(package, "gitlab/views/items.py", "\n# a comment\n", digests(package)) == {"gitlab"}
 
 
 READ = """

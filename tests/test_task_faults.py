@@ -2,6 +2,7 @@
 
 import copy
 import json
+from itertools import product
 from random import Random
 
 import gymnasium
@@ -118,87 +119,72 @@ def test_spoilt_blocks_of_tasks_that_were_made_in_python_are_faults_of_the_task_
     assert faults > 500
 
 
-@pytest.mark.parametrize("url", ["http://nowhere.test/", "http://[", "javascript:alert(1)", "https://shop.test/", "file:///x"])
-def test_a_task_that_begins_nowhere_is_a_fault_of_the_task(url):
-    task = parse_task({**records()[0], "start_url": url})
-    env = WebArenaLite(tasks=[task])
-    with pytest.raises(TaskError, match="begins at"):
-        env.reset()
-    env.close()
+def test_an_address_that_cannot_be_opened_is_a_fault_of_the_task():
+    for url in ("http://nowhere.test/", "http://[", "javascript:alert(1)", "https://shop.test/", "file:///x"):
+        task = parse_task({**records()[0], "start_url": url})
+        with WebArenaLite(tasks=[task]) as env, pytest.raises(TaskError, match="begins at"):
+            env.reset()
+    for rules, url in product(RULES_HERE, ("http://nowhere.test/", "http://[", "https://shop.test/")):
+        target = {"url": url, "locator": "", "required_contents": {"must_include": ["x"]}}
+        block = {"eval_types": ["program_html"], "program_html": [target]}
+        with WebArenaLite(tasks=[parse_task({**records()[0], "eval": block})], rules=rules) as env:
+            env.reset()
+            with pytest.raises(EvaluationError, match=r"open|reached"):
+                env.step('exit(message="x")')
 
 
-@pytest.mark.parametrize("url", ["http://nowhere.test/", "http://[", "https://shop.test/"])
-@pytest.mark.parametrize("rules", RULES_HERE)
-def test_contents_of_an_address_that_cannot_be_opened_are_a_fault_of_the_task(url, rules):
-    target = {"url": url, "locator": "", "required_contents": {"must_include": ["x"]}}
-    block = {"eval_types": ["program_html"], "program_html": [target]}
-    env = WebArenaLite(tasks=[parse_task({**records()[0], "eval": block})], rules=rules)
-    env.reset()
-    with pytest.raises(EvaluationError, match=r"open|reached"):
-        env.step('exit(message="x")')
-    env.close()
+@pytest.fixture(scope="module")
+def judged():
+    """Give a function that returns the verdict on the state of the shop."""
+    with WebArenaLite(tasks=[parse_task(records()[0])]) as env:
 
+        def judge(query, expected=(), parameters=()):
+            env.reset()
+            check = {"site": "shopping", "query": query, "expected": [*map(list, expected)], "parameters": list(parameters)}
+            block = {"eval_types": ["state"], "state": [check]}
+            (verdict,) = evaluate(block, "", Outcome("", None, None, env.database, {}))
+            database = env.database("shopping")
+            database.execute("CREATE TABLE still_writes (x)")  # what a query was held to is over
+            database.execute("SELECT zeroblob(20000000)").fetchone()
+            return verdict.passed
 
-def judged(query, expected=(), parameters=()):
-    """Return the verdict on the state of the shop."""
-    env = WebArenaLite(tasks=[parse_task(records()[0])])
-    env.reset()
-    ended = Outcome("", None, None, env.database, {})
-    check = {"site": "shopping", "query": query, "expected": [list(row) for row in expected], "parameters": list(parameters)}
-    try:
-        (verdict,) = evaluate({"eval_types": ["state"], "state": [check]}, "", ended)
-        database = env.database("shopping")
-        database.execute("CREATE TABLE still_writes (x)")  # what a query was held to is over
-        database.execute("SELECT zeroblob(20000000)").fetchone()
-    finally:
-        env.close()
-    return verdict.passed
+        yield judge
 
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
 
 
-@pytest.mark.parametrize("query", [
-    ENDLESS + "SELECT count(*) FROM n",
-    ENDLESS + "SELECT max(x) FROM n",
-    "SELECT count(*) FROM product a, product b, product c, product d, product e",
-    "SELECT length(zeroblob(1000000000))",
-    "SELECT replace(hex(zeroblob(4000000)), '00', hex(zeroblob(4000)))",
-    "DELETE FROM product",
-    "ATTACH ':memory:' AS x",
-    "PRAGMA query_only",
-    "SELECT 1; SELECT 2",
+@pytest.mark.parametrize(("query", "parameters"), [
+    (ENDLESS + "SELECT count(*) FROM n", []),
+    (ENDLESS + "SELECT max(x) FROM n", []),
+    ("SELECT count(*) FROM product a, product b, product c, product d, product e", []),
+    ("SELECT length(zeroblob(1000000000))", []),
+    ("SELECT replace(hex(zeroblob(4000000)), '00', hex(zeroblob(4000)))", []),
+    *((query, []) for query in ("DELETE FROM product", "ATTACH ':memory:' AS x", "PRAGMA query_only", "SELECT 1; SELECT 2")),
+    *(("SELECT ?", parameters) for parameters in ([10**30], [[]], [{}], [None, None], ["\ud800"])),
 ])  # fmt: skip
-def test_queries_that_take_too_much_or_do_more_than_read_are_refused(query):
+def test_queries_that_take_too_much_do_more_than_read_or_take_no_such_parameters_are_refused(judged, query, parameters):
     with pytest.raises(EvaluationError, match="failed"):
-        judged(query)
+        judged(query, [], parameters)
+    assert judged("SELECT 1", [[1]])
 
 
-def test_a_query_is_read_no_further_than_it_is_wanted():
+def test_a_query_is_read_no_further_than_it_is_wanted(judged):
     assert not judged(ENDLESS + "SELECT x FROM n", [[1], [2]])
     assert judged(ENDLESS + "SELECT x FROM n LIMIT 2", [[1], [2]])
 
 
-@pytest.mark.parametrize("parameters", [[10**30], [[]], [{}], [None, None], ["\ud800"]])
-def test_parameters_that_no_query_takes(parameters):
-    with pytest.raises(EvaluationError, match="failed"):
-        judged("SELECT ?", [], parameters)
-
-
-def test_no_query_of_ours_comes_near_the_limit(monkeypatch):
+def test_no_query_of_ours_comes_near_the_limit(opened, monkeypatch):
     monkeypatch.setattr(state, "MOST_STEPS", state.MOST_STEPS // 100)
-    env = WebArenaLite(tasks=[parse_task(records()[0])], max_steps=1)
+    env = opened(WebArenaLite(tasks=[parse_task(records()[0])], max_steps=1))
     for task in draw(None, world_seed=WORLD, count=1):
         if "state" in task.eval_types:
             env.reset(options={"task": task})
             env.step("wait()")
-    env.close()
 
 
 def file_of(path, *changes):
-    found = []
-    for number, change in enumerate(changes):
-        found.append({**records()[0], "task_id": f"t{number}", **change})
+    found = [{**records()[0], "task_id": f"t{number}", **change} for number, change in enumerate(changes)]
     path.write_text(json.dumps(found), encoding="utf-8")
     return path
 

@@ -1,6 +1,7 @@
 """Line breaks in textareas: seen as they are, typed as they are, and sent as browsers send them; the same in both browsers."""
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -37,24 +38,18 @@ def find(browser, element_id):
     return found
 
 
-def seen_in(text, label="story"):
-    """Return what an observation in HTML shows between the tags of a textarea."""
-    return text.partition(f'label="{label}"')[2].partition(">")[2].partition("</textarea>")[0]
-
-
-@pytest.mark.parametrize("typed", TYPED)
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_what_is_typed_is_seen_and_sent_with_its_line_breaks(browser, dialect, typed):
-    read = dialect.parse(dialect.format(Action(Kind.TYPE, "1", typed)))
-    assert read.argument == typed
-    browser.goto(f"{HOME}form")
-    browser.type(find(browser, "story"), read.argument)
-    lines = typed.replace("\r\n", "\n").replace("\r", "\n")
-    shown = seen_in(observe(browser.page()).text)
-    assert shown.replace("&lt;", "<") == lines.rstrip()
-    browser.click(find(browser, "save"))
-    form = dict(json.loads(browser.page().root.findtext(".//pre"))["form"])
-    assert form["story"] == lines.replace("\n", "\r\n")
+def test_what_is_typed_is_seen_and_sent_with_its_line_breaks(browser):
+    for typed, dialect in product(TYPED, DIALECTS.values()):
+        assert dialect.parse(dialect.format(Action(Kind.TYPE, "1", typed))).argument == typed
+    for typed in TYPED:
+        browser.goto(f"{HOME}form")
+        browser.type(find(browser, "story"), typed)
+        lines = typed.replace("\r\n", "\n").replace("\r", "\n")
+        shown = observe(browser.page()).text.partition('label="story"')[2].partition(">")[2].partition("</textarea>")[0]
+        assert shown.replace("&lt;", "<") == lines.rstrip()
+        browser.click(find(browser, "save"))
+        form = dict(json.loads(browser.page().root.findtext(".//pre"))["form"])
+        assert form["story"] == lines.replace("\n", "\r\n")
 
 
 LINES = st.lists(
@@ -81,13 +76,10 @@ def test_every_line_is_seen_in_both_styles_and_the_lines_of_the_page_are_counted
         assert written.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\") == value
 
 
-def test_one_line_is_written_as_ever():
+def test_one_line_is_written_as_ever_and_what_follows_several_stands_on_the_line_that_is_told():
     document = page("<body><textarea name='note'>  one   C:\\new  \n </textarea></body>")
     assert '<textarea id="0" label="note">one C:\\new</textarea>' in observe(document).text
     assert "value: 'one C:\\new'" in observe(document, style="axtree").text
-
-
-def test_what_follows_a_textarea_of_several_lines_stands_on_the_line_that_is_told():
     html = "<body><textarea name=note>a\nb\nc</textarea> <button>Go</button><p><a href=/>x</a></p></body>"
     for style in ("html", "axtree"):
         seen = observe(page(html), style=style, header=False)

@@ -9,8 +9,8 @@ import stat
 
 import pytest
 
-from tests.serving import outcome_of, serving
-from tests.tracker import ANN, LOGIN, make_tracker
+from tests.serving import outcome_of
+from tests.tracker import ANN, LOGIN, tracking
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.backends.servers import ServerBackend
 from webarena_gym.browsers.base import do
@@ -56,22 +56,10 @@ ACTIONS = (
 )
 
 
-class Late:
-    """An application that is known only once its address is."""
-
-    def __init__(self):
-        self.app = None
-
-    def __call__(self, environ, start_response):
-        return self.app(environ, start_response)
-
-
 @pytest.fixture
 def tracker(tmp_path):
-    late = Late()
-    with serving(late) as address:
-        late.app, open_database = make_tracker(tmp_path, address)
-        yield late.app, address, open_database
+    with tracking(tmp_path) as made:
+        yield made
 
 
 def make_browser(kind, app, address):
@@ -140,10 +128,8 @@ def test_both_browsers_see_the_same(tmp_path):
     seen = {}
     for kind in ("inprocess", "chromium"):
         (tmp_path / kind).mkdir()
-        late = Late()
-        with serving(late) as address:
-            late.app, _ = make_tracker(tmp_path / kind, address)
-            browser = make_browser(kind, late.app, address)
+        with tracking(tmp_path / kind) as (app, address, _):
+            browser = make_browser(kind, app, address)
             browser.start([address], {})
             log_in(browser, LOGIN, address, ANN)
             browser.goto(f"{address}/issue?@template=index")

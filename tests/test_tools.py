@@ -91,12 +91,11 @@ def test_any_call_makes_a_reply(dialect, name, arguments):
     refusal(dialect, reply)  # an action or an ActionError
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [("{", "no action"), ("[1]", "no action"), ("[" * 100_000, "no action"), ('{"element": "1", "x": 2}', "no argument 'x'")],
-)
-def test_what_fits_no_tool_is_told_when_it_is_played(arguments, said):
-    assert said in refusal(DIALECTS["webrl"], reply_of(DIALECTS["webrl"], "click", arguments))
+def test_what_fits_no_tool_is_told_when_it_is_played():
+    for arguments, said in (
+        ("{", "no action"), ("[1]", "no action"), ("[" * 100_000, "no action"), ('{"element": "1", "x": 2}', "no argument 'x'"),
+    ):  # fmt: skip
+        assert said in refusal(DIALECTS["webrl"], reply_of(DIALECTS["webrl"], "click", arguments))
 
 
 @pytest.mark.parametrize(

@@ -88,14 +88,10 @@ def door(tmp_path):
     return path
 
 
-# Gymnasium's vector API.
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_everything_is_what_gymnasium_s_own_vector_env_returns(mode):
     with vector(3, autoreset_mode=mode) as envs, reference(3, mode) as sync:
-        assert envs.observation_space == sync.observation_space
-        assert envs.action_space == sync.action_space
+        assert (envs.observation_space, envs.action_space) == (sync.observation_space, sync.action_space)
         assert envs.metadata["autoreset_mode"] is mode
         rng = random.Random(1)
         assert plain(envs.reset(seed=5)) == plain(sync.reset(seed=5))
@@ -123,20 +119,11 @@ def test_without_autoreset_a_mask_says_which_envs_begin_anew():
             envs.reset(options={"reset_mask": numpy.array([False, False])})
 
 
-def test_a_group_has_the_same_task_in_worlds_of_its_own(three):
-    pages, infos = three.reset(options=[{"task": TASKS[2]}] * 3)
-    assert len(set(pages)) == 1
-    assert infos["task_id"].tolist() == ["2", "2", "2"]
-    one, other, third = three.step([CART, LIST, LIST])[0]
-    assert one != other == third
-
-
 def test_wrappers_of_gymnasium_accept_it(three):
     wrapped = RecordEpisodeStatistics(three)
     wrapped.reset(seed=1)
     *_, infos = wrapped.step([DONE, LIST, LIST])
-    assert infos["episode"]["r"].tolist() == [1.0, 0.0, 0.0]
-    assert infos["_episode"].tolist() == [True, False, False]
+    assert (infos["episode"]["r"].tolist(), infos["_episode"].tolist()) == ([1.0, 0.0, 0.0], [True, False, False])
     listed = DictInfoToList(three)
     listed.reset(seed=1)
     *_, lists = listed.step([DONE, LIST, LIST])
@@ -159,9 +146,8 @@ def test_attributes_and_methods_of_the_envs_can_be_reached(three):
         three.call("database", "shopping")
 
 
-@pytest.mark.parametrize("context", ["forkserver", "spawn"])
-def test_workers_can_be_started_in_either_way(context):
-    with vector(1, workers=1, context=context) as envs:
+def test_workers_can_be_spawned_too():
+    with vector(1, workers=1, context="spawn") as envs:
         assert plain(envs.reset(seed=1)[0]) == [WebArenaLite(**SAMPLE).reset(seed=1)[0]]
 
 
@@ -179,9 +165,6 @@ def test_workers_can_be_started_in_either_way(context):
 def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said):
     with pytest.raises(error, match=said):
         WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})
-
-
-# In any order.
 
 
 def play(num_envs, workers, batch_size, seed):
@@ -265,7 +248,8 @@ def test_a_worker_that_hangs_is_noticed_however_short_the_polls_are():
         results = {}
         while not results:
             results = envs.poll(0.05)
-        assert "gave no answer within 0.5 s" in results[0].info["failure"]
+        assert "gave no answer within 0.5 s and was killed" in results[0].info["failure"]
+        assert (numpy.isnan(results[0].reward), results[0].truncated) == (True, True)
 
 
 def test_a_command_that_cannot_be_handed_over_is_not_under_way(three):
@@ -320,9 +304,6 @@ def test_sending_does_not_block_when_a_worker_is_busy_and_its_pipe_is_full(door)
         assert envs.recv()[4]["step"].tolist() == [1] * 8
 
 
-# Forking.
-
-
 def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
     with odd(3, workers=3) as envs:
         with pytest.raises(ResetNeeded):
@@ -342,9 +323,6 @@ def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
         envs.step(["die", LIST, LIST])
         assert envs.restore(0, here)[1]["step"] == 1  # a lost episode is taken up
         assert envs.step([DONE, LIST, LIST])[1][0] == 1.0
-
-
-# Mistakes.
 
 
 def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
@@ -368,25 +346,22 @@ def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
         envs.reset()
 
 
-# Faults.
-
 FAULTS = {
     "die": "was killed by SIGKILL", "leave": "exited with status 3", "starve": "ran out of memory",
-    "hang": "gave no answer within 5 s and was killed", "disconnect": "the server has gone",
+    "disconnect": "the server has gone",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("limit_s", [5, 120])  # a worker that is told to hang needs a limit, and nothing else may need as long
-def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward(limit_s):
-    with odd(step_timeout_s=limit_s) as envs, reference() as unhurt:
+def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward():
+    with odd() as envs, reference() as unhurt:
         expected = [unhurt.reset(seed=5), unhurt.step([LIST, LIST]), unhurt.step([DONE, LIST]), unhurt.step(["", LIST])]
-        for fault in ["hang"] if limit_s == 5 else [each for each in FAULTS if each != "hang"]:
+        for fault, told in FAULTS.items():
             assert plain(envs.reset(seed=5)) == plain(expected[0])
             assert plain(envs.step([LIST, LIST])) == plain(expected[1])
             pages, rewards, terminated, truncated, infos = envs.step([fault, LIST])
             assert numpy.isnan(rewards[0])
             assert (terminated.tolist(), truncated.tolist()) == ([False, False], [True, False])
-            assert FAULTS[fault] in infos["failure"][0]
+            assert told in infos["failure"][0]
             assert infos["_failure"].tolist() == [True, False]
             assert (pages[0], infos["goal"][0], infos["step"][0]) == (expected[1][0][0], expected[0][1]["goal"][0], 1)
             assert pages[1] == expected[2][0][1]
@@ -465,9 +440,6 @@ def test_killing_workers_at_random_loses_only_the_episodes_that_were_in_them():
     assert len(outcomes) == 16
     assert any(failed for _, failed in outcomes)
     assert all(numpy.isnan(reward) if failed else reward == 1.0 for reward, failed in outcomes)
-
-
-# Nothing stays behind.
 
 
 def test_closing_ends_the_workers_whatever_they_do(door):

@@ -18,6 +18,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Network
 from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
@@ -35,8 +36,8 @@ def visit():
 
         def site(environ, start_response):
             body = pages.get(Request(environ).path, "<p>Elsewhere</p>")
-            answer = Response(f"<!doctype html><html lang=en><title>T</title><body>{body}", content_type="text/html")
-            return answer(environ, start_response)
+            shown = Response(f"<!doctype html><html lang=en><title>T</title><body>{body}", content_type="text/html")
+            return shown(environ, start_response)
 
         network = Network({"app.test": site})
         network.clock, network.shown = clock, shown
@@ -431,9 +432,7 @@ def test_an_element_is_dragged_onto_another_where_scripts_can_notice(visit):
 
 
 def make_env(url, **options):
-    task = Task("one", ("shopping",), "__SHOPPING__/", "Look",
-                {"eval_types": ["string_match"], "reference_answers": {"exact_match": "yes"}, "reference_url": "", "program_html": []},
-                require_login=False)  # fmt: skip
+    task = Task("one", ("shopping",), "__SHOPPING__/", "Look", answer(exact_match="yes"), require_login=False)
     return gymnasium.make("WebArenaLite-v0", browser="chromium", tasks=[task], sites={"shopping": url}, max_steps=40, **options)
 
 

@@ -33,15 +33,12 @@ def folder(monkeypatch, tmp_path):
     world.load_world.cache_clear()
 
 
-def test_a_world_is_built_once(folder, monkeypatch):
+def test_a_world_is_built_once_and_again_where_the_generator_is_another(folder, monkeypatch):
     built = world.load_world(42).content("shopping")
     world.load_world.cache_clear()
     monkeypatch.setattr(world, "build", None)  # a second build would fail
     assert world.load_world(42).content("shopping") == built
     assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".sqlite", ".sha256", ".lock"}
-
-
-def test_a_world_of_another_generator_is_not_used(folder, monkeypatch):
     world.load_world(42).content("shopping")
     world.load_world.cache_clear()
     monkeypatch.setattr(world, "_version", lambda _: "another")

@@ -80,11 +80,8 @@ def test_the_snippets_of_a_section_run(section, tmp_path):
         tiny_qwen(tmp_path)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # what is installed must do
     with serving_chat(give_up) as (_, address):
-        environment |= {
-            "OPENAI_BASE_URL": address,
-            "OPENAI_API_KEY": "x",
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        }
+        environment |= {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "x"}
+        environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         said = run(blocks(section), environment, tmp_path)
     if section == "Stable-Baselines3":
         assert float(said.splitlines()[-1]) > 0.4  # what it earns in a world that it has not seen

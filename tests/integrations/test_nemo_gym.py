@@ -71,16 +71,8 @@ def answer_of(status, content):
 
 
 def response(**item):
-    return NeMoGymResponse(
-        id="r",
-        created_at=0.0,
-        model="m",
-        object="response",
-        output=[item],
-        parallel_tool_calls=False,
-        tool_choice="auto",
-        tools=[],
-    )
+    settings = {"parallel_tool_calls": False, "tool_choice": "auto", "tools": []}
+    return NeMoGymResponse(id="r", created_at=0.0, model="m", object="response", output=[item], **settings)
 
 
 def said(text):

@@ -1,9 +1,9 @@
 """An agent flow for rLLM, which no index has: with stand-ins for its types, and a server of the chat protocol for its gateway."""
 
+import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import make_dataclass
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -20,49 +20,19 @@ pytestmark = pytest.mark.integrations
 ROW = dataset_rows("test", templates="shopping.wish_list_add")[0]
 
 
-@dataclass
-class Step:
-    action: str
-    done: bool
-
-
-@dataclass
-class Trajectory:
-    name: str
-    steps: list
-    reward: float
-
-
-@dataclass
-class Episode:
-    trajectories: list
-    is_correct: bool
-    artifacts: dict
-
-
-@dataclass
-class Signal:
-    name: str
-    value: float
-
-
-@dataclass
-class EvalOutput:
-    reward: float
-    is_correct: bool
-    signals: list = field(default_factory=list)
+TYPES = {
+    "rllm": {},
+    "rllm.types": {"Step": "action done", "Trajectory": "name steps reward", "Episode": "trajectories is_correct artifacts"},
+    "rllm.eval": {},
+    "rllm.eval.types": {"Signal": "name value", "EvalOutput": "reward is_correct signals"},
+}
 
 
 @pytest.fixture(autouse=True)
 def rllm(monkeypatch):
-    for name, classes in (
-        ("rllm", ()),
-        ("rllm.types", (Step, Trajectory, Episode)),
-        ("rllm.eval", ()),
-        ("rllm.eval.types", (Signal, EvalOutput)),
-    ):
-        module: Any = ModuleType(name)
-        vars(module).update({each.__name__: each for each in classes})
+    for name, classes in TYPES.items():
+        module = ModuleType(name)
+        vars(module).update({each: make_dataclass(each, fields.split()) for each, fields in classes.items()})
         monkeypatch.setitem(sys.modules, name, module)
 
 
@@ -85,18 +55,13 @@ def test_the_expert_is_rewarded_a_request_a_step():
 
 
 def test_a_conversation_without_room_is_judged_as_it_stands():
-    def say(payload):
-        return {"content": "Hm."}
-
-    with serving_chat(say) as (state, address):
+    with serving_chat(lambda _: {"content": "Hm."}) as (state, address):
         episode, output = play(address, max_steps=3)
         assert (len(state.asked), output.reward) == (3, 0.0)
         state.usage = None
-        state.fault = lambda *_: (
-            200,
-            {},
-            '{"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [], "rllm_termination_reason": "max_prompt_length_exceeded"}',
-        )
+        full = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
+        full["rllm_termination_reason"] = "max_prompt_length_exceeded"
+        state.fault = lambda *_: (200, {}, json.dumps(full))
         episode, output = play(address)
     assert (episode.trajectories[0].steps, output.reward, output.is_correct) == ([], 0.0, False)
 
