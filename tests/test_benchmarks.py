@@ -215,43 +215,17 @@ def test_what_stands_around_a_table_stays_and_results_name_their_command_and_com
     assert (tables.RESULTS / "learning.json").exists()
 
 
-def result(**more):
-    lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
-    score = {"success": 0.5, "low": 0.4, "high": 0.6, "n": 660}
-    row = {"method": "x", "title": "the agent", **score, "lift": lift, "seeds": 2, "tasks": 330, "cpu_minutes": 3.0}
-    row["greedy"] = {"clone": score | {"success": 0.25}, "after": score, "lift": lift}
-    origin = {"command": "python -m benchmarks.x --save y --jobs 2 --json", "commit": "abc", "machine": "a machine, 4 cores"}
-    return {"rows": [row | {"title": "the start"}, row], "n": 330, "seeds": [0, 1], **origin, **more}
-
-
-@pytest.fixture
-def kept(tmp_path, monkeypatch):
+def test_every_field_of_a_result_is_printed(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    return lambda name, **more: (tmp_path / f"{name}.json").write_text(json.dumps(result(**more)), encoding="utf-8")
-
-
-def test_further_questions_are_rows_and_methods_begin_with_the_clone_that_they_share(kept, monkeypatch):
-    monkeypatch.setattr(tables, "OTHERS", {"the question": ["a", 1]})
-    kept("a", begun_at=["abc", "def"])
-    *_, row, _, note = tables.others().splitlines()
-    assert row == "| the question | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
-    assert note == "`benchmarks.x`, commit abc (runs begun at def), 4 cores."
-    kept("a")
-    head, _, clone, row, _, note = tables.methods("a").splitlines()
-    assert head == "| | success | lift | CPU minutes |"
-    assert clone == "| the clone | 25.0 % (40 to 60) | | |"
-    assert row == "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 3.0 |"
-    assert note.startswith("n = 330, 2 seeds: `benchmarks.x`")
-    assert len(tables.methods("a", columns=("before", "success")).splitlines()) == 5
-
-
-def test_every_field_of_a_result_is_printed(kept):
-    kept("a", curve=list(range(40)))
+    kept = {
+        "rows": [{"title": "x", "greedy": {"clone": {"success": 0.25}}}],
+        "command": "python -m x --json",
+        "curve": [0] * 40,
+    }
+    (tmp_path / "a.json").write_text(json.dumps(kept), encoding="utf-8")
     text = tables.every_field("a")
-    assert "| greedy.clone.success |" in text
-    assert "0.25" in text
-    assert "curve: 40 values\n" in text
-    assert "command: python -m benchmarks.x --save y --jobs 2 --json\n" in text
+    for part in ("| greedy.clone.success |", "0.25", "curve: 40 values\n", "command: python -m x --json\n"):
+        assert part in text
 
 
 SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=100, limit=1)
