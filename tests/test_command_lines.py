@@ -424,6 +424,7 @@ class TestPlay:
         assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they go by their labels\n", out)
         assert re.search(r"Not solved\. \(reward 0\)\nThe answer is not right: expected '.+', found 'wrong'", out)
         assert " against " not in out
+        assert main(["play", "--seed", "3"]) == 0  # a task that is drawn, left at once
 
     @pytest.mark.parametrize(("more", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
     def test_colours_are_for_terminals(self, capsys, monkeypatch, more, has_colour):

@@ -70,6 +70,20 @@ def test_an_epoch_holds_every_sample_once_within_the_budget():
     assert next(Updates(lengths, 300, seed=4)) == next(Updates(lengths, 300, seed=4))
 
 
+@pytest.mark.parametrize("focused", [False, True])
+def test_the_order_goes_on_from_its_record(focused):
+    def create():
+        return Updates([10] * 600, 50, 7, Focus([f"kind {index % 5}" for index in range(600)], 0.1) if focused else None)
+
+    one, other = create(), create()
+    if one.focus:
+        one.focus.note([3], [-0.01])
+    for _ in range(150):
+        next(one)
+    other.restore(json.loads(json.dumps(one.record())))
+    assert [next(one) for _ in range(200)] == [next(other) for _ in range(200)]
+
+
 def test_what_is_known_is_seldom_taken():
     kinds = ["known" if index % 2 else "hard" for index in range(1000)]
     focus = Focus(kinds, 0.1)

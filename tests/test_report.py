@@ -412,6 +412,9 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
     main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])
     assert re.search(r"report.html: 0.\d MB; 1 episodes of random$", capsys.readouterr().out.strip())
     assert "<h1>A &amp; B</h1>" in out.read_text("utf-8")
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert "python -m agents.report --out report.html runs/demo" in capsys.readouterr().out
 
 
 # What a person sees.
