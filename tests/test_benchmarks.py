@@ -13,11 +13,8 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
-from agents.models.checkpoints import save_checkpoint
-from agents.models.parameters import create_optimizer
 from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
-from agents.training import cloning as train_bc
 from benchmarks import allocation, compare, env_speed, learning, playing, plots, scaling, soak, tables, unseen_states
 from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 from benchmarks.env_speed import PARTS, Stopwatch, serving
@@ -52,7 +49,7 @@ def walks():
 def speed(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["env_speed", "--quick", "--only", "inprocess", *arguments])
     monkeypatch.setattr(scaling, "rate", lambda use, *, batch, **_: scaling.Rate(100.0 * len(use) / batch, 100, 1.0))
-    monkeypatch.setattr(env_speed, "QUICK", env_speed.QUICK._replace(suite_part=4, starts=1))
+    monkeypatch.setattr(env_speed, "QUICK", env_speed.QUICK._replace(suite_part=20, starts=1))
     env_speed.main()
     return capsys.readouterr()
 
@@ -228,7 +225,7 @@ def test_every_field_of_a_result_is_printed(tmp_path, monkeypatch):
         assert part in text
 
 
-SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=100, limit=1)
+SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=20, limit=1)
 CLONES = [Clone(0, 0, 0.2, 0.0, 0.0), Clone(0, 10, 0.4, 0.2, 0.25), Clone(0, 30, 1.5, 0.5, 0.45)]
 
 
@@ -286,7 +283,7 @@ def test_more_runs_add_to_those_that_there_are_and_settings_without_sense_are_re
 
 
 def test_a_small_benchmark_is_run_resumed_and_drawn(tmp_path, monkeypatch, capsys):
-    own = ["--budgets", "0.02", "0.05", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "50"]
+    own = ["--budgets", "0.02", "0.05", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "10"]
     arguments = ["--quick", *own, "--groups", "1", "--out", str(tmp_path / "runs"), "--json"]
     allocation.main(arguments)
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -309,19 +306,12 @@ FEW = [
 KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 
 
-def language_model(folder):
-    """Save a tiny one as a run."""
-    model, tokenizer = tiny.tiny_model()
-    agent = train_bc.BCSettings(out=folder).agent() | {"max_steps": 2, "max_new_tokens": 4}
-    save_checkpoint(folder, 1, model, tokenizer, create_optimizer(model, "adamw", 1e-3, 0.0), {"elapsed_s": 0.0}, agent)
-
-
 @pytest.mark.parametrize("kind", ["pointing networks", pytest.param("a language model", marks=pytest.mark.slow)])
 def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
     torch.set_num_threads(1)
     own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]
     if kind == "a language model":
-        language_model(tmp_path / "clone")
+        tiny.save_clone(tmp_path / "clone", max_steps=2, max_new_tokens=4)
         own = ["--cloned", str(tmp_path / "clone")]
     arguments = [*FEW, *own, "--out", str(tmp_path / "runs")]
     learning.main(arguments)

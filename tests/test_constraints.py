@@ -92,8 +92,7 @@ def vocabulary(kind):
     return tokenizer, Vocabulary.of(tokenizer)
 
 
-def every_kind(function):
-    return pytest.mark.parametrize("kind", ["house", "byte level", "sentence piece"])(function)
+every_kind = pytest.mark.parametrize("kind", ["house", "byte level", "sentence piece"])
 
 
 def texts_of(language):

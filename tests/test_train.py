@@ -11,6 +11,7 @@ from agents.models.checkpoints import agent_record, checkpoints, load_model
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
+from agents.settings import lasting
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
@@ -173,7 +174,8 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
     with pytest.raises(ValueError, match=r"rl was begun with learning_rate=0.0003, not 0.001"):
         train_rl.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
     assert train_bc.train(bc(cloned, updates=3, save_every=1, threads=1), data).name == "update_0000003"
-    assert train_rl.train(grpo(lifted, clone, updates=2, num_envs=4, minutes=60.0), tasks).name == "update_0000002"
+    assert train_rl.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
+    assert {"minutes", "out", "threads"}.isdisjoint({*lasting(bc(cloned)), *lasting(grpo(lifted, clone))})
     (cloned / "begun_with.json").unlink()
     with pytest.raises(ValueError, match=r"bc does not say what it was begun with"):
         train_bc.train(bc(cloned, updates=3), data)
