@@ -25,13 +25,10 @@ def task(block, solution=(), wrong=(), template="", task_id="t"):
     )  # fmt: skip
 
 
-def test_doing_nothing_and_leaving_at_once_are_tried():
+def test_doing_nothing_leaving_at_once_wrong_answers_and_na_are_tried():
     findings = audit([task(at_url("__SHOPPING__"))])
     assert (findings.noop_rewarded, findings.exit_rewarded, findings.na_rewarded) == (["t"], ["t"], ["t"])
     assert not findings.is_clean
-
-
-def test_wrong_answers_and_na_are_tried():
     findings = audit([task(answer(must_exclude=["b"]), [leave("a")], ("b", "c"))])
     assert (findings.wrong_rewarded, findings.na_rewarded, findings.exit_rewarded) == (["t: 'c'"], ["t"], [])
     refused = replace(task(not_achievable(), [leave("N/A")]), grounds={"N/A": lacks(["My Account"], ["Octarine"])})

@@ -13,11 +13,8 @@ import torch
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
-from agents.models.checkpoints import save_checkpoint
-from agents.models.parameters import create_optimizer
 from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
-from agents.training import cloning as train_bc
 from benchmarks import allocation, compare, env_speed, learning, playing, plots, scaling, soak, tables, unseen_states
 from benchmarks.allocation import AllocationSettings, Clone, Point, Run, configuration, expected_best, summary
 from benchmarks.env_speed import PARTS, Stopwatch, serving
@@ -52,7 +49,7 @@ def walks():
 def speed(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["env_speed", "--quick", "--only", "inprocess", *arguments])
     monkeypatch.setattr(scaling, "rate", lambda use, *, batch, **_: scaling.Rate(100.0 * len(use) / batch, 100, 1.0))
-    monkeypatch.setattr(env_speed, "QUICK", env_speed.QUICK._replace(suite_part=4, starts=1))
+    monkeypatch.setattr(env_speed, "QUICK", env_speed.QUICK._replace(suite_part=20, starts=1))
     env_speed.main()
     return capsys.readouterr()
 
@@ -215,46 +212,20 @@ def test_what_stands_around_a_table_stays_and_results_name_their_command_and_com
     assert (tables.RESULTS / "learning.json").exists()
 
 
-def result(**more):
-    lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
-    score = {"success": 0.5, "low": 0.4, "high": 0.6, "n": 660}
-    row = {"method": "x", "title": "the agent", **score, "lift": lift, "seeds": 2, "tasks": 330, "cpu_minutes": 3.0}
-    row["greedy"] = {"clone": score | {"success": 0.25}, "after": score, "lift": lift}
-    origin = {"command": "python -m benchmarks.x --save y --jobs 2 --json", "commit": "abc", "machine": "a machine, 4 cores"}
-    return {"rows": [row | {"title": "the start"}, row], "n": 330, "seeds": [0, 1], **origin, **more}
-
-
-@pytest.fixture
-def kept(tmp_path, monkeypatch):
+def test_every_field_of_a_result_is_printed(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    return lambda name, **more: (tmp_path / f"{name}.json").write_text(json.dumps(result(**more)), encoding="utf-8")
-
-
-def test_further_questions_are_rows_and_methods_begin_with_the_clone_that_they_share(kept, monkeypatch):
-    monkeypatch.setattr(tables, "OTHERS", {"the question": ["a", 1]})
-    kept("a", begun_at=["abc", "def"])
-    *_, row, _, note = tables.others().splitlines()
-    assert row == "| the question | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
-    assert note == "`benchmarks.x`, commit abc (runs begun at def), 4 cores."
-    kept("a")
-    head, _, clone, row, _, note = tables.methods("a").splitlines()
-    assert head == "| | success | lift | CPU minutes |"
-    assert clone == "| the clone | 25.0 % (40 to 60) | | |"
-    assert row == "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 3.0 |"
-    assert note.startswith("n = 330, 2 seeds: `benchmarks.x`")
-    assert len(tables.methods("a", columns=("before", "success")).splitlines()) == 5
-
-
-def test_every_field_of_a_result_is_printed(kept):
-    kept("a", curve=list(range(40)))
+    kept = {
+        "rows": [{"title": "x", "greedy": {"clone": {"success": 0.25}}}],
+        "command": "python -m x --json",
+        "curve": [0] * 40,
+    }
+    (tmp_path / "a.json").write_text(json.dumps(kept), encoding="utf-8")
     text = tables.every_field("a")
-    assert "| greedy.clone.success |" in text
-    assert "0.25" in text
-    assert "curve: 40 values\n" in text
-    assert "command: python -m benchmarks.x --save y --jobs 2 --json\n" in text
+    for part in ("| greedy.clone.success |", "0.25", "curve: 40 values\n", "command: python -m x --json\n"):
+        assert part in text
 
 
-SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=100, limit=1)
+SETTINGS = AllocationSettings(budgets=(1.0, 2.0), cloning_updates=(0, 10, 30), seeds=(0,), resamples=20, limit=1)
 CLONES = [Clone(0, 0, 0.2, 0.0, 0.0), Clone(0, 10, 0.4, 0.2, 0.25), Clone(0, 30, 1.5, 0.5, 0.45)]
 
 
@@ -312,7 +283,7 @@ def test_more_runs_add_to_those_that_there_are_and_settings_without_sense_are_re
 
 
 def test_a_small_benchmark_is_run_resumed_and_drawn(tmp_path, monkeypatch, capsys):
-    own = ["--budgets", "0.02", "0.05", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "50"]
+    own = ["--budgets", "0.02", "0.05", "--cloning-updates", "0", "2", "--runs", "2", "--limit", "2", "--resamples", "10"]
     arguments = ["--quick", *own, "--groups", "1", "--out", str(tmp_path / "runs"), "--json"]
     allocation.main(arguments)
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -335,19 +306,12 @@ FEW = [
 KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 
 
-def language_model(folder):
-    """Save a tiny one as a run."""
-    model, tokenizer = tiny.tiny_model()
-    agent = train_bc.BCSettings(out=folder).agent() | {"max_steps": 2, "max_new_tokens": 4}
-    save_checkpoint(folder, 1, model, tokenizer, create_optimizer(model, "adamw", 1e-3, 0.0), {"elapsed_s": 0.0}, agent)
-
-
 @pytest.mark.parametrize("kind", ["pointing networks", pytest.param("a language model", marks=pytest.mark.slow)])
 def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
     torch.set_num_threads(1)
     own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]
     if kind == "a language model":
-        language_model(tmp_path / "clone")
+        tiny.save_clone(tmp_path / "clone", max_steps=2, max_new_tokens=4)
         own = ["--cloned", str(tmp_path / "clone")]
     arguments = [*FEW, *own, "--out", str(tmp_path / "runs")]
     learning.main(arguments)

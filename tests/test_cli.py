@@ -1,7 +1,6 @@
 """The command line: lists, audits, plays and serves, and says what is wrong with its input."""
 
 import json
-import re
 from collections import Counter
 from statistics import median
 
@@ -100,21 +99,6 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monk
     bar.clear()
     lines = capsys.readouterr().err.split("\n")
     assert lines == [f"{done}/10 things, {(10 - done) // 2}:{30 * (done % 2):02} left" for done in range(1, 10)] + [""]
-
-
-def test_a_person_can_play(capsys, monkeypatch):
-    def closed(_):
-        raise EOFError
-
-    monkeypatch.setattr("builtins.input", closed)
-    assert run(capsys, "play", "--seed", "3", "--variation", "layout")[0] == 0  # leaving is no error
-    replies = iter(["hello", 'click "Add to Cart"', 'exit(message="wrong")'])
-    monkeypatch.setattr("builtins.input", lambda _: next(replies))
-    status, out, _ = run(capsys, "play", load("test")[0].task_id, "--variation", "layout")
-    assert status == 0
-    assert "Action error: the reply holds no action" in out
-    assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they go by their labels\n", out)
-    assert "Not solved. (reward 0)" in out
 
 
 def test_worlds_are_described(capsys, monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import inspect
 import json
 import os
 import re
@@ -19,28 +20,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from agents.average import AverageSettings
-from agents.data.demonstrations import DemonstrationSettings
 from agents.demo import DemoSettings
-from agents.ensemble import EnsembleSettings
-from agents.evaluation.settings import EvaluationSettings, SearchSettings
-from agents.integrations.verl import RowSettings
+from agents.evaluation.settings import EvaluationSettings
 from agents.settings import parse_settings
-from agents.training.settings import (
-    METHODS,
-    AgentQSettings,
-    BCSettings,
-    EyesSettings,
-    PointerBCSettings,
-    RememberSettings,
-    SB3Settings,
-)
-from agents.workflows import WorkflowsSettings
-from benchmarks.allocation import AllocationSettings
-from benchmarks.compare import CompareSettings
-from benchmarks.coverage import CoverageSettings
-from benchmarks.learning import LearningSettings
-from benchmarks.methods import MethodsSettings
+from agents.training.settings import METHODS, PointerBCSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -51,30 +34,6 @@ from webarena_gym.tools.play import spelled_out
 
 ROOT = Path(__file__).parent.parent
 HUGE = str(10**30)
-KINDS = {
-    "agents.agent_q": AgentQSettings,
-    "agents.average": AverageSettings,
-    "agents.demo": DemoSettings,
-    "agents.demonstrations": DemonstrationSettings,
-    "agents.ensemble": EnsembleSettings,
-    "agents.remember": RememberSettings,
-    "agents.evaluate": EvaluationSettings,
-    "agents.search": SearchSettings,
-    "agents.workflows": WorkflowsSettings,
-    "agents.train_bc": BCSettings,
-    "agents.train_bc pointer": PointerBCSettings,
-    "agents.train_sb3": SB3Settings,
-    "agents.train_eyes": EyesSettings,
-    "agents.integrations.verl": RowSettings,
-    "benchmarks.compare": CompareSettings,
-    "benchmarks.coverage": CoverageSettings,
-    "benchmarks.allocation": AllocationSettings,
-    "benchmarks.learning": LearningSettings,
-    "benchmarks.methods": MethodsSettings,
-    **{f"agents.train_rl {name}": kind for name, kind in METHODS.items()},
-}
-
-
 COMMANDS = {f"agents.{path.stem}" for path in (ROOT / "agents").glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
 
 
@@ -97,23 +56,34 @@ def test_what_is_wrong_with_a_command_is_told_without_torch():
 
 
 class CaughtError(Exception):
-    """Carries a parser out of a command before it parses anything."""
+    """Carries a parser, or a kind of settings, out of a command before it parses anything."""
 
 
 def caught(name):
-    """The parser of a command that makes it when it is run."""
+    """Return the parser of a command, or the kind of its settings, either of which it makes when it is run."""
 
-    def catch(parser, *_):
-        raise CaughtError(parser)
+    def catch(made, *_, **__):
+        raise CaughtError(made)
 
     command = importlib.import_module(name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(console.Parser, "parse_args", catch)
+        patch.setattr(command, "parse_settings", catch, raising=False)
         with pytest.raises(CaughtError) as found:
-            command.main([]) if name.startswith("agents.") else command.main()
+            command.main([]) if inspect.signature(command.main).parameters else command.main()
     return found.value.args[0]
 
 
+OF_SETTINGS = (
+    *sorted(COMMANDS - {f"agents.{name}" for name in ("demo", "pretrained", "report", "train_grpo", "train_rl")}), "agents.integrations.verl",
+    *(f"benchmarks.{name}" for name in ("allocation", "compare", "coverage", "learning", "methods")),
+)  # fmt: skip
+KINDS = {
+    "agents.demo": DemoSettings,
+    "agents.train_bc pointer": PointerBCSettings,
+    **{name: caught(name) for name in OF_SETTINGS},
+    **{f"agents.train_rl {name}": kind for name, kind in METHODS.items()},
+}
 BENCHMARKS = (
     "arena", "env_speed", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "policies", "rollouts", "scaling", "screenshots", "soak", "tables",
     "training_speed",
@@ -427,7 +397,7 @@ class TestPlay:
         with pytest.raises(ValueError, match="`"):
             spelled_out(line, DIALECTS["webrl"])
 
-    def play(self, capsys, monkeypatch, *lines):
+    def play(self, capsys, monkeypatch, *lines, options=()):
         replies = iter(lines)
         prompts = []
 
@@ -439,7 +409,7 @@ class TestPlay:
                 raise EOFError from None
 
         monkeypatch.setattr("builtins.input", answer)
-        assert main(["play", "shopping.product_price/1000/0", "--max-steps", "3"]) == 0
+        assert main(["play", "shopping.product_price/1000/0", "--max-steps", "3", *options]) == 0  # leaving is no error
         return capsys.readouterr().out, prompts
 
     def test_steps_are_counted_and_errors_come_last(self, capsys, monkeypatch):
@@ -450,9 +420,11 @@ class TestPlay:
         assert "\033" not in out
 
     def test_verdicts_are_in_plain_words(self, capsys, monkeypatch):
-        out, _ = self.play(capsys, monkeypatch, "exit wrong")
+        out, _ = self.play(capsys, monkeypatch, 'click "Add to Cart"', "exit wrong", options=("--variation", "layout"))
+        assert re.search(r"there is no element 'Add to Cart'; .*; with --elements label they go by their labels\n", out)
         assert re.search(r"Not solved\. \(reward 0\)\nThe answer is not right: expected '.+', found 'wrong'", out)
         assert " against " not in out
+        assert main(["play", "--seed", "3"]) == 0  # a task that is drawn, left at once
 
     @pytest.mark.parametrize(("more", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
     def test_colours_are_for_terminals(self, capsys, monkeypatch, more, has_colour):

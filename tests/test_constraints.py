@@ -92,8 +92,7 @@ def vocabulary(kind):
     return tokenizer, Vocabulary.of(tokenizer)
 
 
-def every_kind(function):
-    return pytest.mark.parametrize("kind", ["house", "byte level", "sentence piece"])(function)
+every_kind = pytest.mark.parametrize("kind", ["house", "byte level", "sentence piece"])
 
 
 def texts_of(language):
@@ -208,15 +207,6 @@ def test_lists_have_any_number_of_items(kind):
     for text in ("(7)", "(to Cart, 7; 7, Add, Cart)", "(7 7)", "(7, )", "()", "(Ad)"):
         expected = text in ("(7)", "(to Cart, 7; 7, Add, Cart)")
         assert is_allowed(automaton, ids_of(tokenizer, text), 0) == bool(pattern.fullmatch(text)) == expected
-
-
-def test_a_token_may_cover_the_end_of_a_label_and_what_follows():
-    tokenizer, known = vocabulary("byte level")
-    automaton = Constraint(('do("', one_of(("Cart", "Car")), '")'), known, frozenset({tokenizer.eos_token_id}))
-    covering = ids_of(tokenizer, 'do("Cart")')
-    assert tokenizer.convert_tokens_to_ids('t")') in covering
-    for ids in (covering, ids_of(tokenizer, 'do("Cart') + ids_of(tokenizer, '")')):
-        assert is_allowed(automaton, ids, tokenizer.eos_token_id)
 
 
 def test_what_a_tokenizer_cannot_spell_is_left_out_and_one_whose_tokens_are_no_texts_is_refused():
@@ -431,7 +421,6 @@ def test_free_and_constrained_requests_go_together_and_thoughts_are_refused(made
     for number, page in enumerate(pages):
         _, alone = constrained_generations(model, encoder, [None] * number + [page])
         assert alone[-1].response_ids == together[number].response_ids
-    encoder = made[2]
     assert create_constraints(encoder, constrained=False, system="think") is None
     with pytest.raises(ValueError, match="system is 'think'; expected 'none', 'act' or 'env'"):
         create_constraints(encoder, constrained=True, system="think")

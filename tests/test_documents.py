@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tomllib
 from contextlib import suppress
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -113,7 +112,8 @@ def test_commands_are_there(document, capsys):
         if not words:
             continue
         if words[0] == "webarena-gym" and len(words) > 1 and not words[1].startswith("-"):
-            known = options_of_the_tool(words[1:3] if words[1] == "app" else words[1:2], capsys)
+            tool = words[1:3] if words[1] == "app" else words[1:2]
+            known = _known(("webarena-gym", *tool), lambda tool=tool: cli.main([*tool, "--help"]), capsys)
             assert known, f"no command {words[1]!r}: {command}"
             assert options(words) <= known, command
         elif words[:2] == ["python", "-m"] and words[2].split(".")[0] in ("agents", "benchmarks"):
@@ -126,7 +126,8 @@ def test_commands_are_there(document, capsys):
             assert {word for word in words[1:] if re.fullmatch(r"[a-z-]+", word)} <= set(targets), command
         elif words[:2] == ["pip", "install"]:
             asked = {extra for found in re.findall(r"(?:webarena-gym|\.)\[([\w,-]+)\]", command) for extra in found.split(",")}
-            assert asked <= set(extras()), command
+            project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+            assert asked <= set(project["optional-dependencies"]), command
 
 
 @documents
@@ -186,10 +187,6 @@ def selectors(words):
     return tuple(chosen)
 
 
-def options_of_the_tool(command, capsys):
-    return _known(("webarena-gym", *command), lambda: cli.main([*command, "--help"]), capsys)
-
-
 HIDDEN = {
     name: (["--model", "agents/checkpoints/language-model-1.2m"], ["--overlap"], ["--cluster", "local"])
     for name in ("agents.train_rl", "agents.train_grpo")
@@ -223,11 +220,6 @@ def _known(key, main, capsys):
             main()
         _KNOWN[key] = set(re.findall(r"--[a-z][a-z0-9-]*", capsys.readouterr().out))
     return _KNOWN[key]
-
-
-@cache
-def extras():
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 
 
 def test_every_page_stands_in_the_menu_of_the_site():

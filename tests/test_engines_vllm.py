@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
+from agents.models.parameters import adapt
 from agents.rollouts.constraints import Constraint, Vocabulary, language_of
 from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
@@ -138,10 +139,9 @@ def test_a_load_waits_for_responses_under_way_and_holds_the_others_back(tmp_path
 
 
 def test_the_weights_of_low_rank_adapters_are_merged(tmp_path):
-    adapters = pytest.importorskip("agents.models.parameters")
     pytest.importorskip("peft")
     trained = tiny_model(seed=3)[0]
-    adapters.adapt(trained, rank=2)
+    adapt(trained, rank=2)
     with torch.no_grad():
         for parameter in trained.parameters():
             if parameter.requires_grad:
@@ -170,12 +170,11 @@ def test_a_load_that_fails_is_an_error_and_no_answer_passes_until_one_succeeds(t
         assert generations(engine)[0].policy_version == 3
 
 
-@pytest.mark.parametrize("fault", [503, "drop"])
-def test_a_busy_server_is_asked_again(tmp_path, fault):
+def test_a_busy_server_is_asked_again(tmp_path):
     with serving_engine(tmp_path) as (server, engine):
-        server.faults += [fault]
+        server.faults += [503, "drop"]
         assert generations(engine, [(5, 6, 7)])
-        assert len(server.posts("/v1/completions")) == 2
+        assert len(server.posts("/v1/completions")) == 3
 
 
 def test_a_deadline_ends_all_tries_and_others_are_answered(tmp_path, monkeypatch):
@@ -223,7 +222,6 @@ def changed(**changes):
     (changed(token_ids=[], logprobs={"token_logprobs": []}), "0 ids"),
     (changed(finish_reason="abort"), "ended a response with 'abort'"),
     (400, "400"),
-    (401, "401"),
 ])  # fmt: skip
 def test_what_cannot_be_trained_on_is_a_failure(tmp_path, fault, said):
     with serving_engine(tmp_path) as (server, engine):

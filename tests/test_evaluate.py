@@ -86,7 +86,7 @@ def test_wilson_intervals():
         assert wilson(successes, n)[2:] == pytest.approx((low, high), abs=1e-3)
 
 
-def test_a_large_lift_is_told_from_nothing():
+def test_a_large_lift_is_told_from_nothing_and_seeds_that_disagree_widen_the_interval():
     rng = random.Random(0)
     before, same, after = ([[float(rng.random() < rate) for _ in range(200)] for _ in range(3)] for rate in (0.3, 0.3, 0.5))
     none, large = (paired_lift(before, other, resamples=1000) for other in (same, after))
@@ -97,9 +97,6 @@ def test_a_large_lift_is_told_from_nothing():
     assert paired_lift(before[:1], same[:1]).p > 0.05
     assert paired_lift(before[:1], after[:1]).p < 0.001
     assert mcnemar([1, 0, 1], [1, 0, 1]) == 1.0
-
-
-def test_seeds_that_disagree_widen_the_interval():
     agreeing = paired_lift([[0.0] * 100] * 2, [[1.0, 0.0] * 50] * 2, resamples=500)
     disagreeing = paired_lift([[0.0] * 100] * 2, [[1.0] * 100, [0.0] * 100], resamples=500)
     assert agreeing.lift == disagreeing.lift == 0.5

@@ -14,21 +14,12 @@ from webarena_gym.errors import BrowserError
 
 TASK = tiny.tasks(1)[0]
 EPISODE = EpisodeSpec(TASK, seed=5)
+COIN = ScriptedPolicy(lambda request: tiny.reply_to(TASK.target if request.seed % 2 else "nothing"))
+RIGHT = ScriptedPolicy(lambda _: tiny.reply_to(TASK.target))
 
 
 def play(envs, *, starts=(0, 1), continuations=4, policy=None, trajectory=None, **options):
-    return fork(
-        envs, policy or coin(), EPISODE, trajectory or recorded(), starts=starts, continuations=continuations, **options
-    )
-
-
-def coin():
-    """Right or wrong as the request's seed says."""
-    return ScriptedPolicy(lambda request: tiny.reply_to(TASK.target if request.seed % 2 else "nothing"))
-
-
-def right():
-    return ScriptedPolicy(lambda _: tiny.reply_to(TASK.target))
+    return fork(envs, policy or COIN, EPISODE, trajectory or recorded(), starts=starts, continuations=continuations, **options)
 
 
 def recorded():
@@ -49,7 +40,7 @@ def returns(trajectory):
 
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_continuations_are_as_many_as_were_asked_for_and_the_rest_stays(num_envs):
-    forked = play([tiny.TinyShop() for _ in range(num_envs)], policy=right())
+    forked = play([tiny.TinyShop() for _ in range(num_envs)], policy=RIGHT)
     assert returns(forked) == [(1.0,) * 4] * 2
     assert replace(forked, steps=recorded().steps) == recorded()
 
@@ -72,7 +63,7 @@ def test_equal_seeds_give_equal_continuations_on_any_number_of_envs():
 
 
 def test_only_the_chosen_steps_are_forked_and_one_that_is_not_there_is_refused():
-    assert returns(play([tiny.TinyShop()], policy=right(), starts=[1], continuations=2)) == [(), (1.0, 1.0)]
+    assert returns(play([tiny.TinyShop()], policy=RIGHT, starts=[1], continuations=2)) == [(), (1.0, 1.0)]
     assert returns(play([tiny.TinyShop()], starts=[])) == [(), ()]
     with pytest.raises(ValueError, match="there is no step 2 to fork; expected 0 to 1"):
         play([tiny.TinyShop()], starts=[2])

@@ -21,6 +21,7 @@ CASES = {
     "reference": {"kl_weight": 0.1, "ratio": "sequence"},
     "checkpointing": {"gradient_checkpointing": True},
 }
+COPIED = ("minibatches", "reference")
 HAS_PEFT = importlib.util.find_spec("peft") is not None
 if HAS_PEFT:
     CASES["adapters"] = {"lora_rank": 2, "gradient_checkpointing": True}
@@ -121,7 +122,12 @@ def train_in_shards(model, state):
     runs = {name: train(Learner(ranks=ranks, **case)) for name, case in CASES.items()}
     resumed = Learner(model, ranks, **CASES["many passes"])
     resumed.state.load_state_dict(state)
-    return runs | {"resumed": train(resumed, lessons=[2])}
+    runs["resumed"] = train(resumed, lessons=[2])
+    for name in COPIED:  # processes with whole copies of the model, which play and learn a part each
+        learner = Learner(**CASES[name])
+        learner.ranks = Ranks.here()
+        runs[f"{name} in whole copies"] = train(learner)
+    return runs
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +141,10 @@ def two_ranks():
 @pytest.mark.parametrize("case", CASES)
 def test_two_ranks_learn_what_one_process_does(two_ranks, case):
     assert_equal_runs(two_ranks[case], alone(case))
+    if case == "checkpointing":
+        assert_equal_runs(alone(case), alone())
+    if case in COPIED:
+        assert_equal_runs(two_ranks[f"{case} in whole copies"], alone(case))
 
 
 def test_training_goes_on_in_more_processes_and_in_fewer(two_ranks):
@@ -147,22 +157,6 @@ def test_training_goes_on_in_more_processes_and_in_fewer(two_ranks):
     fewer.state.load_state_dict(two_ranks["many passes"].state)
     whole = train(Learner(**CASES["many passes"]), lessons=[0, 1, 2, 3])
     assert_equal_runs(train(fewer, lessons=[3]), whole._replace(metrics=whole.metrics[3:]))
-
-
-@pytest.mark.parametrize("case", ["many passes", "checkpointing"])
-def test_the_result_does_not_depend_on_how_it_is_computed(case):
-    assert_equal_runs(alone(case), alone())
-
-
-def test_the_order_of_the_samples_does_not_matter():
-    def learn(order):
-        learner = Learner()
-        steps = lesson()
-        learner.learn([steps[index] for index in order], random.Random(0))
-        return Run([], dict(learner.whole.named_parameters()), {})
-
-    count = len(lesson())
-    assert_equal_runs(learn(range(count)), learn(random.Random(1).sample(range(count), count)))
 
 
 def test_a_linear_schedule_makes_steps_shorter_as_the_training_goes_on():
@@ -208,25 +202,6 @@ def test_parts_hold_every_sample_once_and_about_as_many_tokens():
     # A rank may have nothing to do.
     assert deal([Sample((1,), (2,)), Sample((1,), (3,))], 2) in ([[0, 1], []], [[], [0, 1]])
     assert deal([], 2) == [[], []]
-
-
-# Processes of this machine, which have whole copies of the model and play and learn a part each.
-
-
-def learn_here(cases):
-    ranks = Ranks.here()
-    runs = {}
-    for name, case in cases.items():
-        learner = Learner(**case)
-        learner.ranks = ranks
-        runs[name] = train(learner)
-    return runs
-
-
-def test_processes_with_whole_copies_learn_what_one_does():
-    cases = {name: CASES[name] for name in ("minibatches", "reference")}
-    for name, run in launch(learn_here, 2, cases).items():
-        assert_equal_runs(run, alone(name))
 
 
 def fail_in_the_second():

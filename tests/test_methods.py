@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from agents import grpo, train_rl
-from agents.data.trajectories import Sample, Step, Trajectory
+from agents.data.trajectories import Step, Trajectory
 from agents.methods import digirl, webrl
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
@@ -21,9 +21,8 @@ from agents.models.checkpoints import checkpoints
 from agents.models.critics import LanguageModelCritics
 from agents.rollouts.curriculum import Group
 from agents.train_rl import make_settings
-from agents.training.losses import Tokens, logprobs_of
+from agents.training.losses import Tokens
 from agents.training.metrics import read_metrics
-from agents.training.rollouts import weighted
 from tests import tiny
 from tests.test_train import assert_same_weights, success, unsure_clone
 
@@ -227,19 +226,6 @@ def test_the_loss_of_webrl_is_least_where_the_policy_has_moved_by_the_advantage_
 def test_steps_known_by_heart_and_strange_ones_are_not_replayed():
     for probability, expected in {0.96: False, 0.94: True, 0.7: True, 0.51: True, 0.49: False}.items():
         assert is_worth_replaying([math.log(probability)] * 3) == expected
-
-
-def test_responses_are_scored_by_the_policy_as_it_is():
-    model, _ = tiny.tiny_model()
-    samples = [Sample((5, 6, 7), (8, 9)), Sample((5, 6), (10,)), Sample((11, 12, 13, 14), (15, 16, 17))]
-    steps = [Step("", "", "", prompt, response, (0.0,) * len(response)) for prompt, response in samples]
-    episode = Trajectory("t", "g", tuple(steps), 1.0, "exited", 0)
-    trained, _ = tiny.language_model(model, temperature=0.7, tokens_per_pass=6)
-    found = logprobs_of(trained, weighted([([episode], [0.0] * 3)]))
-    for (prompt, response), own in zip(samples, found, strict=True):
-        logits = model(torch.tensor([prompt + response])).logits[0, len(prompt) - 1 : -1] / 0.7
-        expected = logits.log_softmax(-1)[range(len(response)), list(response)]
-        assert own.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 def task(number, template, *sites):

@@ -8,8 +8,6 @@ from itertools import chain
 import pytest
 import torch
 
-from agents.models.checkpoints import save_checkpoint
-from agents.models.parameters import create_optimizer
 from agents.models.pointer import labels
 from agents.models.pointer.network import load_pointer
 from agents.train_rl import make_settings
@@ -26,10 +24,7 @@ FEW = {"max_steps": 2, "max_new_tokens": 4}
 @pytest.fixture
 def arguments(tmp_path):
     torch.set_num_threads(1)
-    model, tokenizer = tiny.tiny_model()
-    optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
-    agent = BCSettings(out=tmp_path).agent() | FEW
-    save_checkpoint(tmp_path / "clone", 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, agent)
+    tiny.save_clone(tmp_path / "clone", **FEW)
     return [
         *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--worlds", "11", "--test-worlds", "1701"),
         *("--templates", "shopping.account_place", "--limit", "2", "--minutes", "0.001", "--json"),

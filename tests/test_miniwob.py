@@ -74,9 +74,18 @@ def test_what_is_named_is_clicked_also_plain_text_that_listens(env, task):
     assert do(env, Kind.CLICK, wanted)[1] == 1.0
 
 
-def test_text_is_entered(env):
+def test_text_is_entered_boxes_are_ticked_and_an_option_is_chosen(env):
     (wanted,) = quoted(begin(env, "enter-text/1"))
     do(env, Kind.TYPE, "input", wanted)
+    assert do(env, Kind.CLICK, "Submit")[1] == 1.0
+    goal = begin(env, "click-checkboxes/1")
+    wanted = re.fullmatch(r"Select (.*) and click Submit\.", goal)[1].split(", ")
+    assert "nothing" not in wanted
+    for each in wanted:
+        do(env, Kind.CLICK, each)
+    assert do(env, Kind.CLICK, "Submit")[1] == 1.0
+    wanted = re.fullmatch(r"Select (.*) from the list and click Submit\.", begin(env, "choose-list/1"))[1]
+    do(env, Kind.SELECT, "select", wanted)
     assert do(env, Kind.CLICK, "Submit")[1] == 1.0
 
 
@@ -87,21 +96,6 @@ def test_a_user_signs_in(env, right):
     do(env, Kind.TYPE, "input [2]", password if right else f"{password}x")
     _, reward, terminated, _, info = do(env, Kind.CLICK, "Login")
     assert (reward, terminated, info["raw_reward"]) == ((1.0, True, 1.0) if right else (0.0, True, -1.0))
-
-
-def test_boxes_are_ticked(env):
-    goal = begin(env, "click-checkboxes/1")
-    wanted = re.fullmatch(r"Select (.*) and click Submit\.", goal)[1].split(", ")
-    assert "nothing" not in wanted
-    for each in wanted:
-        do(env, Kind.CLICK, each)
-    assert do(env, Kind.CLICK, "Submit")[1] == 1.0
-
-
-def test_an_option_is_chosen(env):
-    wanted = re.fullmatch(r"Select (.*) from the list and click Submit\.", begin(env, "choose-list/1"))[1]
-    do(env, Kind.SELECT, "select", wanted)
-    assert do(env, Kind.CLICK, "Submit")[1] == 1.0
 
 
 def test_what_a_page_puts_off_for_a_moment_is_in_the_next_observation(env):

@@ -307,11 +307,7 @@ def episode(*replies):
     ("ACTION: go_home", "goto [http://home.test]", ""),
     ("ACTION: prune [0] [wrong]", "goto [http://shop.test/]", "resumed because: wrong"),
     ("ACTION: stop [two\nlines]", "stop [two\nlines]", ""),
-    (
-        "ACTION: branch [7] [x]",
-        "noop",
-        "cannot do 'branch [7] [x]'; expected branch [plan] [text], with one of the plans 0",
-    ),
+    ("ACTION: branch [7] [x]", "noop", "cannot do 'branch [7] [x]'; expected branch [plan] [text], with one of the plans 0"),
     ("ACTION: branch [99999999999999999999] [x]", "noop", "one of the plans 0"),
     ("ACTION: prune 0", "noop", "the reply had no action"),
     ("ACTION: scroll [down]", "noop", "the reply had no action; expected exactly one of click, type, select"),
@@ -351,11 +347,8 @@ def test_a_long_conversation_loses_rounds_but_not_its_place():
     assert OccamEpisode({"goal": "G", "step": 15, "messages": chat}).messages(30)
 
 
-WORDS = st.lists(
-    st.sampled_from(["Round 1\n\n", "page", "Task Instruction: ", "\n\n", "[3 earlier rounds are left out]"]),
-    min_size=1,
-    max_size=4,
-).map("".join)
+WORD = st.sampled_from(["Round 1\n\n", "page", "Task Instruction: ", "\n\n", "[3 earlier rounds are left out]"])
+WORDS = st.lists(WORD, min_size=1, max_size=4).map("".join)
 
 
 @given(WORDS, WORDS, st.lists(st.builds(Turn, WORDS, WORDS), max_size=3))

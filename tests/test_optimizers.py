@@ -20,27 +20,19 @@ def learn(model, optimizer, updates, seed=0):
 
 
 @pytest.mark.parametrize("name", ["adamw", "muon"])
-def test_every_weight_learns_and_gradients_are_dropped(name):
+def test_every_weight_learns_gradients_are_dropped_and_an_optimizer_goes_on_from_its_state(name):
     model, _ = tiny.tiny_model()
-    before = deepcopy(model.state_dict())
-    losses = learn(model, create_optimizer(model, name, 3e-3, 0.01), 20)
+    before, optimizer = deepcopy(model.state_dict()), create_optimizer(model, name, 3e-3, 0.01)
+    losses = learn(model, optimizer, 20)
     assert losses[-1] < losses[0]
     assert all(weights.grad is None for weights in model.parameters())
     assert all(not torch.equal(before[key], weights) for key, weights in model.named_parameters())
-
-
-@pytest.mark.parametrize("name", ["adamw", "muon"])
-def test_an_optimizer_goes_on_from_its_state(name):
-    model, _ = tiny.tiny_model()
-    optimizer = create_optimizer(model, name, 3e-3, 0.01)
-    learn(model, optimizer, 2)
     twin = deepcopy(model)
     resumed = create_optimizer(twin, name, 3e-3, 0.01)
     resumed.load_state_dict(deepcopy(optimizer.state_dict()))
-    for each in (optimizer, resumed):
-        each.set_rate(1e-3)
-    learn(model, optimizer, 2, seed=1)
-    learn(twin, resumed, 2, seed=1)
+    for each, own in ((model, optimizer), (twin, resumed)):
+        own.set_rate(1e-3)
+        learn(each, own, 2, seed=1)
     assert all(torch.equal(mine, theirs) for mine, theirs in zip(model.parameters(), twin.parameters(), strict=True))
 
 

@@ -223,21 +223,20 @@ def test_changes_of_the_schema_are_side_effects_too(make):
         assert str(env.changes()[0]).startswith(told)
 
 
-def _counted(texts):
-    """Return texts without the number of visits, which the application keeps in memory."""
-    return [re.sub(r"Visit \d", "Visit", text) for text in texts]
-
-
 def test_a_snapshot_goes_on_anywhere_any_number_of_times(make):
+    def counted(env):
+        """Play, and return the texts without the number of visits, which the application keeps in memory."""
+        return [re.sub(r"Visit \d", "Visit", env.step(action)[0]) for action in ADD[:3]]
+
     env, other = make(), make()
     env.reset(options={"task": "add"})
     env.step(ADD[0])
     env.step(do("Click", "Delete Tea"))
     snapshot = pickle.loads(pickle.dumps(env.snapshot()))
-    seen = [env.step(action)[0] for action in ADD[:3]]
+    seen = counted(env)
     for again in (other, other, env):
         again.restore(snapshot)
-        assert _counted([again.step(action)[0] for action in ADD[:3]]) == _counted(seen)
+        assert counted(again) == seen
     embedded = WebArenaLite()
     embedded.reset(seed=0)
     with pytest.raises(SnapshotError, match="expected a snapshot of notes, got EmbeddedSnapshot"):
@@ -268,14 +267,8 @@ def application(environ, start_response):
 @pytest.mark.parametrize("in_memory", [False, True])
 def test_a_log_in_that_scripts_store_is_where_episodes_begin(opened, tmp_path, in_memory):
     (tmp_path / "stored.py").write_text(STORED)
-    about = Task(
-        "look",
-        ("stored",),
-        "__STORED__/",
-        "Look.",
-        {"eval_types": ["url_match"], "reference_url": "__STORED__/"},
-        require_login=True,
-    )
+    check = {"eval_types": ["url_match"], "reference_url": "__STORED__/"}
+    about = Task("look", ("stored",), "__STORED__/", "Look.", check, require_login=True)
     application = Application(
         name="stored", folder=str(tmp_path), wsgi="stored:application", account=Account("ann", "secret"), in_memory=in_memory,
         login=Login("/login", "[name=user]", "[name=password]", "/", "Ann is in"),
@@ -391,9 +384,7 @@ def test_a_clock_stands_still_for_its_pages_and_its_files(opened, notes, start, 
     about = task("about", state_check("Tea"), ()) | {"start_url": "__NOTES__/about"}
     env = opened(WebArenaLite(application=notes(start, clock="2001-03-05 09:00:00", in_memory=True), tasks=[parse_task(about)]))
     first, _ = env.reset()
-    assert (first.count("2001-03-05 08:59:59."), first.count("2001-03-05 09:00:00")) == (2, 1), (
-        "folder and file are older than the time"
-    )
+    assert (first.count("2001-03-05 08:59:59."), first.count("2001-03-05 09:00:00")) == (2, 1), "folder and file are older"
     (env._backend.files / "files" / "new.txt").write_text("new")
     env.network.request("GET", "http://notes.test/open")
     assert state.difference(launcher_of(env.options.application).base, env._backend.files)["files/new.txt"] == b"new"
@@ -456,11 +447,9 @@ def test_pages_lead_nowhere_else_and_a_page_of_scripts_says_so(make):
     text, *_ = env.step(do("Click", "Script"))
     assert "this page needs scripts" in text
     empty = '<iframe id="preview"{}></iframe><script>fill()</script>'
-    noted = {
-        src: Document(SavedDocument(empty.format(src).encode())).source.notes[0]
-        for src in ("", ' src="about:blank"', ' src="/note"')
-    }
-    assert ["parts that scripts fill" in "".join(note) for note in noted.values()] == [True, True, False]
+    for source, is_filled in (("", True), (' src="about:blank"', True), (' src="/note"', False)):
+        (note, *_) = Document(SavedDocument(empty.format(source).encode())).source.notes
+        assert ("parts that scripts fill" in "".join(note)) == is_filled
 
 
 @pytest.mark.parametrize(("key", "value", "message"), [
@@ -548,9 +537,7 @@ def test_the_command_checks_it_proves_its_tasks_and_records_one(folder, capsys, 
     assert recorded["eval"]["state"] == [{"site": "notes", "query": query, "parameters": ["Ink", ""], "expected": [[1]]}]
     assert main(["app", "record", str(folder), "--goal", "Export.", "--task-id", "export"]) == 0
     checks = json.loads((folder / "tasks.json").read_text())[-1]["eval"]["file"]
-    assert checks == [{"path": "files/export.txt", "contains": "all notes"}], (
-        "neither an archive nor what a program notes for itself"
-    )
+    assert checks == [{"path": "files/export.txt", "contains": "all notes"}], "no archive, and nothing that is hidden"
     env = WebArenaLite(application=folder, elements="label")
     assert [solve(env, name)[1] for name in ("ink", "export")] == [1.0, 1.0]
     env.close()
@@ -572,17 +559,12 @@ def test_a_recorded_check_asks_for_all_that_stays_the_same_when_the_solution_is_
         change = Change("notes", "issue", key, before, after, {})
         return application_commands._row_check(change, change._replace(after={**after, **again}))
 
+    select = 'SELECT count(*) FROM "issue" WHERE'
     added = check(None, {"title": "Ink", "priority": 2, "owner": None, "made": "09:00:01"}, made="09:00:05")
-    assert (added["query"], added["parameters"]) == (
-        'SELECT count(*) FROM "issue" WHERE "title" = ? AND "priority" = ?',
-        ["Ink", 2],
-    )
+    assert (added["query"], added["parameters"]) == (f'{select} "title" = ? AND "priority" = ?', ["Ink", 2])
     was = {"title": "Ink", "priority": 1, "changed": "08:00"}
     changed = check(was, {**was, "priority": 2, "changed": "09:00:01"}, changed="09:00:05")
-    assert (changed["query"], changed["parameters"]) == (
-        'SELECT count(*) FROM "issue" WHERE "rowid" = ? AND "priority" = ?',
-        [7, 2],
-    )
+    assert (changed["query"], changed["parameters"]) == (f'{select} "rowid" = ? AND "priority" = ?', [7, 2])
     named = check({"id": "a7", "priority": 1}, {"id": "a7", "priority": 2}, key=("a7",))
     assert named["parameters"] == ["a7", 2], "by the key that the row holds"
 
@@ -595,10 +577,9 @@ def test_hidden_files_are_checked_where_no_others_have_changed(tmp_path, paths, 
         (folders[1] / path).write_text("new")
     changes = [Change("notes", "file", (path,), None, {"digest": "1"}, {}) for path in paths]
     steps = [Step(Action(Kind.EXIT, argument=""))]
-    evaluation = application_commands._recorded(parse_task(task("one", state_check())), steps, changes, changes, folders)[
-        "eval"
-    ]
-    assert [check["path"] for check in evaluation["file"]] == checked
+    one = parse_task(task("one", state_check()))
+    recorded = application_commands._recorded(one, steps, changes, changes, folders)
+    assert [check["path"] for check in recorded["eval"]["file"]] == checked
 
 
 def test_templates_draw_tasks_from_its_database(folder):
@@ -736,9 +717,8 @@ def asked_of_a_chat_model(folder):
         return {"content": ADD[sum(message["role"] == "assistant" for message in payload["messages"])]}
 
     (folder / "tasks.json").write_text(json.dumps(TASKS[:1]))
-    (folder / "webarena-app.toml").write_text(
-        (folder / "webarena-app.toml").read_text().replace("templates =", "# templates =")
-    )
+    described = folder / "webarena-app.toml"
+    described.write_text(described.read_text().replace("templates =", "# templates ="))
     with serving_chat(say) as (_, address), pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", address)
         options = ["--application", str(folder), "--elements", "label", "--save", str(folder / "episodes.jsonl")]

@@ -166,11 +166,7 @@ def test_small_policies_are_played_by_all_cores_unless_told_else(monkeypatch):
 
 @pytest.fixture(scope="module")
 def model_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    model, tokenizer = tiny.tiny_model()
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return tiny.save_clone(tmp_path_factory.mktemp("model"))
 
 
 @pytest.mark.parametrize("kind", [pytest.param("grpo", marks=pytest.mark.slow), "filtered_bc"])

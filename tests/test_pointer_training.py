@@ -150,14 +150,17 @@ def test_a_run_is_known_as_a_pointing_network(run):
     assert vars(train_rl.make_settings("grpo", model=str(run), out="out", group_size=5))["group_size"] == 5
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, unsure, processes):
-    changes = {"epochs": 1, "minibatches": 1, "save_samples": True, "save_rollouts": 1, "replayed": 0, "processes": processes}
-    train_rl.train(rl_settings(unsure, tmp_path, **changes))
+@pytest.mark.parametrize(("method", "own"), [
+    ("grpo", {}), ("grpo", {"processes": 2}), ("tsr", {"search_width": 3, "tasks_per_update": 4, "group_size": 4, "updates": 2}),
+])  # fmt: skip
+def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, unsure, method, own):
+    changes = {"epochs": 1, "minibatches": 1, "save_samples": True, "save_rollouts": 1, "replayed": 0, **own}
+    train_rl.train(rl_settings(unsure, tmp_path, method, **changes))
     rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
     assert rows
     assert all(row["logprob_gap"] < 1e-5 for row in rows)
     assert any(row["env_steps"] and row["generated_tokens"] for row in rows)
+    assert method != "tsr" or any(row["searched"] for row in rows)
     assert any(pq.read_table(file).num_rows for file in sorted((tmp_path / "samples").iterdir()))
     for update, file in group_files(tmp_path).items():
         rows = pq.read_table(tmp_path / "samples" / f"{update:06}.parquet").to_pylist()
@@ -225,15 +228,6 @@ def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method,
     assert sum(row["trained_steps"] for row in rows) > 0
     if method == "webrl":
         assert sum(row["new_tasks"] for row in rows) > 0
-
-
-def test_searched_replies_have_the_log_probabilities_of_the_learner(tmp_path, unsure):
-    sizes = {"tasks_per_update": 4, "group_size": 4, "epochs": 1, "minibatches": 1, "updates": 2, "replayed": 0}
-    train_rl.train(rl_settings(unsure, tmp_path, "tsr", search_width=3, **sizes))
-    rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
-    assert rows
-    assert all(row["logprob_gap"] < 1e-5 for row in rows)
-    assert any(row["searched"] for row in rows)
 
 
 def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):

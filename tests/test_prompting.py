@@ -29,11 +29,6 @@ def test_thoughts_stay_where_the_style_builds_on_them(style):
     assert "thoughts" not in policy_defaults("expert", style)
 
 
-def solution_of(payload):
-    goal = goal_of(payload)
-    return next(task for task in load("test") if task.intent == goal).solution
-
-
 def reflecting(payload):
     """Plan the task in the first thought, go wrong, see in the own thoughts how far it is, and act on that; count only what was thought."""
     said = [message["content"] for message in payload["messages"] if message["role"] == "assistant"]
@@ -43,7 +38,7 @@ def reflecting(payload):
         return {"content": f'{plan}<answer>do(action="Scroll Down")</answer>'}
     if not any("Oops" in reply for reply in said):
         return {"content": '<answer>exit(message="lost")</answer>'}  # it does not remember its plan
-    solution = solution_of(payload)
+    solution = next(task for task in load("test") if task.intent == goal_of(payload)).solution
     action = solution[min(done, len(solution) - 1)].action
     return {"content": f"<think>Reflection: done: {done}.</think><answer>{WEBRL.format(action)}</answer>"}
 

@@ -90,9 +90,8 @@ def test_episodes_have_unique_numbers():
         collect(OneByOne(), [EpisodeSpec(task, 0) for task in tiny.tasks(2)])
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_infrastructure_errors_are_marked_and_left_out_of_groups(workers):
-    trajectories = collect(OneByOne(), groups(tiny.tasks(2), 2), broken=True, workers=workers)
+def test_infrastructure_errors_are_marked_and_left_out_of_groups():
+    trajectories = collect(OneByOne(), groups(tiny.tasks(2), 2), broken=True)
     assert [item.ending for item in trajectories] == ["failed"] * 4
     assert {item.reward for item in trajectories} == {0.0}
     assert all("the browser is gone" in item.failure for item in trajectories)

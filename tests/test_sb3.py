@@ -83,7 +83,7 @@ def test_quotations_addresses_names_and_numbers_can_be_typed(goal, strings):
     assert module.find_strings(goal) == strings
 
 
-def test_every_control_that_is_not_disabled_can_be_used_and_what_is_so_already_is_told():
+def test_controls_that_are_not_disabled_can_be_used_and_lines_that_share_a_word_with_the_goal_answered():
     found = shop()
     assert [candidate.action for candidate in found[:2]] == [Action(Kind.EXIT, argument=""), Action(Kind.GO_BACKWARD)]
     used = {(item.form, item.action.element, item.action.argument): item.is_so for item in found}
@@ -95,9 +95,6 @@ def test_every_control_that_is_not_disabled_can_be_used_and_what_is_so_already_i
     assert used.items() >= wanted.items()
     assert "Closed" not in {candidate.label for candidate in found}
     assert {candidate.form for candidate in found} == set(module.FORMS)
-
-
-def test_answers_are_texts_of_lines_in_the_window_that_share_a_word_with_the_goal():
     answers = [candidate.text for candidate in of_form("answer", shop())]
     assert any("$4.00" in text for text in answers)
     assert not any("Nothing" in text for text in answers)
@@ -134,7 +131,7 @@ def test_an_empty_page_can_be_left_and_elements_named_by_number_are_refused():
     assert (module.overlap("", ""), module.overlap("the tents", "Tent, mug")) == ((0.0, 0.0), (1.0, 0.5))
 
 
-def test_a_row_says_what_a_candidate_is():
+def test_a_row_says_what_a_candidate_is_and_whether_its_action_was_taken():
     found = shop(60)
     rows = module.describe(found, GOAL, "u", [], 60)
     assert (rows.shape, rows.dtype, rows.min(), rows.max()) == ((60, module.ROW), numpy.float32, 0.0, 1.0)
@@ -149,9 +146,6 @@ def test_a_row_says_what_a_candidate_is():
     assert (rows[view, -module.HASHED :] == module.hash_words("View")).all()
     small, large = (module.describe([item], GOAL, "u", [], 1)[0] for item in of_form("option", found))
     assert (small[-module.HASHED :] != large[-module.HASHED :]).any()
-
-
-def test_a_row_says_whether_its_action_was_taken():
     found = shop()
     taken = [("here", found[4].action), ("there", found[3].action), ("here", found[5].action)]
     marks = module.describe(found, GOAL, "here", taken, len(found))[:, -module.HASHED - 4 : -module.HASHED - 1]

@@ -320,20 +320,11 @@ def hang_up_at_random(client, chance, place=None):
 # What is wrong is said.
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner, max_size=3),
     max_leaves=5,
 )
 FIELDS = st.sampled_from([*(field.name for field in fields(NewEpisode)), "answer", "url", "action", "snapshot"])
-
-
-@pytest.mark.parametrize(
-    "body", [float("inf"), float("nan"), {"seed": float("-inf")}, {"task": [float("inf")]}, [{"a": float("nan")}]]
-)
-def test_numbers_that_json_does_not_have_are_refused_like_others(client, body):
-    status, value = client.ask("POST", "/episodes", body)
-    assert status in {400, 422}
-    assert is_problem(value)
 
 
 @given(st.data())

@@ -85,18 +85,12 @@ def test_what_cannot_be_done_is_told(command, words, said):
     assert (status, said in err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["", "[]", "{", '{"format": 1}', '{"format": 1, "settings": {"x": 1}, "replies": [], "page": "", "result": null}'],
-)
-def test_a_file_that_is_no_session_is_told(command, tmp_path, content):
-    (tmp_path / "episode.json").write_text(content)
-    assert command("observe")[0] == 2
-    assert command("start")[0] == 2
-
-
-def test_a_session_that_was_changed_is_told(command, tmp_path):
-    file = tmp_path / "episode.json"
+def test_a_file_that_is_no_session_and_a_session_that_was_changed_are_told(command, tmp_path):
+    file, strange = tmp_path / "episode.json", '{"format": 1, "settings": {"x": 1}, "replies": [], "page": "", "result": null}'
+    for content in ("", "[]", "{", '{"format": 1}', strange):
+        file.write_text(content)
+        assert command("observe")[0] == command("start")[0] == 2, content
+    file.unlink()
     command("start", TASKS[0].task_id)
     command("act", 'do(action="Goto", argument="http://shop.test/wishlist/")')
     file.write_text(json.dumps(json.loads(file.read_text()) | {"replies": []}))

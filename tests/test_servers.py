@@ -241,11 +241,8 @@ def test_evaluators_read_what_helpers_say(browser):
     shop.reviews["B01"] = [{"nickname": "Ann"}]
     with serving(shop) as address:
         browser.goto("http://portal.test/x")
-        target = {
-            "url": "last",
-            "locator": "func:shopping_get_sku_latest_review_author('B01')",
-            "required_contents": {"exact_match": "Ann"},
-        }
+        author = "func:shopping_get_sku_latest_review_author('B01')"
+        target = {"url": "last", "locator": author, "required_contents": {"exact_match": "Ann"}}
         block = {"eval_types": ["program_html"], "program_html": [target]}
         (verdict,) = evaluate(block, "", outcome_of(browser, {"__SHOPPING__": address}, scripts=False), rules="vab")
     assert verdict.passed  # without scripts, too

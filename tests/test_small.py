@@ -82,7 +82,7 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
         BCSettings(out=Path("new"), inserted_layers=2)
 
 
-def rows():
+def test_a_row_holds_a_step_and_its_credit(tmp_path):
     def step(prompt, *response):
         return Step("page", "reply", "", prompt, response, tuple(-0.1 * token for token in response))
 
@@ -91,12 +91,8 @@ def rows():
         Trajectory("t", "g", (step(first, 3, 4), step((1, 2, 5), 6)), 1.0, "exited", 7, 2),
         Trajectory("t", "g", (step(first, 8),), 0.0, "exited", 7, 3),
     ]
-    return weighted([(group, [1.0, 1.0, -1.0])], "paper")
-
-
-def test_a_row_holds_a_step_and_its_credit(tmp_path):
-    path = tmp_path / "samples" / "1.parquet"
-    write_samples(path, rows())
+    rows, path = weighted([(group, [1.0, 1.0, -1.0])], "paper"), tmp_path / "samples" / "1.parquet"
+    write_samples(path, rows)
     first, second, other = pq.read_table(path).to_pylist()
     assert first == {
         "prompt_ids": [1, 2], "response_ids": [3, 4], "logprobs": pytest.approx([-0.3, -0.4]), "advantage": 1.0,
@@ -108,7 +104,7 @@ def test_a_row_holds_a_step_and_its_credit(tmp_path):
     write_samples(path, [])
     assert pq.read_table(path).to_pylist() == []
     # Any library of data frames reads samples.
-    write_samples(path, rows())
+    write_samples(path, rows)
     frame = pytest.importorskip("pandas").read_parquet(path)
     assert frame["response_ids"].map(len).tolist() == [2, 1, 1]
     assert frame.groupby("trajectory_id")["reward"].first().to_dict() == {"7/0": 1.0, "7/1": 0.0}

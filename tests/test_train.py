@@ -80,7 +80,7 @@ def test_cloning_learns_the_tiny_task(tmp_path):
 
 @pytest.mark.parametrize("changes", [{}, {"focus": 0.2, "thinned": 0.5}, {"copy_weight": 0.0}])
 def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch, changes):
-    data = tiny.demonstrations(60)
+    data = tiny.demonstrations(15)  # of which each is seen several times
     whole = train_bc.train(bc(tmp_path / "whole", **changes), data)
     tiny.killed_after(monkeypatch, 3, train_bc.train, bc(tmp_path / "killed", save_every=2, **changes), data)
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
@@ -175,6 +175,7 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
         train_rl.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
     assert train_bc.train(bc(cloned, updates=3, save_every=1, threads=1), data).name == "update_0000003"
     assert train_rl.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
+    assert {"minutes", "out", "threads"}.isdisjoint({*lasting(bc(cloned)), *lasting(grpo(lifted, clone))})
     (cloned / "begun_with.json").unlink()
     with pytest.raises(ValueError, match=r"bc does not say what it was begun with"):
         train_bc.train(bc(cloned, updates=3), data)
@@ -187,7 +188,6 @@ def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
 
 @pytest.mark.parametrize("changes", [
     {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
-    {"epochs": 2, "minibatches": 3},
     {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence"},
     {"contexts": "released", "old_logprobs": "recomputed"},
     {"advantages": "forks", "tasks_per_update": 2},
@@ -227,15 +227,6 @@ def test_every_option_is_explained(command, capsys, clone):
     assert options_of(text).isdisjoint("--" + name.replace("_", "-") for name in hidden - {"window", "contexts"})
 
 
-def test_the_help_shows_at_most_40_options(capsys):
-    with pytest.raises(SystemExit):
-        train_rl.main(["--help"])
-    shown = options_of(capsys.readouterr().out.partition("options")[2])
-    assert (
-        len({name for name in shown if not name.startswith("--no-")} - {"--help", "--jobs", "--template", "--model-"}) <= 40 + 2
-    )
-
-
 def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(train_rl, "train", seen.append)
@@ -253,21 +244,12 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("options", "message"), [
     (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
     (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
-    (["--replayed", "-1"], "replayed is -1; expected at least 0"),
 ])  # fmt: skip
 def test_options_that_make_no_sense_are_refused(tmp_path, capsys, options, message):
     with pytest.raises((SystemExit, ValueError)) as ended:
         train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
     said = capsys.readouterr().err + str(ended.value)
     assert message in " ".join(said.replace("│", " ").split())
-
-
-@pytest.mark.parametrize("command", ["train_bc", *METHODS])
-def test_options_have_names_of_their_own_and_some_may_change(command):
-    settings = bc("out") if command == "train_bc" else make_settings(command, model="m", out="out")
-    assert set(lasting(settings)) < set(vars(settings))
-    assert {"minutes", "out", "threads"}.isdisjoint(lasting(settings))
-    assert {"learning_rate", "max_steps", "seed"} <= set(lasting(settings))
 
 
 def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):

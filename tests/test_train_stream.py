@@ -32,10 +32,7 @@ def tiny_envs(monkeypatch):
 @pytest.fixture(scope="module")
 def start(tmp_path_factory):
     """The folder of a model that has learned nothing."""
-    path = tmp_path_factory.mktemp("start")
-    for part in tiny.tiny_model():
-        part.save_pretrained(path)
-    return path
+    return tiny.save_clone(tmp_path_factory.mktemp("start"))
 
 
 def settings(out, model, **changes):

@@ -54,6 +54,19 @@ def tiny_model(seed=0):
     return small.create_model(tokenizer, width=32, layers=2, heads=2, seed=seed), tokenizer
 
 
+def save_clone(folder, **used):
+    """Save an untrained tiny model as a run of cloning, for an agent that is used so."""
+    from agents.models.checkpoints import save_checkpoint  # noqa: PLC0415
+    from agents.models.parameters import create_optimizer  # noqa: PLC0415
+    from agents.training.settings import BCSettings  # noqa: PLC0415
+
+    model, tokenizer = tiny_model()
+    optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
+    return save_checkpoint(
+        folder, 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, BCSettings(out=folder).agent() | used
+    ).path
+
+
 def policy(max_new_tokens=5, **options):
     """Return the policy of a tiny language model in this process."""
     from agents.data.prompts import PromptEncoder  # noqa: PLC0415
