@@ -18,6 +18,9 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("playwright.sync_api", reason="make test-integrations LIBRARIES=browsergym")
+
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Locator, sync_playwright
 

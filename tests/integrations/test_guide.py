@@ -113,7 +113,9 @@ def test_what_a_section_says_to_install_is_what_is_installed_for_its_tests():
     }  # fmt: skip
     for section, library in of.items():
         told = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
-        assert names(told) == names(wanted[library]), section
+        installed = wanted[library]
+        # Tests of adapters that hand on pictures try these as well.
+        assert names(told) in (names(installed), names(installed.replace(".[chromium]", "."))), section
 
 
 def names(requirements):
