@@ -19,7 +19,8 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("playwright.sync_api", reason="make test-integrations LIBRARIES=browsergym")
+for package in ("playwright.sync_api", "html5lib"):
+    pytest.importorskip(package, reason="it runs where make install has installed: pytest -m integrations tests/integrations")
 
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Locator, sync_playwright
