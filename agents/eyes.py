@@ -145,8 +145,9 @@ class Course:
         """Yield the choices, each with its text, its label, and its mark's left, top, right and bottom; () for none."""
         if self.opened:
             yield END, "end of text", "", ()
-        said, boxes = dict(_MARK.findall(observation["text"])), observation["boxes"]
-        for number, *edges in boxes[boxes[:, 0] >= 0].tolist():
+        said = dict(_MARK.findall(observation["text"]))
+        boxes = observation["boxes"][observation["boxes"][:, 0] >= 0].tolist()
+        for number, *edges in boxes:
             text, element, box = said.get(str(number), ""), str(number), tuple(edges)
             label, *values = _LABEL.findall(text) or [""]
             role = text.split(" ", 1)[0]
@@ -163,10 +164,10 @@ class Course:
                 if " " not in span.text or not span.text.islower():
                     yield span.text, f"{span.before} {span.text} {span.after}", span.text, ()
             yield from ((piece, piece, piece, ()) for piece in self.vocabulary)
-        elif self.vocabulary:
+            return
+        if self.vocabulary:
             yield Action(Kind.EXIT, argument=""), "exit", "", ()
-            yield SCROLL, "scroll down", "", ()
-        elif not len(boxes[boxes[:, 0] >= 0]):
+        if self.vocabulary or not boxes:
             yield SCROLL, "scroll down", "", ()
 
     def take(self, view: View, place: int) -> str | None:
@@ -179,9 +180,10 @@ class Course:
                 self.opened = choice
                 return None
             return _format(choice)
-        self.written += [choice] * (choice != END)
-        if choice != END and len(self.written) < PIECES:
-            return None
+        if choice != END:
+            self.written.append(choice)
+            if len(self.written) < PIECES:
+                return None
         assert self.opened is not None
         done = replace(self.opened, argument=" ".join(self.written))
         self.opened, self.written = None, []
