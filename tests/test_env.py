@@ -1,5 +1,6 @@
 """The environment keeps Gymnasium's contract and its own promises: isolated, deterministic, forkable, never surprised."""
 
+import os
 import pickle
 import re
 import subprocess
@@ -279,9 +280,11 @@ def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leave
 
 
 def test_equal_seeds_give_equal_bytes_in_another_process():
-    code, environment = "from tests.test_env import episode; print(ascii(episode()))", {"PYTHONHASHSEED": "1", "HOME": "/tmp"}
-    there = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment, text=True).stdout
-    assert there == f"{episode()!a}\n"
+    code = "from tests.test_env import episode; print(ascii(episode()))"
+    for seed in ("1", "2"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        there = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment, text=True).stdout
+        assert there == f"{episode()!a}\n"
 
 
 def episode():
