@@ -78,6 +78,11 @@ def tracker(tmp_path_factory):
         yield address
 
 
+def test_the_flows_have_as_many_steps_as_is_told():
+    told = (Path(__file__).parents[1] / "docs" / "actions.md").read_text(encoding="utf-8")
+    assert f"`tests/test_applications.py` does {sum(map(len, FLOWS.values()))} steps" in told
+
+
 @pytest.mark.parametrize(("account", "flows"), [
     (None, ["visitor"]),
     pytest.param(None, ["buyer"], marks=pytest.mark.slow),

@@ -53,6 +53,7 @@ def restore(database):
     after = database.snapshot()
     database.restore(before)
     database.restore(after)
+    assert database.snapshot() == after
 
 
 @pytest.mark.parametrize("act", [change, drop, commit, run_script, begin_anew, restore])

@@ -269,10 +269,11 @@ def test_asks_with_the_whole_conversation_and_leaves_to_the_server_what_is_not_s
 
 def test_saying_nothing_is_a_reply_a_failure_is_told_and_a_conversation_that_does_not_fit_is_too_long():
     with serving_policy() as (server, policy):
-        server.faults += [lambda _: {"choices": [{"message": {"content": None}}]}, 400]
+        server.faults += [lambda _: {"choices": [{"message": {"content": None}}]}, 400, lambda _: {"choices": []}]
         assert reply(policy) == Reply("")
-        failed = reply(policy)
-        assert ("400" in failed.failure, failed.text) == (True, "")
+        for said in ("400", "without a message"):
+            failed = reply(policy)
+            assert (said in failed.failure, failed.text) == (True, "")
     with serving_policy() as (server, policy):
         assert reply(policy, request(words="Open lamp " * 200)) == Reply("", too_long=True)
         server.faults += [(400, "This model's maximum context length is 9 tokens.")]

@@ -11,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -352,6 +353,7 @@ def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):
     ({"mode": "step", "max_steps": 0}, "body.max_steps", "0", "1 to"),
     ({"mode": "step", "step_budget": -1.5}, "body.step_budget", "-1.5", "above 0"),
     ([], "body", "[]", "object"),
+    ({"seed": -inf}, "body.seed", "-inf", "integer"),  # a number that JSON does not have
 ])  # fmt: skip
 def test_an_error_names_the_place_the_value_and_what_was_expected(client, body, at, value, expected):
     status, problem = client.ask("POST", "/episodes", body)

@@ -119,6 +119,13 @@ def test_without_autoreset_a_mask_says_which_envs_begin_anew():
             envs.reset(options={"reset_mask": numpy.array([False, False])})
 
 
+def test_a_group_has_the_same_task_in_worlds_of_its_own(three):
+    pages, infos = three.reset(options=[{"task": TASKS[2]}] * 3)
+    assert (len({*pages}), infos["task_id"].tolist()) == (1, ["2"] * 3)
+    one, other, third = three.step([CART, LIST, LIST])[0]
+    assert one != other == third
+
+
 def test_wrappers_of_gymnasium_accept_it(three):
     wrapped = RecordEpisodeStatistics(three)
     wrapped.reset(seed=1)

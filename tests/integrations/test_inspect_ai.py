@@ -11,6 +11,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from tests.chat_server import call_of
 from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.errors import TaskError
 from webarena_gym.integrations.inspect_ai import webarena_gym
 from webarena_gym.tasks import load
 
@@ -85,6 +86,9 @@ def test_tasks_are_chosen_by_site_and_template():
     assert set(webarena_gym(sites="map").dataset.samples[0].metadata["sites"]) == {"map"}
     chosen = webarena_gym(sites=["shopping", "map"], templates=["map.save_place", "shopping.order_total"]).dataset
     assert {sample.id.partition("/")[0] for sample in chosen} == {"map.save_place", "shopping.order_total"}
+    for wrong in ({"sites": "shoping"}, {"templates": "map.nothing"}, {"sites": "map", "templates": "shopping.order_total"}):
+        with pytest.raises(TaskError):
+            webarena_gym(**wrong)
 
 
 def test_wrong_calls_are_told_to_the_model(tmp_path):
