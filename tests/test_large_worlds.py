@@ -36,7 +36,7 @@ from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.carts import RefusedError, restock_variant, variants_of
 from webarena_gym.sites.shopping.views.catalogue import find
 from webarena_gym.sites.shopping.world_products import draw_products
-from webarena_gym.sites.wikipedia.views import pages_with
+from webarena_gym.sites.wikipedia.site import pages_with
 from webarena_gym.sites.world import build, cache_folder, load_world
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tools.audit import replay

@@ -27,7 +27,7 @@ from webarena_gym.sites.kit import forms
 from webarena_gym.sites.layout import Wording
 from webarena_gym.sites.map.geometry import read_address, read_coordinates
 from webarena_gym.sites.wikipedia import markup
-from webarena_gym.sites.wikipedia.views import snippet
+from webarena_gym.sites.wikipedia.site import snippet
 from webarena_gym.spaces import within_charset
 
 ROOT = Path(__file__).parent.parent

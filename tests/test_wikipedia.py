@@ -12,7 +12,7 @@ from webarena_gym.observation import observe
 from webarena_gym.sites.country.geography import country
 from webarena_gym.sites.country.names import population
 from webarena_gym.sites.wikipedia.markup import LINK, html, path, sections, whole
-from webarena_gym.sites.wikipedia.views import snippet
+from webarena_gym.sites.wikipedia.site import snippet
 
 HOST = "http://wiki.test"
 SEEDS = (0, 1, 7, 1000, -1, 2**40)

@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple
 
 from agents.settings import ENV_FIELDS, EnvSettings
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.applications.application import read_application
-from webarena_gym.errors import WebArenaGymError
+from webarena_gym.errors import ActionError, WebArenaGymError
 from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.tasks import Task
 
@@ -102,6 +103,14 @@ class Trajectory:
     failure: str = ""
     env: EnvSettings | None = None
     advantages: tuple[float, ...] = ()
+
+
+def action_of(reply: str) -> Action | None:
+    """Return the action that a reply of a trained agent has, None where it has none."""
+    try:
+        return DIALECTS["webrl"].parse(reply)
+    except ActionError:
+        return None
 
 
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:

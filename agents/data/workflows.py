@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from agents.data.trajectories import Trajectory
-from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.errors import ActionError
+from agents.data.trajectories import Trajectory, action_of
+from webarena_gym.actions import Action, Kind
 
 NAME = "<name>"
 _WORD = re.compile(r"[^\W_]+")
@@ -93,11 +92,8 @@ def induce(trajectory: Trajectory) -> Workflow | None:
     names = names_of(trajectory.goal)
     deeds: list[WorkflowStep] = []
     for step in trajectory.steps:
-        try:
-            action = DIALECTS["webrl"].parse(step.reply)
-        except ActionError:
-            continue
-        if not step.action_error:
+        action = action_of(step.reply)
+        if action is not None and not step.action_error:
             deeds.append(deed_of(action, label_of(step.page, action.element), names))
     if not deeds:
         return None

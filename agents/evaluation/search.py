@@ -19,6 +19,7 @@ import torch
 from tqdm import tqdm
 
 from agents.data.prompts import PromptEncoder, system_prompt
+from agents.data.trajectories import action_of
 from agents.evaluation.evaluate import create_policy, recorded_env
 from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
 from agents.methods.dpo import Preference
@@ -27,10 +28,9 @@ from agents.models.critics import Critic, LanguageValueNetwork
 from agents.rollouts.branching import Expansion, Found, Method, Search, State, search
 from agents.rollouts.envs import create_envs
 from agents.training.rollouts import write_groups
-from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.actions import Kind
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.arguments import expect_positive
-from webarena_gym.errors import ActionError
 from webarena_gym.evaluation.statistics import Evaluation, score
 
 Value = Callable[[Sequence[State]], Sequence[float]]  # higher is better
@@ -139,9 +139,7 @@ def _best_endings(ends: Sequence[State]) -> list[State]:
 
 def _outcome(end: State) -> tuple[str, str]:
     reply = end.steps[-1].reply if end.steps else ""
-    try:
-        action = DIALECTS["webrl"].parse(reply)
-    except ActionError:
+    if (action := action_of(reply)) is None:
         return reply, end.page
     if action.kind is Kind.EXIT and action.argument:
         return " ".join(action.argument.casefold().split()), ""

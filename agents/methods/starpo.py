@@ -30,13 +30,12 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import Any
 
+from agents.data.trajectories import action_of
 from agents.grpo import Model, clipped_loss, trajectory_advantages
 from agents.methods.replay import kept, split_by_trajectory, step_rewards
 from agents.rollouts.curriculum import Curriculum, Group
 from agents.training.rollouts import TrainedStep, weighted
 from agents.training.settings import StarPOSettings
-from webarena_gym.actions import DIALECTS
-from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
 
 DISCOUNT = 1.0  # gae: a reward counts less for each step that it lies ahead (gamma)
@@ -71,7 +70,7 @@ class StarPO:
                 return [], metrics
             advantages = []
             for item, own in zip(items, values, strict=True):
-                rewards = [-self.args.starpo_format_cost * (not has_action(step.reply)) for step in item.steps]
+                rewards = [-self.args.starpo_format_cost * (action_of(step.reply) is None) for step in item.steps]
                 rewards[-1] += item.reward
                 decay = policy_decay(len(own), self.args.starpo_decay, self.args.starpo_length_factor)
                 advantages += generalised_advantages(own, rewards, discount=DISCOUNT, decay=decay)
@@ -125,12 +124,3 @@ def policy_decay(length: int, decay: float, factor: float) -> float:
     VAPO, arXiv 2504.05118, section 4.2 (factor: alpha), in whose long episodes the outcome then reaches every step. Never below 0.
     """
     return max(1 - 1 / (factor * length), 0.0) if factor else decay
-
-
-def has_action(reply: str) -> bool:
-    """Return True for a reply with an action in it."""
-    try:
-        DIALECTS["webrl"].parse(reply)
-    except ActionError:
-        return False
-    return True

@@ -23,19 +23,17 @@ from random import Random
 from typing import Any, NamedTuple
 
 from agents.data.expert import Shown, in_env, play_expert
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Trajectory, action_of
 from agents.grpo import GRPO, Model, state_advantages
 from agents.methods.replay import played
 from agents.rollouts.curriculum import Group
 from agents.training.rollouts import TrainedStep
 from agents.training.settings import StructuredSettings
-from webarena_gym.actions import DIALECTS, Action
-from webarena_gym.errors import ActionError
+from webarena_gym.actions import Action
 from webarena_gym.tasks import Task
 
 MALFORMED_REWARD = -1.0  # of a reply without an action
 _EXPERTS_STEPS = 60  # at most, of an episode of the expert, however long those of the policy may be
-_DIALECT = DIALECTS["webrl"]
 
 
 class Judged(NamedTuple):
@@ -138,9 +136,8 @@ def align(trajectory: Trajectory, expected: Sequence[Shown]) -> tuple[list[Judge
 
 def judge(reply: str, right: Action | None) -> Judged:
     """Return what is right of a reply where an action is, or where none is known."""
-    try:
-        action = _DIALECT.parse(reply)
-    except ActionError:
+    action = action_of(reply)
+    if action is None:
         return Judged(has_form=False, **({} if right is None else dict.fromkeys(("kind", "element", "argument"), False)))
     if right is None:
         return Judged(has_form=True)

@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Trajectory, action_of
 from agents.data.workflows import deed_of, names_of
 from agents.models.checkpoints import agent_record, is_pointer, save_agent
 from agents.models.critics import Critic, PointerCritics
@@ -19,7 +19,6 @@ from agents.models.pointer.reader import Reader, SharedReader
 from agents.rollouts.pointer import PointerPolicy
 from agents.training.settings import RememberSettings, TrainSettings
 from webarena_gym.actions import DIALECTS, Action
-from webarena_gym.errors import ActionError
 
 THREADS = 1  # its matrices are small: more threads wait for each other, on a busy machine for minutes
 CANDIDATES_PER_PASS = 65_536
@@ -140,9 +139,7 @@ def _acted(trajectory: Trajectory) -> Iterator[tuple[str, Action, bool, bool]]:
     """Yield the page and action of each step, whether the page tells of an error, and whether the action had one; to the first that is none."""
     has_error = False
     for step in trajectory.steps:
-        try:
-            action = DIALECTS["webrl"].parse(step.reply)
-        except ActionError:
+        if (action := action_of(step.reply)) is None:
             return
         yield step.page, action, has_error, bool(step.action_error)
         has_error = bool(step.action_error)

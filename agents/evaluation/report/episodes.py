@@ -20,10 +20,9 @@ import gymnasium
 from lxml import html
 from lxml.html import HtmlElement
 
-from agents.data.trajectories import Step, Trajectory
+from agents.data.trajectories import Step, Trajectory, action_of
 from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
 from agents.settings import ENV_ID, EnvSettings
-from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import ActionError, BrowserError
 from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.pages.page import HostUnknownError, Network, Page
@@ -290,12 +289,11 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
     steps = []
     for step in episode.steps:
         thought, action = split_reply(step.reply)
-        address = None
-        with suppress(ActionError):
-            address = DIALECTS["webrl"].parse(step.reply).element
+        done = action_of(step.reply)
         steps.append(
             {
-                "text": step.page, "mark": _span(step.page, address), "thought": thought, "action": action,
+                "text": step.page, "mark": _span(step.page, done.element if done else None),
+                "thought": thought, "action": action,
                 "error": step.action_error, "logprobs": [round(value, 4) for value in step.logprobs],
                 "tokens": step.tokens,
                 "candidates": [[each.action, round(each.probability, 4)] for each in step.candidates],

@@ -6,6 +6,7 @@ from decimal import Context, Decimal, DecimalException
 from functools import partial
 
 from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.site import Site
 
@@ -52,7 +53,6 @@ def calculate(first: Decimal, operation: str, second: Decimal) -> str:
 
 
 LONGEST_NOTE = 10_000  # characters
-_DROPPED = dict.fromkeys([*range(9), *range(11, 32), 127, *range(0xD800, 0xE000)])  # control characters but tab and newline
 
 
 def _shown(template: str, request: Request) -> str:
@@ -89,7 +89,7 @@ def calculator(request: Request) -> str:
 @site.form("/scratchpad")
 def save_note(request: Request) -> str | Response:
     """Save the note in place of the one before; an empty one clears the scratchpad."""
-    text = request.form.get("text", "").replace("\r\n", "\n").translate(_DROPPED).strip() if request.method == "POST" else None
+    text = clean(request.form.get("text")) if request.method == "POST" else None
     if text is None or len(text) > LONGEST_NOTE:
         note = request.db.execute("SELECT * FROM note").fetchone()
         error = f"The note is too long: {len(text)} characters, {LONGEST_NOTE} at most." if text else ""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from webarena_gym.sites.wikipedia.markup import Section, sections, whole
-from webarena_gym.sites.wikipedia.views import HISTORY_PER_PAGE
+from webarena_gym.sites.wikipedia.site import HISTORY_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.kit import ago, as_written, joined, listed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from webarena_gym.sites.wikipedia.markup import path, sections, whole
-from webarena_gym.sites.wikipedia.views import MEMBERS_PER_PAGE
+from webarena_gym.sites.wikipedia.site import MEMBERS_PER_PAGE
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import Ground, lacks
 from webarena_gym.tasks.task import Step
