@@ -8,6 +8,7 @@ TRAINER := $(VENV)/.trainer
 EXTRAS := chromium,serve,mcp,train,cluster,lora,pretrained,verified,baselines,dev,peers
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX)
+unexport PYTHONDONTWRITEBYTECODE  # else each process that imports transformers compiles it, eight seconds of CPU
 TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile --no-loadscope-reorder  # a file's tests share their browser
 
 .PHONY: install demo starter test test-slow test-lowest test-integrations check bench looks screenshots axe docs peers suite clean

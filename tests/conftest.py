@@ -1,5 +1,6 @@
 """Settings of the whole suite."""
 
+import gc
 import os
 import signal
 import sys
@@ -33,6 +34,7 @@ _LONG = (
     "pretrained", "fuzz", "browsers", "pointer", "report", "hard", "third_party", "layout", "constraints", "places",
 )  # fmt: skip
 
+_INTEGRATIONS = Path(__file__).parent / "integrations"
 _MARK = "WEBARENA_GYM_TESTS"  # in the environment of all that a run of the tests starts
 
 
@@ -75,6 +77,22 @@ def pytest_unconfigure(config):
             if is_ours and "multiprocessing.resource_tracker" not in command:  # which ends by itself, after it has tidied up
                 sys.stderr.write(f"ended process {folder.name}, which a test has left behind: {command[:200]}" + "\n")
                 os.kill(int(folder.name), signal.SIGKILL)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage while tests are collected, and never again through what that made: modules and tests stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no tests of adapters, each with the project that it is for, where all of them are left out."""
+    return True if collection_path == _INTEGRATIONS and "not integrations" in config.option.markexpr else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -33,6 +33,7 @@ from webarena_gym.spaces import within_charset
 ROOT = Path(__file__).parent.parent
 FILES = sorted(file for package in ("webarena_gym", "agents") for file in (ROOT / package).rglob("*.py"))
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
+ONE_BY_ONE = ("match", "fullmatch", "search")  # the others go through a whole text, all alike
 _USES = re.compile(rf"\.(?:{'|'.join(METHODS)})\b|pattern=|re\.compile")
 FLOOR = 0.0001  # seconds; less tells nothing, and quadratic time is far above at the largest size
 SHORTEST = 5  # characters: few, as exponential time never ends
@@ -129,7 +130,7 @@ def _value(path, node):
 
 def run(pattern, method, text):
     """Let a pattern look through a text as far as the method does."""
-    if method in ("match", "fullmatch", "search"):
+    if method in ONE_BY_ONE:
         getattr(pattern, method)(text)
     else:
         deque(pattern.finditer(text), maxlen=0)
@@ -210,6 +211,7 @@ def pumps(pattern):
 def slow(pattern, methods):
     """Return the texts that take a pattern more than linear time, with what was measured: none for a good one."""
     is_bytes = isinstance(pattern.pattern, bytes)
+    methods = {method if method in ONE_BY_ONE else "finditer" for method in methods}
     for start, unit, end in islice(dict.fromkeys(islice(pumps(pattern), 9 * MOST_TEXTS)), MOST_TEXTS):
         for method in methods:
 

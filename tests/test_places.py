@@ -3,6 +3,7 @@
 import copy
 from collections import defaultdict
 from contextlib import suppress
+from functools import cache
 from random import Random
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
@@ -118,10 +119,14 @@ def ends_there(backend, url, reference):
     return all(verdict.passed for verdict in evaluate(block, "", outcome(backend, "", {})))
 
 
+@cache
+def place_templates():
+    return sorted({task.template for task in draw(None, world_seed=WORLD, count=1) if "url_match" in task.eval_types})
+
+
 def place_tasks(*worlds, count):
     """Return tasks of which nothing but a place is asked."""
-    names = sorted({task.template for task in draw(None, world_seed=worlds[0], count=1) if "url_match" in task.eval_types})
-    drawn = (task for world in worlds for task in draw(names, world_seed=world, count=count))
+    drawn = (task for world in worlds for task in draw(place_templates(), world_seed=world, count=count))
     return [task for task in drawn if task.eval_types == ("url_match",)]
 
 

@@ -1,5 +1,7 @@
 """Training of pointing networks: cloning, M-GRPO, resuming, several processes. Few tasks of two templates, of the real sites."""
 
+from functools import cache
+
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -54,6 +56,19 @@ def unsure(tmp_path_factory):
     return out
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, unsure):
+    """Give the run of M-GRPO with an average of parameters, which is trained once."""
+
+    @cache
+    def trained(average):
+        out = tmp_path_factory.mktemp("whole")
+        train_rl.train(rl_settings(unsure, out, average=average))
+        return out
+
+    return trained
+
+
 def success(folder, world=15, templates=TEMPLATES, **changes):
     settings = EvaluationSettings(policy=str(folder), **{**policy_defaults(str(folder)), "threads": 1, **changes})
     tasks = task_suite.draw(list(templates), world_seed=world, count=4)
@@ -84,9 +99,12 @@ CRITICS = {"replay": 16, "tasks_per_update": 8, "group_size": 1}
     ("awr", CRITICS),
     pytest.param("webrl", CRITICS, marks=pytest.mark.slow),
 ])  # fmt: skip
-def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, method, changes):
+def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, whole, monkeypatch, method, changes):
     one, other = tmp_path / "one", tmp_path / "other"
-    train_rl.train(rl_settings(unsure, one, method, **changes))
+    if method == "grpo":
+        one = whole(changes["average"])
+    else:
+        train_rl.train(rl_settings(unsure, one, method, **changes))
     tiny.killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, method, **changes))
     assert checkpoints(other)[-1].update == 1
     train_rl.train(rl_settings(unsure, other, method, **changes))
@@ -186,16 +204,13 @@ def test_processes_that_play_compute_the_gradients_that_one_would(tmp_path, unsu
     assert apart < 0.01 * moved
 
 
-def test_averaged_parameters_lie_between_the_first_and_the_trained_ones_and_runs_have_a_mean(tmp_path, unsure):
-    folders = {name: tmp_path / name for name in ("plain", "averaged", "layout")}
-    for name, folder in folders.items():
-        average_of = {"plain": 0.0, "averaged": 0.9, "layout": 0.0}[name]
-        variation = "layout" if name == "layout" else "content"
-        train_rl.train(rl_settings(unsure, folder, average=average_of, variation=variation))
-    first, trained, averaged, other = (parameters(item) for item in (unsure, *folders.values()))
+def test_averaged_parameters_lie_between_the_first_and_the_trained_ones_and_runs_have_a_mean(tmp_path, unsure, whole):
+    plain, layout = whole(0.0), tmp_path / "layout"
+    train_rl.train(rl_settings(unsure, layout, average=0.0, variation="layout"))
+    first, trained, averaged, other = (parameters(item) for item in (unsure, plain, whole(0.9), layout))
     moved = sum((trained[name] - first[name]).norm() for name in first)
     assert 0 < sum((averaged[name] - first[name]).norm() for name in first) < moved
-    runs = (str(folders["plain"]), str(folders["layout"]))
+    runs = (str(plain), str(layout))
     average(AverageSettings(models=runs, out=tmp_path / "mean"))
     mean = parameters(tmp_path / "mean")
     assert all(torch.allclose(value, (trained[name] + other[name]) / 2) for name, value in mean.items())
