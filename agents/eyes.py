@@ -43,16 +43,19 @@ from webarena_gym.tasks import Expert
 
 WORDS = 2048  # rows of the table of words, which are hashed
 WIDTH = 64
-SCENE = (128, 192)  # height and width in pixels to which the picture is reduced
-PATCH = (24, 48)  # and what is under a mark
+SCENE = (288, 256)  # height and width in pixels to which the picture is reduced
+CELLS = (SCENE[0] // 16, SCENE[1] // 16)  # rows and columns of its features
+PATCH = (16, 32)  # and what is under a mark
 MARGIN = 2  # pixels around a mark that its patch shows
 PLACE = 10  # numbers that say where a mark is, and what is known of it
 PIECES = 10  # a text is made of at most
 SHARED = 3  # a word that the solutions of so many training tasks write may be written in any
 HELD_OUT = 1_000_000  # first seed of the episodes of MiniWoB++ that are evaluated
+LEAST_CHANCE = 0.03  # of a template that always succeeds or always fails; 0.28 is that of one in the middle
 CLIP = (0.2, 0.28)  # how far a probability ratio may fall and rise
 NEWEST = "newest.pt"
-MINIWOB_WINDOW = (160, 210)  # pixels, of its small pages
+WINDOW = (1280, 1440)  # pixels, in which most pages are seen whole
+MINIWOB_WINDOW = (160, 210)  # of its small pages
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MARK = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
@@ -105,12 +108,16 @@ class Course:
         self.opened: Action | None = None
         self.written: list[str] = []
         self.last: list[int] = []
+        self.picture: Any = None  # the newest one, and what the network reads of it
+        self.scene = self.patches = numpy.zeros(0, numpy.uint8)
+        self.patch_of: dict[tuple[int, ...], int] = {}
 
     def look(self, observation: Mapping[str, Any]) -> View:
         """Return what the network reads of an observation with marks."""
-        picture, (height, width) = Image.fromarray(observation["screenshot"]), observation["screenshot"].shape[:2]
+        if self.picture is not observation["screenshot"]:
+            self._see(observation["screenshot"], observation["boxes"])
+        height, width = self.picture.shape[:2]
         goal, known = observation["goal"].lower(), set(_hashed(observation["goal"]))
-        patches: dict[tuple[int, ...], numpy.ndarray[Any, Any]] = {(): numpy.zeros((*PATCH, 3), numpy.uint8)}
         words, places, marks, choices = [], [], [], list[Choice]()
         for choice, text, label, box in self._offered(observation):
             if choice in choices:
@@ -126,20 +133,28 @@ class Course:
                     (right - left) / width,
                     (bottom - top) / height,
                 ]
-                around = (max(left - MARGIN, 0), max(top - MARGIN, 0), min(right + MARGIN, width), min(bottom + MARGIN, height))
-                patches[box] = numpy.asarray(picture.crop(around).resize(PATCH[::-1], Image.Resampling.BILINEAR))
             named, writes = _hashed(label), isinstance(choice, str) or choice.kind in _WRITTEN
             share = sum(word in known for word in named) / len(named)
             words.append(_hashed(text))
             places.append([*place, share, bool(label) and label.lower() in goal, choice in self.chosen, writes])
-            marks.append(list(patches).index(box))
+            marks.append(self.patch_of[box])
             choices.append(choice)
-        scene = numpy.asarray(picture.resize(SCENE[::-1], Image.Resampling.BILINEAR)).transpose(2, 0, 1)
-        stacked = numpy.stack(list(patches.values())).transpose(0, 3, 1, 2)
         state = [*self.last, *_hashed(f"written {len(self.written)} {' '.join(self.written[-1:])}" if self.opened else "acts")]
-        return View(
-            scene, stacked, _hashed(observation["goal"]), state, words, numpy.array(places, numpy.float32), marks, choices
-        )
+        placed = numpy.array(places, numpy.float32)
+        return View(self.scene, self.patches, _hashed(observation["goal"]), state, words, placed, marks, choices)
+
+    def _see(self, screenshot: Any, boxes: numpy.ndarray[Any, Any]) -> None:
+        """Reduce a picture, and cut out what is under its marks."""
+        self.picture, picture = screenshot, Image.fromarray(screenshot)
+        patches: dict[tuple[int, ...], numpy.ndarray[Any, Any]] = {(): numpy.zeros((*PATCH, 3), numpy.uint8)}
+        for left, top, right, bottom in boxes[boxes[:, 0] >= 0, 1:].tolist():
+            first, last = (max(left - MARGIN, 0), max(top - MARGIN, 0)), (right + MARGIN, bottom + MARGIN)
+            around = (*first, min(last[0], picture.width), min(last[1], picture.height))
+            small = picture.crop(around).resize(PATCH[::-1], Image.Resampling.BILINEAR)
+            patches[left, top, right, bottom] = numpy.asarray(small)
+        self.patch_of = {box: row for row, box in enumerate(patches)}
+        self.patches = numpy.stack(list(patches.values())).transpose(0, 3, 1, 2)
+        self.scene = numpy.asarray(picture.resize(SCENE[::-1], Image.Resampling.BILINEAR)).transpose(2, 0, 1)
 
     def _offered(self, observation: Mapping[str, Any]) -> Iterator[tuple[Choice, str, str, tuple[int, ...]]]:
         """Yield the choices, each with its text, its label, and its mark's left, top, right and bottom; () for none."""
@@ -204,43 +219,65 @@ class Eyes(nn.Module):
         super().__init__()
         self.word = nn.EmbeddingBag(WORDS, WIDTH, mode="mean")
         self.scene = nn.Sequential(
-            nn.Conv2d(3, 16, 5, 2, 2),
-            nn.ReLU(),
-            nn.Conv2d(16, 32, 3, 2, 1),
+            nn.Conv2d(3, 32, 4, 4),
             nn.ReLU(),
             nn.Conv2d(32, WIDTH, 3, 2, 1),
             nn.ReLU(),
+            nn.Conv2d(WIDTH, WIDTH, 3, 2, 1),
+            nn.ReLU(),
         )
-        self.where = nn.Parameter(0.02 * torch.randn(SCENE[0] // 8 * (SCENE[1] // 8), WIDTH))
+        self.where = nn.Parameter(0.02 * torch.randn(CELLS[0] * CELLS[1], WIDTH))
+        fading = [-torch.arange(1.0 - size, size).abs() / 2 for size in CELLS]  # with the distance
+        even = [torch.zeros_like(each) for each in fading]
+        # The four queries begin with what is around a mark, beside it, above or below it, and anywhere.
+        self.rows = nn.Parameter(torch.stack([fading[0], fading[0], even[0], even[0]]))
+        self.columns = nn.Parameter(torch.stack([fading[1], even[1], fading[1], even[1]]))
         self.patch = nn.Sequential(
             nn.Conv2d(3, 16, 3, 2, 1), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(), nn.Flatten(),
             nn.Linear(32 * (PATCH[0] // 4) * (PATCH[1] // 4), WIDTH), nn.ReLU(),
         )  # fmt: skip
         self.place = nn.Linear(PLACE, WIDTH)
         self.query, self.key = nn.Linear(4 * WIDTH, 4 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.named, self.told = nn.Linear(WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.score = nn.Sequential(nn.Linear(12 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
+        self.named, self.told, self.asked = nn.Linear(WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+        self.score = nn.Sequential(nn.Linear(13 * WIDTH, 2 * WIDTH), nn.ReLU(), nn.Dropout(0.2), nn.Linear(2 * WIDTH, 1))
 
     def forward(self, views: Sequence[View]) -> list[Tensor]:
         """Return the log-probabilities (C,) of each moment's choices."""
         counts = [len(view.choices) for view in views]
         of_C = torch.arange(len(views)).repeat_interleave(torch.tensor(counts))
-        scene_SPW = self.scene(_pixels([view.scene[None] for view in views])).flatten(2).transpose(1, 2) + self.where
-        firsts = torch.tensor([0, *(len(view.patches) for view in views)][:-1]).cumsum(0)
-        marks_C = torch.tensor([mark for view in views for mark in view.marks]) + firsts[of_C]
-        patch_CW = self.patch(_pixels([view.patches for view in views]))[marks_C]
-        place_CW = self.place(torch.from_numpy(numpy.concatenate([view.places for view in views])))
+        pictures = {id(view.scene): view for view in views}  # moments share one while a text is written
+        scene_PW = self.scene(_pixels([view.scene[None] for view in pictures.values()])).flatten(2).transpose(1, 2) + self.where
+        seen = dict(zip(pictures, zip(scene_PW, self.key(scene_PW), strict=True), strict=True))
+        starts = torch.tensor([0, *(len(view.patches) for view in pictures.values())][:-1]).cumsum(0)
+        firsts = dict(zip(pictures, starts.tolist(), strict=True))
+        marks_C = torch.tensor([mark + firsts[id(view.scene)] for view in views for mark in view.marks])
+        patch_CW = self.patch(_pixels([view.patches for view in pictures.values()]))[marks_C]
+        places = torch.from_numpy(numpy.concatenate([view.places for view in views]))
+        place_CW = self.place(places)
         goal_CW = self._mean([view.goal for view in views])[of_C]
         state_CW = self._mean([view.state for view in views])[of_C]
         said_CW = self._mean([words for view in views for words in view.words])
         query_C4W = self.query(torch.cat([goal_CW, said_CW, place_CW, state_CW], 1)).view(len(of_C), 4, WIDTH)
-        parts = []
-        for queries, scene_PW, key_PW in zip(query_C4W.split(counts), scene_SPW, self.key(scene_SPW), strict=True):
-            parts.append((torch.softmax(queries @ key_PW.T / WIDTH**0.5, -1) @ scene_PW).flatten(1))
+        parts, matches = [], []
+        for view, queries, where in zip(views, query_C4W.split(counts), places.split(counts), strict=True):
+            values_PW, key_PW = seen[id(view.scene)]
+            weights = (queries @ key_PW.T / WIDTH**0.5).view(-1, 4, *CELLS) + self._beside(where, torch.tensor(view.marks) > 0)
+            parts.append((torch.softmax(weights.flatten(2), -1) @ values_PW).flatten(1))
+            asked_CW, words_LW = self.asked(parts[-1]), self.word.weight[view.goal]
+            matches.append(asked_CW * (torch.softmax(asked_CW @ words_LW.T, -1) @ words_LW))  # the closest words of the goal
         seen_CV = torch.cat(parts)
-        products = (goal_CW * said_CW, goal_CW * self.named(patch_CW), said_CW * self.told(seen_CV))  # what goes with what
+        products = (goal_CW * said_CW, goal_CW * self.named(patch_CW), said_CW * self.told(seen_CV), torch.cat(matches))
         scores_C = self.score(torch.cat([goal_CW, said_CW, patch_CW, place_CW, state_CW, seen_CV, *products], 1))[:, 0]
         return [part.log_softmax(0) for part in scores_C.split(counts)]
+
+    def _beside(self, places: Tensor, is_mark: Tensor) -> Tensor:
+        """Return what is added to the weight (C, 4, *CELLS) of each place of the picture for its distance from a mark."""
+        bias: Tensor | float = 0.0
+        for table, size, edges, axis in ((self.rows, CELLS[0], (1, 3), 3), (self.columns, CELLS[1], (0, 2), 2)):
+            centre_C = (places[:, edges].mean(1) * size).long().clamp(0, size - 1)
+            distance = torch.arange(size) - centre_C[:, None] + size - 1
+            bias = bias + table[:, distance].transpose(0, 1).unsqueeze(axis)
+        return bias * is_mark[:, None, None, None]
 
     def _mean(self, texts: Sequence[list[int]]) -> Tensor:
         """Return the mean vector (N, W) of the words of each text."""
@@ -274,7 +311,7 @@ def tasks_of(settings: EyesSettings) -> Tasks:
         held_out = range(HELD_OUT, HELD_OUT + settings.evaluated)
         return Tasks(env, train, [(f"{name}/{seed}", name) for name in settings.tasks for seed in held_out], [])
     drawn = {seed: task_suite.load("pictures", seed) for seed in (*settings.worlds, settings.test_world)}
-    env = WebArenaLite(split="pictures", browser="chromium", **common)
+    env = WebArenaLite(split="pictures", browser="chromium", window_size=WINDOW, **common)
     train = [(task, task.template) for seed in settings.worlds for task in drawn[seed]]
     texts = [
         {
@@ -375,6 +412,15 @@ def clone(network: Eyes, decisions: Sequence[Decision], settings: EyesSettings) 
     return fmean(losses)
 
 
+def draw(tasks: Sequence[tuple[Any, str]], rates: Mapping[str, float], count: int, rng: Random) -> list[tuple[Any, str]]:
+    """Return tasks of drawn templates. Those near a success of one half come more often, as groups of equal rewards train nothing."""
+    by_name: dict[str, list[tuple[Any, str]]] = defaultdict(list)
+    for task in tasks:
+        by_name[task[1]].append(task)
+    chances = [(rate := rates.get(name, 0.5)) * (1 - rate) + LEAST_CHANCE for name in by_name]
+    return [rng.choice(by_name[name]) for name in rng.choices(list(by_name), chances, k=count)]
+
+
 def improve(
     network: Eyes, groups: Sequence[Sequence[Episode]], optimizer: Any, settings: EyesSettings, rng: Random
 ) -> dict[str, float]:
@@ -438,7 +484,7 @@ def train(settings: EyesSettings) -> dict[str, Any]:
             state["demonstrated"] = sum(map(bool, shown))
             decisions = [decision for steps in shown for decision in steps]
             state["clone_loss"] = clone(network, decisions, settings)
-            state |= {"network": network.state_dict(), "update": 0, "clone": scores(), "rewards": {}}
+            state |= {"network": network.state_dict(), "update": 0, "clone": scores(), "rates": {}}
             save()
         network.eval().load_state_dict(state["network"])
         optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate / 3)
@@ -447,13 +493,16 @@ def train(settings: EyesSettings) -> dict[str, Any]:
         with Metrics(settings.out, state["update"], "GRPO") as metrics:
             for update in range(state["update"], settings.updates):
                 rng = Random(f"{settings.seed} {update}")
-                drawn = rng.sample(tasks.train, min(settings.tasks_per_update, len(tasks.train)))
+                drawn = draw(tasks.train, state["rates"], settings.tasks_per_update, rng)
                 if settings.tasks:  # of whose episodes there are as many as one likes
                     drawn = [(f"{name}/{rng.randrange(HELD_OUT)}", name) for _, name in drawn]
                 groups = [
                     [play(network, tasks, task, rng, settings.temperature) for _ in range(settings.group_size)]
                     for task, _ in drawn
                 ]
+                for (_, name), group in zip(drawn, groups, strict=True):
+                    if rewards := [reward for _, reward in group if not isnan(reward)]:
+                        state["rates"][name] = fmean([state["rates"].get(name, fmean(rewards)), fmean(rewards)])
                 told = improve(network, groups, optimizer, settings, rng)
                 metrics.log(update + 1, told | {"cpu_minutes": (time.process_time() - started_s) / 60})
                 metrics.show((update + 1) / settings.updates, f"success {told['success']:.2f}")

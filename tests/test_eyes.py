@@ -1,5 +1,6 @@
 """The agent that sees: what it reads of a picture, and that it learns from pictures alone, by cloning and by reinforcement."""
 
+from collections import Counter
 from contextlib import closing
 from math import nan
 from random import Random
@@ -17,23 +18,22 @@ from webarena_gym.actions import Action, Kind
 COLOURS = {"red": (220, 20, 20), "green": (20, 160, 20), "blue": (20, 20, 220), "yellow": (230, 220, 20)}
 
 
-def observation(rng):
-    """Return boxes of which the colour alone differs, and the number of the one that the goal names."""
+def observation(rng, beside=0):
+    """Return boxes, the number of the one that the goal names, and a picture on which their colours alone differ, so far to the right."""
     names = rng.sample(sorted(COLOURS), 3)
     picture, boxes = numpy.full((210, 160, 3), 255, numpy.uint8), numpy.full((8, 5), -1, numpy.int32)
     for number, name in enumerate(names):
-        left, top = rng.randrange(40) + 50 * number, 60 + rng.randrange(100)
-        left, right, bottom = min(left, 130), min(left, 130) + 24, top + 24
-        picture[top:bottom, left:right] = COLOURS[name]
-        boxes[number] = number, left, top, right, bottom
+        left, top = rng.randrange(40), 60 * number + rng.randrange(30)
+        picture[top : top + 24, left + beside : left + beside + 24] = COLOURS[name]
+        boxes[number] = number, left, top, left + 24, top + 24
     wanted = rng.randrange(3)
     text = "\n".join(f"[{number}] button ''" for number in range(3))
     return {"goal": f"Click on the {names[wanted]} box.", "text": text, "screenshot": picture, "boxes": boxes}, wanted
 
 
-def decisions(seed, count):
+def decisions(seed, count, beside=0):
     rng = Random(seed)
-    drawn = [observation(rng) for _ in range(count)]
+    drawn = [observation(rng, beside) for _ in range(count)]
     return [Decision(Course(()).look(seen), wanted) for seen, wanted in drawn]
 
 
@@ -117,13 +117,23 @@ def test_what_a_moment_is_read_as_does_not_depend_on_others():
         assert one.exp().sum().item() == pytest.approx(1.0)
 
 
-def test_it_learns_colours_from_pictures_alone(tmp_path):
+@pytest.mark.parametrize("beside", [0, 80])
+def test_it_learns_colours_from_pictures_alone_on_a_mark_and_beside_it(tmp_path, beside):
     torch.manual_seed(0)
-    network, held_out = Eyes().eval(), decisions(1, 100)
+    network, held_out = Eyes().eval(), decisions(1, 100, beside)
     assert accuracy(network, held_out) < 0.6
     settings = EyesSettings(out=tmp_path, clone_updates=80)
-    assert clone(network, decisions(0, 200), settings) < 0.4
+    assert clone(network, decisions(0, 200, beside), settings) < 0.4
     assert accuracy(network, held_out) > 0.85
+
+
+def test_templates_near_half_success_are_drawn_more_often():
+    tasks = [(number, f"{number % 3}") for number in range(9)]
+    drawn = eyes.draw(tasks, {"0": 1.0, "1": 0.0}, 600, Random(0))  # of "2" nothing is known
+    counts = Counter(name for _, name in drawn)
+    assert 450 < counts["2"] < 580
+    assert min(counts["0"], counts["1"]) > 20
+    assert {number for number, name in drawn if name == "2"} == {2, 5, 8}
 
 
 def test_reinforcement_makes_what_was_better_likelier(tmp_path):
