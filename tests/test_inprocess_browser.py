@@ -1,6 +1,7 @@
 """What only the in-process browser has: its parsing, its messages, its snapshots as values."""
 
 import pickle
+from html import escape
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from tests.browser_site import HOME, OTHER, PAGES, make_network
-from webarena_gym.browsers.document import TEXT, Document, SavedDocument, parse, read_changed
+from webarena_gym.browsers.document import TEXT, Document, SavedDocument, parse, read_changed, read_source
 from webarena_gym.browsers.http import CookieJar, resolve_url
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
@@ -248,3 +249,13 @@ def test_a_page_of_any_depth_can_be_written_to(depth):
         expected = parse(html)
         next(expected.iter("input")).set("value", "x")
         assert etree.tostring(document.root) == etree.tostring(expected)
+
+
+@pytest.mark.parametrize("said", ['" onclick="alert(1)', "onload=x", "' onsubmit='return false'", "<b onclick=x>"])
+@pytest.mark.parametrize("page", ['<form><input value="{}"></form>', "<form><p>{}</p></form>", "<form><!-- {} --></form>"])
+def test_a_page_that_speaks_of_scripts_has_none(said, page):
+    """Search pages show again what was searched for."""
+    html = page.format(escape(said))
+    assert read_source(html.encode()).notes == ((), False)
+    (note,), _ = read_source(html.replace("<form", "<form onsubmit='return false'").encode()).notes
+    assert "a form that a script sends" in note
