@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from agents.models.checkpoints import claim
 from agents.models.pointer.goals import read_goal
+from agents.rollouts.curriculum import mixed_chance
 from agents.settings import lasting
 from agents.training.metrics import Metrics
 from agents.training.settings import EyesSettings
@@ -51,7 +52,6 @@ PLACE = 10  # numbers that say where a mark is, and what is known of it
 PIECES = 10  # a text is made of at most
 SHARED = 3  # a word that the solutions of so many training tasks write may be written in any
 HELD_OUT = 1_000_000  # first seed of the episodes of MiniWoB++ that are evaluated
-LEAST_CHANCE = 0.03  # of a template that always succeeds or always fails; 0.28 is that of one in the middle
 CLIP = (0.2, 0.28)  # how far a probability ratio may fall and rise
 NEWEST = "newest.pt"
 WINDOW = (1280, 1440)  # pixels, in which most pages are seen whole
@@ -417,7 +417,7 @@ def draw(tasks: Sequence[tuple[Any, str]], rates: Mapping[str, float], count: in
     by_name: dict[str, list[tuple[Any, str]]] = defaultdict(list)
     for task in tasks:
         by_name[task[1]].append(task)
-    chances = [(rate := rates.get(name, 0.5)) * (1 - rate) + LEAST_CHANCE for name in by_name]
+    chances = [mixed_chance(rates.get(name, 0.5)) for name in by_name]
     return [rng.choice(by_name[name]) for name in rng.choices(list(by_name), chances, k=count)]
 
 

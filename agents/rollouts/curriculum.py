@@ -38,8 +38,13 @@ class RolloutError(Exception):
     """No rollout of a whole batch could be played to its end, so training would learn nothing."""
 
 
-_LEAST_CHANCE = 0.03  # of a template that always succeeds or always fails; 0.25 is that of one in the middle
+_LEAST_CHANCE = 0.03  # is added, so that a template that always succeeds or always fails is tried again
 _KEPT = 16  # tasks of each template of which the newest success is kept
+
+
+def mixed_chance(rate: float) -> float:
+    """Return how likely a template of that success is drawn, in proportion: the variance of its rewards, and a little."""
+    return rate * (1 - rate) + _LEAST_CHANCE
 
 
 class Curriculum:
@@ -65,7 +70,7 @@ class Curriculum:
         """Return the task of a group. It follows from the run's seed, the group's number and the rates as they are."""
         rng = Random(f"{self._seed}/{number}")
         rates = [self.rates.get(name, 0.5) for name in self._by_template]
-        chances = [rate * (1 - rate) + _LEAST_CHANCE if self._seek_mixed else 1.0 for rate in rates]
+        chances = [mixed_chance(rate) if self._seek_mixed else 1.0 for rate in rates]
         (name,) = rng.choices(list(self._by_template), chances)
         return rng.choice(self._by_template[name])
 

@@ -28,9 +28,7 @@ _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
 # The lookup of lxml.html's own parser is a call of Python's for every element that is looked at.
 _PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
 _HANDLER = re.compile(rb"on(?<![a-z]on)(?:click|submit|change|input|key|mouse|load|focus|blur|drag)[a-z]*\s*=")
-_HANDLERS = etree.XPath(
-    "boolean(//@*[starts-with(name(), 'on')])"
-)  # a text may say the same: a page shows what was searched for
+_HAS_HANDLER = etree.XPath("boolean(//@*[starts-with(name(), 'on')])")  # a page may show a text like one: what was searched for
 _NO_SCRIPTS = ("json", "template", "text/html", "text/plain")  # in the types of `script` elements that are data
 _DUMB_ROLES = frozenset(
     "alert banner complementary contentinfo document feed figure form group heading img list listitem main navigation none note"  # noqa: SIM905
@@ -96,7 +94,7 @@ class Source:
         kinds = (script.get("type", "") for script in self.root.iter("script"))
         if any(not any(word in kind for word in _NO_SCRIPTS) for kind in kinds):
             return True
-        return bool(_HANDLER.search(self._html) and _HANDLERS(self.root))
+        return bool(_HANDLER.search(self._html) and _HAS_HANDLER(self.root))
 
     @cached_property
     def notes(self) -> tuple[tuple[str, ...], bool]:

@@ -202,7 +202,7 @@ def load_site(name: str) -> Site:
     digested = hashlib.sha256(code).hexdigest()[:16]
     site.templates.bytecode_cache = CompiledTemplates(cache_folder() / f"templates-{sys.implementation.cache_tag}-{digested}")
     folder = Path(__file__).parent
-    for file in sorted(folder.glob(f"{name}/views/[a-z]*.py")):
+    for file in sorted([*folder.glob(f"{name}/views.py"), *folder.glob(f"{name}/views/[a-z]*.py")]):
         import_module(".".join(("webarena_gym", "sites", *file.relative_to(folder).with_suffix("").parts)))
     return site
 
