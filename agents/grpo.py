@@ -16,7 +16,7 @@ chosen at each step, and `logprobs(choices)`, which yields the log-probabilities
 | tasks | `worlds`, `per_template`, `templates`, `seek_mixed`, `groups_remembered` |
 | rollouts | `tasks_per_update`, `group_size`, `dynamic_sampling`, `temperature`, `max_steps`, `step_limits` |
 | credit | `advantages`, `fork_every`, `replayed`, `weighting` |
-| loss | `ratio`, `clip_low`, `clip_high`, `old_logprobs`, `correction`, `kl_weight` |
+| loss | `ratio`, `clip_low`, `clip_high`, `old_logprobs`, `correction`, `kl_weight`, `distilled` |
 | updates | `epochs`, `minibatches`, `learning_rate`, `schedule`, `max_grad_norm`, `average` |
 | the run | `updates`, `minutes`, `cpu_minutes` or `env_steps`, `save_every`, `seed`, `processes`, `threads` |
 """
@@ -31,6 +31,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import fmean, pstdev
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -49,11 +50,13 @@ from agents.training.metrics import Meter, Metrics, describe
 from agents.training.pointing_networks import PointingNetwork
 from agents.training.rollouts import TrainedStep, keep, weighted
 from agents.training.settings import GRPOSettings, TrainSettings
+from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 
 CORRECTION_CAP = 2.0  # largest importance weight for a sampler that is not the trainer
 GIGPO_DISCOUNT = 0.95  # of a reward for each step that it lies ahead (arXiv 2505.10978)
 EPSILON = 1e-6  # returns closer together than this are equal
+HINT = "A solution of the next task:\n"  # before it, for the model as its own teacher
 
 Model = PointingNetwork | LanguageModel
 
@@ -118,6 +121,7 @@ class GRPO:
         self.curriculum = Curriculum(tasks, args.seed, seek_mixed=args.seek_mixed, memory=args.groups_remembered)
         self.draw, self.loss = self.curriculum.draw, partial(clipped_loss, args)
         self.state_dict, self.load_state_dict = self.curriculum.state_dict, self.curriculum.load_state_dict
+        self.reference = teacher(model, tasks) if args.distilled else None
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Return the steps to train on, of all groups that tell something apart and of replayed successes, and metrics of them."""
@@ -131,7 +135,7 @@ class GRPO:
         parts = [(group, self.advantages(group)) for group in played if group]
         parts += [([item], [advantage] * len(item.steps)) for item, advantage in replayed]
         metrics = {"replayed": float(len(replayed))} if self.args.replayed else {}
-        return weighted([part for part in parts if any(part[1])], self.args.weighting), metrics
+        return weighted([part for part in parts if any(part[1]) or self.reference], self.args.weighting), metrics
 
     def advantages(self, group: Sequence[Trajectory]) -> list[float]:
         """Return the advantage of every step of a group, trajectory after trajectory."""
@@ -165,13 +169,35 @@ def play(
 # Loss and updates.
 
 
+def teacher(model: Any, tasks: Sequence[Task]) -> Any:
+    """Return the model as it is where a message before the conversation tells it the reference solution of the task.
+
+    Raises ValueError for a task without one.
+    """
+    dialect = DIALECTS["webrl"].naming_by("label")
+    solutions = {task.task_id: "\n".join(dialect.format(step.action) for step in task.solution) for task in tasks}
+    if lacking := [name for name, solution in solutions.items() if not solution]:
+        raise ValueError(f"distilled needs tasks with a reference solution, which {lacking[0]!r} lacks")
+    return SimpleNamespace(
+        choices=lambda episode: model.choices(episode, HINT + solutions[episode.task_id]), logprobs=model.logprobs
+    )
+
+
 def clipped_loss(args: Any, tokens: Tokens) -> Loss:
     """Return -sum w [c min(r A, clip(r) A) - beta KL] over the tokens of a pass.
 
     r is the ratio of new to old probabilities: a token's, or the geometric mean of a response (GSPO, arXiv 2507.18071). c corrects for a
     sampler that is not the trainer (Yao et al. 2025). KL to the first model is the k3 estimate.
+
+    With `distilled`, the reference is the model that knows the solution (`teacher`), and A grows by distilled * sigmoid(d) d, where d is
+    the gap of its log-probability to the policy's: on-policy self-distillation, in which a sigmoid lets what the teacher endorses count
+    and what it rejects count little (SDAR, arXiv 2605.15155, read in summaries alone).
     """
     log_ratio = tokens.new - tokens.old
+    if getattr(args, "distilled", 0):
+        assert tokens.reference is not None
+        gap = tokens.reference - tokens.old
+        tokens = tokens._replace(advantages=tokens.advantages + args.distilled * gap.sigmoid() * gap)
     ratio = (sequence_means(log_ratio, tokens.lengths) if args.ratio == "sequence" else log_ratio).exp()
     clipped = ratio.clamp(1 - args.clip_low, 1 + args.clip_high)
     objective = torch.minimum(ratio * tokens.advantages, clipped * tokens.advantages)
@@ -305,10 +331,10 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     if ranks.count == 1 and (count := training_processes(args)) > 1:
         return launch(train, count, args, tasks, create)
     model = kind.load(last.path if last else args.model, args)
-    reference = kind.load(args.model, args) if getattr(args, "kl_weight", 0) else None
     envs = create_envs(tasks, -(-args.num_envs // ranks.count), **args.env_arguments())
     policy: Any = model.policy()
     method = create(args, tasks, model, envs, policy)
+    reference = kind.load(args.model, args) if getattr(args, "kl_weight", 0) else getattr(method, "reference", None)
     collector = getattr(method, "collector", None) or Collector(envs, policy, seed=args.seed, env=args.env())
     state = State(args, model, method)
     if last:

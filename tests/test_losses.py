@@ -51,6 +51,16 @@ def test_kl_mismatch_and_logprobs_by_hand():
     assert losses.token_logprobs(logits, tensor([1, 1])).exp().tolist() == pytest.approx([0.75, 0.125])
 
 
+def test_distillation_by_hand():
+    # The teacher endorses the first token, knows nothing of the second, and rejects the third.
+    now, teacher = tensor([0.2, 0.5, 0.8]).log().requires_grad_(), tensor([0.6, 0.5, 0.2]).log()
+    loss, _ = clipped(now, now.detach(), tensor([0.0, 1.0, 0.5]), tensor([1.0] * 3), distilled=0.5, reference=teacher)
+    loss.backward()
+    # sigmoid(log 3) is 3 / 4, and sigmoid(log 1/4) is 1 / 5
+    expected = [-0.5 * 0.75 * math.log(3), -1.0, -0.5 + 0.5 * 0.2 * math.log(4)]
+    assert now.grad.tolist() == pytest.approx(expected)
+
+
 def test_the_ratio_of_a_sequence_by_hand():
     # Responses of two tokens and of one: ratios 2 and 0.5 (their geometric mean is 1), and 1.5, which is clipped to 1.2.
     old = tensor([0.25, 0.5, 0.5]).log()

@@ -1,4 +1,6 @@
 import re
+from dataclasses import replace
+from random import Random
 
 import pyarrow.parquet as pq
 import pytest
@@ -7,8 +9,10 @@ import torch
 from agents import grpo as trainer
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
+from agents.data.trajectories import Step, Trajectory
 from agents.models.checkpoints import agent_record, checkpoints, load_model
 from agents.rollouts.collector import Collector, EpisodeSpec
+from agents.rollouts.curriculum import Group
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import lasting
@@ -149,6 +153,8 @@ RECOMPUTED = {"contexts": "released", "old_logprobs": "recomputed"}
     ({"groups_remembered": 0}, "groups_remembered is 0; expected at least 1"),
     ({"replayed": -1}, "replayed is -1; expected at least 0"),
     ({"replayed": 8, "old_logprobs": "sampled"}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
+    ({"distilled": 0.1, "kl_weight": 0.1}, "distilled is 0.1 and kl_weight 0.1; expected 0 for one of them"),
+    ({"distilled": 0.1, "overlap": True}, "distilled is 0.1; expected 0 with rollouts that are played meanwhile"),
     ({"cpu_minutes": 1.0, "minutes": 1.0}, "expected at least 0, and one of them at most"),
     ({"step_limits": (5, 2)}, r"step_limits=\(5, 2\)"),
     ({"step_limits": (5, 9), "max_steps": 8}, "expected none above max_steps=8"),
@@ -194,6 +200,25 @@ def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
 def test_other_settings_run(tmp_path, clone, changes):
     train_rl.train(grpo(tmp_path / "rl", clone, updates=2, **changes), tiny.tasks(20))
     assert sum(record["trained_steps"] for record in read_metrics(tmp_path / "rl")) > 0
+
+
+def test_the_model_teaches_itself_with_the_solution_before_it(tmp_path, clone):
+    tasks, (made, args) = tiny.tasks(20), tiny.language_model(*load_model(clone), distilled=0.5)
+    method = trainer.GRPO(args, tasks, made)
+    failures = [
+        Trajectory(task.task_id, "", (Step("", "", "", (11, 12, 13), (14,), (-1.0,)),), 0.0, "exited") for task in tasks[:2]
+    ]
+    for task, failure in zip(tasks, failures, strict=False):
+        [answer], [plain] = method.reference.choices(failure), made.choices(failure)
+        hint, prompt = answer.sample.prompt_ids[:-3], answer.sample.prompt_ids[-3:]
+        assert (prompt, answer.sample.response_ids) == plain.sample
+        assert f'Click", element="{task.target}"' in made.tokenizer.decode(hint)
+    groups = [Group(number, task, [item, item], None) for number, (task, item) in enumerate(zip(tasks, failures, strict=False))]
+    assert len(method.batch(groups, Random(0))[0]) == 4  # failures alone tell a pupil something
+    with pytest.raises(ValueError, match="distilled needs tasks with a reference solution, which"):
+        trainer.teacher(made, [replace(tasks[0], target="")])
+    train_rl.train(grpo(tmp_path / "rl", clone, updates=2, distilled=0.5), tasks)
+    assert all(record["loss"] and record["kl"] > 0 for record in read_metrics(tmp_path / "rl"))
 
 
 def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):

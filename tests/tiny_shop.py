@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import gymnasium
 from gymnasium.spaces import Text
 
+from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import BrowserError
+from webarena_gym.tasks import Step
 
 ENV_ID = "TinyShop-v0"
 WORDS = ["lamp", "mug", "tent", "scarf", "kettle", "drill", "watch", "chair", "globe", "piano", "rug", "vase"]
@@ -20,6 +22,10 @@ class TinyTask:
     template: str = "tiny"
     sites: tuple[str, ...] = ("shopping",)
     eval_types: tuple[str, ...] = ("state",)
+
+    @property
+    def solution(self):
+        return (Step(Action(Kind.CLICK, element=self.target)),) if self.target else ()
 
 
 def tasks(count, seed=0):

@@ -247,6 +247,8 @@ def _check(args: Any, ranks: Ranks, create: Any) -> None:
         raise ValueError(
             f"overlap is {args.overlap} and cluster {args.cluster!r}; expected neither of them with {create.title}"
         )
+    if getattr(args, "distilled", 0):
+        raise ValueError(f"distilled is {args.distilled}; expected 0 with rollouts that are played meanwhile or elsewhere")
     if args.average and ranks.count > 1:
         raise ValueError(f"average is {args.average}; expected 0 with {ranks.count} ranks")
     if args.processes > 1:

@@ -99,13 +99,17 @@ class LanguageModel:
         engine = engine or create_engine(self._settings, self.network, self.encoder)
         return LanguageModelPolicy(engine, self.encoder, self._settings.max_prompt_tokens, self.constraints)
 
-    def choices(self, episode: Trajectory) -> list[Answer]:
-        """Return each step of an episode as token ids, in the context that it is trained in."""
+    def choices(self, episode: Trajectory, hint: str = "") -> list[Answer]:
+        """Return each step of an episode as token ids, in the context that it is trained in; a hint is a message before it."""
+        before: Ids = ()
+        if hint:
+            text = self.tokenizer.apply_chat_template([{"role": "user", "content": hint}], tokenize=False)
+            before = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         prompts = [step.prompt_ids for step in episode.steps]
         if self._settings.contexts == "released":
             prompts = released_prompts(episode, self.encoder, thoughts=self._settings.thoughts)
         return [
-            Answer(Sample(prompt, step.response_ids), episode.goal, step.page)
+            Answer(Sample((*before, *prompt), step.response_ids), episode.goal, step.page)
             for prompt, step in zip(prompts, episode.steps, strict=True)
         ]
 

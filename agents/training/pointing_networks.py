@@ -52,7 +52,7 @@ class PointingNetwork:
         """Raise ValueError for what only language models can do."""
         if settings.elements != "id":
             raise ValueError(f"elements is {settings.elements!r}; expected 'id' with a pointing network")
-        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster"):
+        for name in ("vllm", "constrained", "lora_rank", "gradient_checkpointing", "overlap", "cluster", "distilled"):
             if value := getattr(settings, name, None):
                 raise ValueError(f"{name} is {value!r}, which is for language models; expected its default")
         if settings.contexts == "released":

@@ -67,7 +67,7 @@ class LanguageModelSettings(PassSettings, EnvSettings):
 
 def hidden_from_pointing_networks() -> set[str]:
     """Return the names of options that say something about language models alone."""
-    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application"}
+    return {item.name for item in fields(LanguageModelSettings)} - {"variation", "max_steps", "application"} | {"distilled"}
 
 
 OF_LANGUAGE_MODELS: Mapping[str, Any] = {
@@ -190,10 +190,14 @@ class GRPOSettings(ClippedSettings):
     """earlier successes that a batch is trained on again, more often of templates that rarely succeed (self-imitation); 0: none"""
     fork_every: int = 1
     """forks: steps from one fork of a rollout to the next; the first step is one"""
+    distilled: float = 0.0
+    """weight of what the model itself would choose where it is told the task's solution, beside the advantages (SDAR); 0: none"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_least(self, fork_every=1, groups_remembered=1, replayed=0)
+        expect_least(self, fork_every=1, groups_remembered=1, replayed=0, distilled=0)
+        if self.distilled and self.kl_weight:
+            raise ValueError(f"distilled is {self.distilled} and kl_weight {self.kl_weight}; expected 0 for one of them")
         expect_one_of("advantages", self.advantages, get_args(Advantages))
         if self.replayed and self.old_logprobs == "sampled":
             # Ratios to those of long ago would be clipped where the policy has learned since.
