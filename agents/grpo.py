@@ -124,7 +124,7 @@ class GRPO:
         self.reference = teacher(model, tasks) if args.distilled else None
 
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
-        """Return the steps to train on, of all groups that tell something apart and of replayed successes, and metrics of them."""
+        """Return the steps to train on, of all groups that tell something apart (or have a teacher) and of replayed successes, and metrics."""
         self.curriculum.note(groups)
         replayed = self.curriculum.replay(self.args.replayed, rng) if self.args.replayed else []
         if self.args.replayed:
