@@ -2,10 +2,12 @@
 
 All contenders take the same actions on the same pages, the reference solutions of shop tasks, on one core and in turns: this package
 in-process and in Chromium, a bare Chromium (the lower bound, "floor"), and BrowserGym with and without its waits, if `make peers` has
-installed it. WebArena is not run: its fixed sleep gives an upper bound of its speed. Further measures are the whole test split, the
-parts of a step, many envs in the vector env, and start-up. The last line is one JSON object.
+installed it. WebArena is not run: its fixed sleep gives an upper bound of its speed. Further measures are the whole test split, also in
+a large world, the growth of a step's time with its page and its episode, the parts of a step, many envs in the vector env, and start-up.
+The last line is one JSON object.
 """
 
+import math
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from statistics import mean
+from statistics import linear_regression, mean
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -28,10 +30,14 @@ from webarena_gym import env as env_module
 from webarena_gym.browsers import document
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
 from webarena_gym.browsers.document import read_changed, read_source
+from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
+from webarena_gym.observation import observe
+from webarena_gym.observation.history import History
 from webarena_gym.pages.page import Network
 from webarena_gym.server.app import running
 from webarena_gym.sites.world import load_world
+from webarena_gym.tasks import load
 from webarena_gym.tools.serve import WorldSites
 
 
@@ -69,14 +75,21 @@ class Effort(NamedTuple):
     episodes: int  # of everyone in a round
     suite_rounds: int  # of the test split
     suite_part: int  # every how many-th task of the split; 1 is all of it
+    large: bool  # whether the split is also played in a large world, which is built first
+    growth: int  # how many times as large the largest page and episode are as the smallest
     seconds: float  # of each point of the vector env
     pairs: int  # of lock-step and asynchronous, and of one core and two
     envs: tuple[int, ...]  # in the vector env
     starts: int  # of Python, for the time of the import
 
 
-FULL = Effort(rounds=3, episodes=4, suite_rounds=3, suite_part=1, seconds=5.0, pairs=2, envs=(1, 4, 16, 64, 256), starts=7)
-QUICK = Effort(rounds=1, episodes=2, suite_rounds=1, suite_part=4, seconds=1.0, pairs=1, envs=(1, 16), starts=3)
+FULL = Effort(
+    rounds=3, episodes=4, suite_rounds=3, suite_part=1, large=True, growth=64, seconds=5.0, pairs=2, envs=(1, 4, 16, 64, 256),
+    starts=7,
+)  # fmt: skip
+QUICK = Effort(
+    rounds=1, episodes=2, suite_rounds=1, suite_part=4, large=False, growth=4, seconds=1.0, pairs=1, envs=(1, 16), starts=3
+)  # fmt: skip
 
 
 def main() -> None:
@@ -112,6 +125,13 @@ def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
     recordings = record(usual, usual.tasks[:: effort.suite_part])
     say("the test split")
     result |= suite(effort, make_env, recordings)
+    if effort.large:
+        say("the test split's templates in a large world")
+        in_large = partial(WebArenaLite, tasks=load("test", WORLD, scale="large"), max_steps=60)
+        large = in_large()
+        result |= suite(effort, in_large, record(large, large.tasks[:: effort.suite_part]), name="large")
+    say("growth")
+    result |= growth(effort.growth)
     result |= {"step_parts_ms": step_parts(make_env, recordings)}
     if "chromium" in names:
         result |= seeing(recordings[:: max(1, len(recordings) // (5 * effort.episodes))])
@@ -174,7 +194,9 @@ def ratios(result: dict[str, Any]) -> dict[str, float | None]:
     return {f"{one}_over_{other}": times(one, other) for one, other in pairs}
 
 
-def suite(effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequence[Recording]) -> dict[str, Any]:
+def suite(
+    effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequence[Recording], name: str = "suite"
+) -> dict[str, Any]:
     """Return the figures of whole episodes on all sites, in-process, observation and judgement included.
 
     Each is played twice in a row: first with nothing in memory but the pages of other tasks, then again, as the next episode of
@@ -201,11 +223,47 @@ def suite(effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequ
     result: dict[str, Any] = {}
     for time_of, taken in steps.items():
         result |= {
-            f"suite_{time_of}_steps_per_s": middle(rates[time_of]),
-            f"suite_{time_of}_step_ms": middle(taken),
-            f"suite_{time_of}_step_ms_p95": round(sorted(taken)[int(0.95 * len(taken))], 3),
+            f"{name}_{time_of}_steps_per_s": middle(rates[time_of]),
+            f"{name}_{time_of}_step_ms": middle(taken),
+            f"{name}_{time_of}_step_ms_p95": round(sorted(taken)[int(0.95 * len(taken))], 3),
         }
-    return result | {"suite_steps": len(steps["first"]), "suite_reset_ms": middle(resets), "suite_resets": len(resets)}
+    return result | {f"{name}_steps": len(steps["first"]), f"{name}_reset_ms": middle(resets), f"{name}_resets": len(resets)}
+
+
+def growth(times: int) -> dict[str, float]:
+    """Return the exponents k of a step's CPU time, n^k: n rows of its page, and n steps of its episode, by their history."""
+
+    def listing(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        rows = int(environ["QUERY_STRING"])
+        form = "<form method=post><label>Quantity <input name=quantity></label><button>Buy</button></form>"
+        start_response("200 OK", [("Content-Type", "text/html")])
+        return [f"<title>{rows} rows</title>{''.join(f'<a href=/{row}>Item {row}</a>{form}' for row in range(rows))}".encode()]
+
+    forget()
+    browser, exponents = InProcessBrowser(Network({"list.test": listing})), dict[str, float]()
+    browser.start(["http://list.test/?1"], {})
+    points: list[tuple[float, float]] = []
+    for rows in (200 * 2**power for power in range(times.bit_length())):
+        start = time.process_time()
+        browser.goto(f"http://list.test/?{rows}")
+        observe(browser.page())
+        points.append((rows, time.process_time() - start))
+    exponents["page_exponent"] = slope(points)
+    histories: tuple[History, ...] = ("none", "compressed", "full")
+    for history in histories:
+        env, points = WebArenaLite(split="test", max_steps=50 * times + 1, history=history), []
+        env.reset(seed=0)
+        for step in range(1, 50 * times + 1):
+            start = time.process_time()
+            env.step('do(action="Scroll Down")')
+            points.append((step, time.process_time() - start))
+        exponents[f"episode_exponent_{history}"] = slope(points[50:])
+    return exponents
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """Return the slope of the line through the logarithms of points, by least squares."""
+    return round(linear_regression(*([math.log(value) for value in axis] for axis in zip(*points, strict=True))).slope, 2)
 
 
 def seeing(recordings: Sequence[Recording]) -> dict[str, Any]:

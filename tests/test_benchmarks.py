@@ -64,6 +64,11 @@ def test_the_last_line_is_an_object_with_all_keys_and_null_for_who_is_not_here(m
     assert result["inprocess_over_browsergym"] is None
     assert result["async_over_lockstep"] == 4
     assert set(result["step_parts_ms"]) == {"act", *PARTS}
+    assert result["page_exponent"] > result["episode_exponent_none"]
+
+
+def test_the_exponent_of_a_square_is_2():
+    assert env_speed.slope([(1, 3), (2, 12), (4, 48)]) == 2
 
 
 def test_peers_that_are_not_installed_are_named_with_what_installs_them(monkeypatch, capsys, tmp_path):
