@@ -117,8 +117,8 @@ def test_what_a_moment_is_read_as_does_not_depend_on_others():
         assert one.exp().sum().item() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(("beside", "updates"), [(0, 80), (80, 120)])
-def test_it_learns_colours_from_pictures_alone_on_a_mark_and_beside_it(tmp_path, beside, updates):
+@pytest.mark.parametrize(("beside", "updates", "least"), [(0, 80, 0.85), (80, 120, 0.7)])
+def test_it_learns_colours_from_pictures_alone_on_a_mark_and_beside_it(tmp_path, beside, updates, least):
     held_out, shown = decisions(1, 100, beside), decisions(0, 200, beside)
 
     def learned(seed):
@@ -128,7 +128,7 @@ def test_it_learns_colours_from_pictures_alone_on_a_mark_and_beside_it(tmp_path,
         clone(network, shown, EyesSettings(out=tmp_path, clone_updates=updates))
         return accuracy(network, held_out)
 
-    assert any(learned(seed) > 0.7 for seed in range(3))  # of three boxes; how soon it learns depends on weights and rounding
+    assert any(learned(seed) > least for seed in range(3))  # of three boxes; how soon it learns depends on weights and rounding
 
 
 def test_templates_near_half_success_are_drawn_more_often():
