@@ -71,11 +71,13 @@ def learning(name: str) -> str:
     rows = [{"": "the clone", "success": _score(result["bc_pooled"]), "the paper, 3B": PAPER_3B["bc"]}]
     if "clone_converged" in result:
         rows.append({"": "the clone, trained twice as long", "success": _score(result["clone_converged_pooled"])})
+    *marks, end = result.get("by_minutes") or [{}]
+    titles = {mark.get("updates"): f"M-GRPO, {mark['updates']} updates" if mark else "then M-GRPO" for mark in (*marks, end)}
     rows += [
-        {"": "then M-GRPO", "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"}
-        for mark in result.get("by_minutes", [])[:-1]
+        {"": titles[mark["updates"]], "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"}
+        for mark in marks
     ]
-    last = {"": "then M-GRPO", "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift(result)}
+    last = {"": titles[end.get("updates")], "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift(result)}
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
     rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
@@ -109,7 +111,7 @@ def carrying() -> str:
     rows = [
         {
             "on": "" if place else title, "": row["title"], "success": _score(row),
-            "lift": _lift(row["lift"]) if place else "", "n": row["n"],
+            "lift": _lift(row["lift"]) if place else "", "n": row["tasks"],
         }
         for part, title in parts.items()
         for place, row in enumerate(result[part][:-1])
