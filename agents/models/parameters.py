@@ -55,7 +55,7 @@ def adapt(model: "PreTrainedModel", rank: int) -> None:
 def narrow_frozen(model: "PreTrainedModel", dtype: str) -> None:
     """Store the frozen weights beside adapters in the type of the passes, in place, so that no pass casts them. No result changes.
 
-    Such a model is for training alone: neither decoding in float32 nor merging works with these weights.
+    Such a model is for training alone: it decodes nothing in float32, and merging would round its weights.
     """
     for module in model.modules():
         if getattr(module, "base_layer", None) is not None:
