@@ -52,16 +52,6 @@ def adapt(model: "PreTrainedModel", rank: int) -> None:
         model.add_adapter(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
 
 
-def narrow_frozen(model: "PreTrainedModel", dtype: str) -> None:
-    """Store the frozen weights beside adapters in the type of the passes, in place, so that no pass casts them. No result changes.
-
-    Such a model is for training alone: it decodes nothing in float32, and merging would round its weights.
-    """
-    for module in model.modules():
-        if getattr(module, "base_layer", None) is not None:
-            module.base_layer.to(getattr(torch, dtype))
-
-
 def is_adapted(model: "PreTrainedModel") -> bool:
     """Return whether a model has adapters."""
     return hasattr(model, "peft_config")

@@ -23,7 +23,7 @@ from agents.data.trajectories import Sample
 from agents.models import small
 from agents.models.batches import autocast, batch_hidden, batch_logprobs, pack, repeats
 from agents.models.checkpoints import begin, load_model, save_checkpoint
-from agents.models.parameters import Optimizer, create_optimizer, narrow_frozen, prepare
+from agents.models.parameters import Optimizer, create_optimizer, prepare
 from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.metrics import Metrics
@@ -62,7 +62,6 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     model, tokenizer = load_model(last.path) if last else _start(args, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     prepare(model, args)
-    narrow_frozen(model, args.dtype)
     encoder = PromptEncoder(tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]

@@ -24,7 +24,7 @@ class PassSettings:
     tokens_per_pass: MayChange[int] = 16_384
     """tokens in one forward pass, padding included; an update of more is accumulated"""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """of the passes over prompts and of the training; weights that are trained, gradients, optimizer and decoded tokens stay float32"""
+    """of the passes over prompts and of the training; weights, gradients, optimizer and decoded tokens stay float32"""
     gradient_checkpointing: MayChange[bool] = False
     """compute the layers again in the backward pass instead of keeping them: slower, in less memory"""
     lora_rank: int = 0
