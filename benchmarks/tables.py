@@ -72,12 +72,12 @@ def learning(name: str) -> str:
     if "clone_converged" in result:
         rows.append({"": "the clone, trained twice as long", "success": _score(result["clone_converged_pooled"])})
     *marks, end = result.get("by_minutes") or [{}]
-    titles = {mark.get("updates"): f"M-GRPO, {mark['updates']} updates" if mark else "then M-GRPO" for mark in (*marks, end)}
+    title = "M-GRPO, {updates} updates".format_map
     rows += [
-        {"": titles[mark["updates"]], "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"}
+        {"": title(mark), "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"}
         for mark in marks
     ]
-    last = {"": titles[end.get("updates")], "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift(result)}
+    last = {"": title(end) if end else "then M-GRPO", "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift(result)}
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
     rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
