@@ -74,10 +74,13 @@ def learning(name: str) -> str:
     *marks, end = result.get("by_minutes") or [{}]
     title = "M-GRPO, {updates} updates".format_map
     rows += [
-        {"": title(mark), "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"}
-        for mark in marks
+        {"": title(mark), "success": _percent(mark["greedy"]), "CPU minutes": f"{mark['cpu_minutes']:.1f}"} for mark in marks
     ]
-    last = {"": title(end) if end else "then M-GRPO", "success": _score(result["mgrpo_pooled"]), "lift over the clone": _lift(result)}
+    last = {
+        "": title(end) if end else "then M-GRPO",
+        "success": _score(result["mgrpo_pooled"]),
+        "lift over the clone": _lift(result),
+    }
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
     rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
