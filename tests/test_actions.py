@@ -1,6 +1,8 @@
 """Every dialect reads what it writes, accepts what models really write, and refuses the rest with a reason."""
 
+import ast
 import json
+from inspect import Parameter, Signature
 from itertools import product
 
 import pytest
@@ -8,17 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.growth import grows_too_fast
-from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.actions import DIALECTS, Action, Kind, reply_of
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT, NEEDS_POINTS
 from webarena_gym.actions.dialect import MAX_REASON
 from webarena_gym.errors import ActionError
+from webarena_gym.observation.history import Turn, compress
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY
 
 WEBRL = DIALECTS["webrl"]
 KINDS = [kind for kind in Kind if kind not in NEEDS_POINTS]
-TAGS = ("</think>", "<answer>")  # they say where in a reply its action stands, so no action can hold them
-TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40).filter(
-    lambda text: not any(tag in text for tag in TAGS)
+# Pieces that mean something to a reader of replies; in the text of an action they are text.
+SYNTAX = (
+    "</think>", "<think>", "<answer>", "</answer>", "```", "\n", '"', "'", "\\", "[", "]", "] [", "[0]", "(", ")", '")', ",", "#", "{", "}",
+    "click [5]", "\nstop [done]\n", 'exit(message="x")', 'click("7")', "do(", "</s>", "<|im_end|>", "Action:",
+)  # fmt: skip
+TEXT = st.lists(st.text(st.characters(blacklist_categories=["Cs"]), max_size=10) | st.sampled_from(SYNTAX), max_size=6).map(
+    "".join
 )
 WORDS = st.text(st.sampled_from("abc XYZ019-.,'\"()é"), min_size=1, max_size=20).map(str.strip).filter(bool)
 
@@ -39,32 +46,168 @@ def actions(kinds, elements, arguments):
 WEBRL_KINDS = [kind for kind in KINDS if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.DRAG}]
 
 
-@given(actions(WEBRL_KINDS, TEXT, TEXT), TEXT.filter(lambda text: "<" not in text))
-def test_webrl_reads_what_it_writes_also_behind_thoughts_and_in_fences(action, thought):
-    written = WEBRL.format(action)
-    assert WEBRL.parse(written) == action
-    assume_plain = "<answer>" not in written and "</" not in written and "```" not in written
-    if assume_plain:
-        assert WEBRL.parse(f"<think>{thought}</think>\n<answer>\n{written}\n</answer>") == action
-        assert WEBRL.parse(f"```python\n{written}\n```") == action
+WEBARENA_KINDS = [kind for kind in KINDS if kind not in {Kind.RIGHT_CLICK, Kind.DRAG}]
+WRITTEN = {
+    "webrl": actions(WEBRL_KINDS, TEXT, TEXT),
+    "webarena": actions(WEBARENA_KINDS, TEXT, TEXT.map(str.strip)),
+    "browsergym": actions([kind for kind in KINDS if kind is not Kind.SEARCH], TEXT.filter(bool), TEXT),
+}
 
 
-NUMBERED = st.builds("{} [{}]".format, WORDS, st.integers(2, 9)) | st.builds(
-    "{} [{}] [{}]".format, WORDS, *[st.integers(2, 9)] * 2
+@pytest.mark.parametrize("name", DIALECTS)
+@given(data=st.data(), thought=TEXT.filter(lambda text: "</think>" not in text))
+def test_a_dialect_reads_the_actions_that_it_writes(name, data, thought):
+    dialect, action = DIALECTS[name], data.draw(WRITTEN[name])
+    written = dialect.format(action)
+    assert dialect.parse(written) == action
+    assert dialect.parse(f"<think>{thought}</think>\n<answer>\n{written}\n</answer>") == action
+    assert dialect.parse(f"{written}\n\nThis opens the page.<|im_end|>") == action
+    if name != "webarena":
+        assert dialect.parse(f"```python\n{written}\n```") == action
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(data=st.data())
+def test_a_history_without_thoughts_keeps_whole_actions(name, data):
+    written = DIALECTS[name].format(data.draw(WRITTEN[name]))
+    _, kept, _ = compress("Goal", [Turn("<p>Page</p>", f"<think>do(it)</think> {written}")], "<p>Next</p>", thoughts=False)
+    assert kept["content"] == written.strip()
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@given(data=st.data())
+def test_the_reply_of_a_tool_call_has_the_values_of_the_call(name, data):
+    dialect = DIALECTS[name]
+    form = data.draw(st.sampled_from([form for form in dialect.forms if form.parameters]))
+    values = {each.name: data.draw(TEXT) for each in form.parameters if each.type in ("text", "element") and not each.choices}
+    reply = reply_of(dialect, form.name, values)
+    try:
+        action = dialect.parse(reply)
+    except ActionError:
+        assert form.kind in (Kind.SWITCH_TAB, Kind.SCROLL_DOWN, Kind.WAIT), reply
+        return
+    assert action.kind in (form.kind, Kind.PRESS, Kind.EXIT)
+    texts = [value for each, value in zip(form.parameters, values.values(), strict=False) if each.type == "text"]
+    assert (
+        form.name == "report_infeasible"
+        or not texts
+        or (action.argument or "").strip() in [text.strip() for text in (*texts, "Enter")]
+    )
+
+
+SIGNATURES = {
+    "webrl": {"do": ("action", "argument", "element"), "exit": ("message",), "go_backward": ()},
+    "browsergym": {
+        "click": ("bid", "button"), "fill": ("bid", "value"), "select_option": ("bid", "options"), "send_msg_to_user": ("text",),
+        "press": ("bid", "key_comb"), "goto": ("url",), "scroll": ("delta_x", "delta_y"), "go_back": (), "tab_focus": ("index",),
+    },
+}  # fmt: skip
+VALUES = st.sampled_from(
+    ["Click", "Type", "Hover", "left", "right", "Enter", "5", "$1,234.50", "a (b) c", "it's", 'say "hi"', ""]
+)
+ARGUMENTS = st.lists(
+    st.tuples(st.sampled_from(["", "", "action", "argument", "element", "message", "bid", "value", "text", "button"]), VALUES),
+    max_size=4,
 )
 
 
-WEBARENA_KINDS = [kind for kind in KINDS if kind not in {Kind.RIGHT_CLICK, Kind.DRAG}]
+def bound(name, names, arguments):
+    """Bind arguments as Python does: the values by parameter, or None for a SyntaxError or TypeError."""
+    written = ", ".join(f"{key}={value!r}" if key else repr(value) for key, value in arguments)
+    try:
+        call = ast.parse(f"{name}({written})", mode="eval").body
+        signature = Signature([Parameter(each, Parameter.POSITIONAL_OR_KEYWORD, default=None) for each in names])
+        return signature.bind(
+            *[each.value for each in call.args], **{each.arg: each.value.value for each in call.keywords}
+        ).arguments
+    except (SyntaxError, TypeError):
+        return None
 
 
-@given(actions(WEBARENA_KINDS, st.integers(0, 999).map(str) | WORDS | NUMBERED, WORDS))
-def test_webarena_reads_what_it_writes(action):
-    assert DIALECTS["webarena"].parse(DIALECTS["webarena"].format(action)) == action
+@pytest.mark.parametrize("dialect", SIGNATURES)
+@given(data=st.data(), arguments=ARGUMENTS)
+def test_a_call_has_the_arguments_that_python_would_give_it_or_is_refused(dialect, data, arguments):
+    name = data.draw(st.sampled_from([*SIGNATURES[dialect]]))
+    written = f"{name}({', '.join(f'{key}={value!r}' if key else repr(value) for key, value in arguments)})"
+    values = bound(name, SIGNATURES[dialect][name], arguments)
+    try:
+        action = DIALECTS[dialect].parse(written)
+    except ActionError:
+        return
+    assert values is not None, (written, action)
+    lost = {value for value in values.values() if value} - {
+        action.element,
+        action.argument,
+        str(action.kind),
+        "left",
+        "right",
+        "5",
+    }
+    assert not lost, (written, action)
 
 
-@given(actions([kind for kind in KINDS if kind is not Kind.SEARCH], TEXT.filter(bool), TEXT))
-def test_browsergym_reads_what_it_writes(action):
-    assert DIALECTS["browsergym"].parse(DIALECTS["browsergym"].format(action)) == action
+@pytest.mark.parametrize(("dialect", "reply"), [
+    ("webrl", 'exit(message="a", b)")'), ("webrl", 'exit(message="a (b "c") d")'), ("webrl", 'exit(message="a") b")'),
+    ("webrl", 'exit(message="one\nsaid "x")\ntwo")'), ("webrl", "exit(message=$1,234.50)"), ("webrl", "exit($1,234.50)"),
+    ("browsergym", 'select_option("5", ["a", "b"])'), ("browsergym", 'select_option("5", options="a", "b")'),
+    ("webarena", "type [5] [a\nstop [done]"), ("webarena", "stop [a ]\nclick [5]\nb]"), ("webarena", "click [5] [6]"),
+    ("webarena", "stop [$46.50] [$53.99]"),
+])  # fmt: skip
+def test_a_reply_whose_text_would_be_cut_is_refused(dialect, reply):
+    with pytest.raises(ActionError):
+        DIALECTS[dialect].parse(reply)
+
+
+@pytest.mark.parametrize("prose", [
+    "I can do (it) now.", "We could exit (leave).", "First scroll (down), no.", "I press (Enter) later.", "I will click(the link).", "# do(this)",
+    'See (the "Sort by" list), then click (there).', "Scroll(down) is next; type (in) the name; stop (here).", "go_back (to the list) is wrong",
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["webrl", "browsergym"])
+def test_parentheses_in_prose_are_no_action(name, prose):
+    dialect = DIALECTS[name]
+    action = Action(Kind.CLICK, "5")
+    written = dialect.format(action)
+    for reply in (
+        f"{prose}\n{written}",
+        f"{written}  # {prose}",
+        f"{written}\n{prose}",
+        f"{prose.replace('#', '')} So: {written}",
+    ):
+        assert dialect.parse(reply) == action
+    with pytest.raises(ActionError):
+        dialect.parse(prose)
+
+
+@pytest.mark.parametrize("reply", [
+    "```python\nclick [5]\n```", "```text\nclick [5]\n```", "I open it.\n\n```bash\nclick [5]\n```", "click [5]\n\nThis opens the page.",
+    "click [5]</s>", "click [5]<|im_end|>", "click [5]<end_of_turn>\n", "```click [5]```</s>", "```\nclick [5]\n", "  click [5]",
+    "click [7] would open it.\nclick [5]", "click [7]\nis not right, so ```click [5]```",
+])  # fmt: skip
+def test_webarena_reads_fences_with_a_language_and_lines_with_other_text_around_them(reply):
+    assert DIALECTS["webarena"].parse(reply) == Action(Kind.CLICK, "5")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_values_of_tool_calls_that_are_no_text(dialect):
+    end = next(form for form in dialect.forms if form.kind is Kind.EXIT)
+    (answer,) = (each.name for each in end.parameters)
+    for value, text in ((True, "true"), (False, "false"), (3.0, "3"), (3.5, "3.5"), (["a", "b"], '["a", "b"]'), (None, "")):
+        if value is not None or end.parameters[0].default is not None:
+            assert dialect.parse(reply_of(dialect, end.name, {answer: value})).argument == text
+    field = next(form for form in dialect.forms if form.kind is Kind.SELECT)
+    element, option = (next(each.name for each in field.parameters if each.type == kind) for kind in ("element", "text"))
+    assert dialect.parse(reply_of(dialect, field.name, {element: 5, option: ["Red"]})) == Action(Kind.SELECT, "5", "Red")
+
+
+def test_press_enter_after_may_be_a_boolean():
+    for value, kind in ((True, Kind.SEARCH), (False, Kind.TYPE)):
+        reply = reply_of(DIALECTS["webarena"], "type", {"id": "5", "content": "x", "press_enter_after": value})
+        assert DIALECTS["webarena"].parse(reply) == Action(kind, "5", "x")
+
+
+@pytest.mark.parametrize("options", ['"Red"', "'Red'", '["Red"]', "options=['Red']"])
+def test_browsergym_selects_an_option_given_alone_or_in_a_list(options):
+    assert DIALECTS["browsergym"].parse(f'select_option("5", {options})') == Action(Kind.SELECT, "5", "Red")
 
 
 @pytest.mark.parametrize(("reply", "expected"), [
@@ -250,8 +393,7 @@ def misspelt(dialect):
                 yield dialect.spell(form.name, others | {"wrong": "x"})
             if each.type == "number" or each.choices:
                 yield dialect.spell(form.name, values | {each.name: "soon"})
-        if form.kind is not Kind.EXIT or dialect.name != "webarena":  # where all that follows is the answer
-            yield dialect.spell(form.name, values | {"more": "x"})
+        yield dialect.spell(form.name, values | {"more": "x"})
         yield dialect.spell(f"un{form.name}", values)
 
 

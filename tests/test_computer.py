@@ -13,6 +13,7 @@ from werkzeug.wrappers import Response
 from tests import needs
 from tests.coordinates import EYES, CoordinatePlayer
 from tests.growth import grows_too_fast, text_of
+from tests.test_actions import TEXT
 from webarena_gym import tasks as suite
 from webarena_gym.actions import Action, Kind, instructions, reply_of, tools
 from webarena_gym.actions.computer import NAMES, Computer
@@ -29,9 +30,6 @@ every = pytest.mark.parametrize("dialect", EVERY, ids=lambda each: f"{each.vendo
 PLACE = st.tuples(st.integers(0, 1279), st.integers(0, 719))
 AT = PLACE.map(lambda place: (place,)) | st.just(())
 HELD = st.sampled_from((None, "Control", "Control+Shift", "Alt"))
-TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40).filter(
-    lambda text: not any(tag in text for tag in ("</think>", "<answer>"))
-)
 KEYS = st.sampled_from(
     ("Enter", "a", "A", "+", "é", "Space", "F5", "Control+a", "Control++", "Control+Shift+ArrowLeft", "PageDown", "Escape", "/")
 )

@@ -10,6 +10,7 @@ from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
+_SIGNED = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _BID = ELEMENT._replace(name="bid")
 _FROM, _TO = ELEMENT._replace(name="from_bid"), ELEMENT._replace(name="to_bid")
 _DOWN = 480  # pixels
@@ -51,12 +52,7 @@ class BrowserGym(Dialect):
         call = calls[0]
         form = _FORMS[call.name]
         names = [parameter.name for parameter in form.parameters]
-        if len(call.positional) > len(names):
-            raise ActionError(f"{call.name}() takes {len(names)} arguments, got {call.positional}")
-        given = dict(zip(names, call.positional, strict=False)) | call.keywords
-        unknown = [name for name in given if name not in names]
-        if unknown:
-            raise ActionError(f"{call.name}() has no argument {unknown[0]!r}; expected {self.signature(form)}")
+        given = call.bind(names)
         values = {parameter.name: given.get(parameter.name, parameter.default) for parameter in form.parameters}
         present = {name: value for name, value in values.items() if value is not None}
         if len(present) < len(values):
@@ -80,20 +76,20 @@ class BrowserGym(Dialect):
             case Kind.SCROLL_DOWN:
                 return f"scroll(0, {_DOWN})"
             case Kind.SWITCH_TAB:
-                return f"tab_focus({action.argument})"
+                return self.spell("tab_focus", {"index": action.argument or ""})
             case Kind.WAIT:
-                return f"noop({action.argument or ''})"
+                return self.spell("noop", {"wait_ms": action.argument} if action.argument else {})
         form = next(form for form in self.forms if form.kind is action.kind)
         given = [value for value in (action.element, action.argument) if value is not None]
         return f"{form.name}({', '.join(map(quoted, given))})"
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
         parameters = {each.name: each.type for each in _FORMS[name].parameters} if name in _FORMS else {}
+        in_order = [*parameters][: len(values)] == [*values]
         given: list[str] = []
-        for place, (key, value) in enumerate(values.items()):
-            is_bare = parameters.get(key) in ("integer", "number") and value.lstrip("-").isalnum()
-            written = value if is_bare else quoted(value)
-            given.append(written if [*parameters][place : place + 1] == [key] else f"{key}={written}")
+        for key, value in values.items():
+            written = value if parameters.get(key) in ("integer", "number") and _SIGNED.fullmatch(value) else quoted(value)
+            given.append(written if in_order else f"{key}={written}")
         return f"{name}({', '.join(given)})"
 
     def signature(self, form: Form) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from webarena_gym.actions.action import ANSWER, KEY, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import find_calls, only, quoted
+from webarena_gym.actions.replies import find_calls, json_values, only, quoted
 from webarena_gym.errors import ActionError
 
 Vendor = Literal["openai", "anthropic", "ui-tars", "qwen"]
@@ -30,7 +30,6 @@ NOTCH = 100
 _FAR = 1e6  # pixels
 _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _NUMBERS_OF_A_BOX = 4
-_MOST_OBJECTS = 20  # places of a reply at which JSON is looked for
 _ACTION = re.compile(r"^[ \t]*Action:", re.MULTILINE)
 _WHERE = ("coordinate", "start_box", "point", "start_point", "position")
 _TO = ("end_box", "end_point")
@@ -354,7 +353,7 @@ def _named(kind: Kind, click: str, move: str) -> str:
 def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the names and arguments of the calls in a reply; a final message only where there is no other."""
     labelled = [*_ACTION.finditer(text)]
-    found = [] if labelled else [call for each in _objects(text) for call in _unwrapped(each)]
+    found = [] if labelled else [call for value, *_ in json_values(text) for call in _unwrapped(value)]
     for call in () if found else find_calls(text[labelled[-1].end() :] if labelled else text, NAMES):
         if call.positional:
             raise ActionError(f"{call.name}() takes named arguments, got {call.positional}")
@@ -362,21 +361,6 @@ def _calls(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if found:
         acting = [(name, given) for name, given in found if name != "message"]
         yield from acting or [("answer", {"text": "".join(given["text"] for _, given in found)})]
-
-
-def _objects(text: str) -> Iterator[Any]:
-    """Yield the JSON objects and lists in a text."""
-    decoder, position = json.JSONDecoder(), 0
-    for _ in range(_MOST_OBJECTS):
-        starts = [place for mark in "{[" if (place := text.find(mark, position)) >= 0]
-        if not starts:
-            return
-        try:
-            value, position = decoder.raw_decode(text, min(starts))
-        except (ValueError, RecursionError):
-            position = min(starts) + 1
-            continue
-        yield value
 
 
 def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -388,7 +372,7 @@ def _unwrapped(value: Any, depth: int = 6) -> Iterator[tuple[str, Mapping[str, A
         return
     given = next((value[key] for key in ("arguments", "input") if key in value), None)
     if isinstance(given, str):
-        given = next(_objects(given), None)
+        given = next(json_values(given), (None,))[0]
     if isinstance(given, dict):
         is_named = isinstance(given.get("action"), str) or isinstance(given.get("type"), str)
         yield from _unwrapped(given if is_named else {**given, "type": value.get("name")}, depth - 1)

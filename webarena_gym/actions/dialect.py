@@ -206,13 +206,24 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
             return f"{name}: its arguments are no JSON"
     if not isinstance(arguments, Mapping):
         return f"{name}: its arguments are no object"
+    form = next((form for form in dialect.forms if form.name == name), None)
+    parameters = {each.name: each for each in form.parameters} if form else {}
     values: dict[str, str] = {}
     for key, value in arguments.items():
-        if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
-            values[str(key)] = str(int(value))
-        elif value is not None:
-            values[str(key)] = value if isinstance(value, str) else json.dumps(value)
+        if value is not None:
+            values[str(key)] = _text_of(value, parameters.get(key), is_option=form is not None and form.kind is Kind.SELECT)
     return dialect.spell(name, values)
+
+
+def _text_of(value: Any, parameter: Parameter | None, *, is_option: bool) -> str:
+    """Return a JSON value as text: as JSON where it is no text, a list of one option as this option."""
+    if is_option and isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) and parameter is not None and parameter.choices == ("0", "1"):
+        return str(int(value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _property(parameter: Parameter, dialect: Dialect, kind: Kind) -> dict[str, Any]:

@@ -1,22 +1,39 @@
-"""Scanning of a model's reply: thoughts, answer tags, code fences, calls with quoted arguments."""
+"""Scanning of a model's reply: thoughts, answer tags, calls with quoted arguments, groups in brackets."""
 
+import json
 import re
 import sys
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from webarena_gym.errors import ActionError
 
-_COMMENT = re.compile(r"[ \t]*#.*")
+_COMMENT = re.compile(r"[ \t;]*#")
 _KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
-_QUOTE = re.compile(r"\s*['\"]")
+_QUOTE = re.compile(r"\s*(['\"])")
 _BARE = re.compile(r"\s*([^\s,()\[\]'\"]+)")
+_LIST = re.compile(r"\s*\[\s*(?=['\"])")
 _COMMA = re.compile(r"\s*,")
 _CLOSE = re.compile(r"\s*\)")
+_LIST_CLOSE = re.compile(r"\s*\]")
 _END = re.compile(r"\s*(?:[,)]|\Z)")
+_LIST_END = re.compile(r"\s*(?:[,\]]|\Z)")
 _MARK = re.compile(r"[\\'\"]")
 _CODE = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
+_LITERAL = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False|true|false|None")
+_REST_OF_LINE = re.compile(r"[ \t`.;]*(?:#|$)", re.MULTILINE)
+_CLOSING_QUOTE = re.compile(r"['\"]\s*\)")
+
+_ANY_CALL = re.compile(r"(?<!\w)[A-Za-z_]\w*+\(")
+_STRICT_ARGUMENTS = re.compile(
+    r"""\s*(?:(?:[A-Za-z_]\w*\s*=\s*)?(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[^\s,()\[\]'"]++)\s*(?:,\s*|(?=\))))*+""",
+    re.DOTALL,
+)
+_VERB_BEFORE_BRACKET = re.compile(r"(?:^[ \t]*+|```(?:\w++\s++)?\s*+)[a-z_]++[ \t]*+(?=\[)", re.MULTILINE)
+_BRACKET = re.compile(r"(?<!\\)(\\*+)([\[\]])")
+_BLANKS = re.compile(r"[ \t]*")
+_MOST_JSON_VALUES = 20  # places of a reply at which JSON is looked for
 
 
 class Call(NamedTuple):
@@ -26,48 +43,207 @@ class Call(NamedTuple):
     positional: tuple[str, ...]
     keywords: dict[str, str]
 
+    def bind(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the values by parameter, as Python binds arguments; `names` are the parameters in order. Raises ActionError."""
+        expected = ", ".join(names) or "none"
+        if len(self.positional) > len(names):
+            raise ActionError(f"{self.name}() takes {len(names)} arguments ({expected}), got {len(self.positional)}")
+        values = dict(zip(names, self.positional, strict=False))
+        for name, value in self.keywords.items():
+            if name not in names:
+                raise ActionError(f"{self.name}() has no argument {name!r}; expected {expected}")
+            if name in values:
+                raise ActionError(
+                    f"{self.name}() got {name} by position ({values[name]!r}) and by name ({value!r}); expected one value"
+                )
+            values[name] = value
+        return values
+
+
+class _Scan(NamedTuple):
+    """A call, the position behind it, the quotation mark that its texts hold without a backslash, and True if no value is quoted or named."""
+
+    call: Call
+    end: int
+    inner_quote: str | None
+    is_bare: bool
+
+
+class _ProseError(ActionError):
+    """Parentheses behind a name that hold no quoted or named value before they stop to be arguments, as in "press(the key) later"."""
+
 
 def answer_part(reply: str) -> str:
     """Return the part of a reply that may hold the action: without thoughts, inside <answer> where there is one.
 
+    Tags inside the arguments of an action are text.
+
     >>> answer_part('<think>Which?</think><answer> do(action="Wait") </answer>')
     'do(action="Wait")'
+    >>> answer_part('exit(message="the tag </think>")')
+    'exit(message="the tag </think>")'
     """
-    text = reply.rpartition("</think>")[2]
-    start = text.rfind("<answer>")
-    if start >= 0:
-        text = text[start + len("<answer>") :].partition("</answer>")[0]
-    return text.strip()
+    if "</think>" not in reply and "<answer>" not in reply:
+        return reply.strip()
+    if reply.lstrip().startswith("<think>"):
+        reply = reply.partition("</think>")[2] or reply
+    masked = _mask_arguments(reply)
+    head, tag, _ = masked.rpartition("</think>")
+    start, end = len(head + tag), len(reply)
+    opening = masked.rfind("<answer>", start)
+    if opening >= 0:
+        start = opening + len("<answer>")
+        closing = masked.find("</answer>", start)
+        end = closing if closing >= 0 else end
+    return reply[start:end].strip()
+
+
+def _mask_arguments(text: str) -> str:
+    """Return a text with blanks in place of all arguments: of calls, of groups in brackets behind a verb, and of JSON."""
+    spans = [(start, end) for _, start, end in json_values(text)]
+    position = 0
+    for head in _ANY_CALL.finditer(text):
+        if head.end() > position and (arguments := _STRICT_ARGUMENTS.match(text, head.end())):
+            position = arguments.end()
+            if text.startswith(")", position):
+                spans.append((head.end(), position))
+    pairs = bracket_pairs(text)
+    spans += [group for verb in _VERB_BEFORE_BRACKET.finditer(text) for group in bracket_groups(text, verb.end(), pairs)]
+    parts, position = [], 0
+    for start, end in sorted(spans):
+        if end > position:
+            begin = max(start, position)
+            parts += [text[position:begin], " " * (end - begin)]
+            position = end
+    return "".join([*parts, text[position:]])
+
+
+def json_values(text: str) -> Iterator[tuple[Any, int, int]]:
+    """Yield the JSON objects and lists in a text, each with its start and end."""
+    decoder, position = json.JSONDecoder(), 0
+    for _ in range(_MOST_JSON_VALUES):
+        starts = [start for mark in "{[" if (start := text.find(mark, position)) >= 0]
+        if not starts:
+            return
+        try:
+            value, position = decoder.raw_decode(text, min(starts))
+        except (ValueError, RecursionError):
+            position = min(starts) + 1
+            continue
+        yield value, min(starts), position
+
+
+def bracket_pairs(text: str) -> dict[int, int]:
+    r"""Return the end of each pair of brackets by its start. A bracket behind an odd number of backslashes is text.
+
+    >>> bracket_pairs(r"[a [b]] \[ [")
+    {3: 6, 0: 7}
+    """
+    opened: list[int] = []
+    pairs: dict[int, int] = {}
+    for mark in _BRACKET.finditer(text):
+        if len(mark[1]) % 2:
+            continue
+        if mark[2] == "[":
+            opened.append(mark.end() - 1)
+        elif opened:
+            pairs[opened.pop()] = mark.end()
+    return pairs
+
+
+def bracket_groups(text: str, position: int, pairs: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Return start and end of each pair of brackets behind a position, with nothing but blanks between them."""
+    groups: list[tuple[int, int]] = []
+    while (blanks := _BLANKS.match(text, position)) and blanks.end() in pairs:
+        position = pairs[blanks.end()]
+        groups.append((blanks.end(), position))
+    return groups
 
 
 def find_calls(text: str, names: Collection[str]) -> list[Call]:
-    """Return every call of one of `names` outside comments, in order. Raises ActionError at the first malformed one."""
-    head = re.compile(rf"(?<![\w.])({'|'.join(names)})\s*\(")
-    calls, position = [], 0
+    """Return every call of one of `names` outside comments and prose, in order.
+
+    Prose has parentheses without quoted or named values, as in "press (Enter) later"; `press(Enter)` on a line of its own is a call.
+    Raises ActionError at the first malformed call, and where a text would be cut, as in `exit(message="a (b "c") d")`.
+    """
+    head = re.compile(rf"(?<![\w.])({'|'.join(names)})(\s*)\(")
+    scans: list[_Scan] = []
+    unreadable: ActionError | None = None
+    position = 0
     while match := head.search(text, position):
-        newline = text.rfind("\n", position, match.start())
-        if (newline >= 0 or position == 0) and _COMMENT.match(text, newline + 1, match.start()):
-            end = text.find("\n", match.start())
-            position = len(text) if end < 0 else end
+        _, newline, line = text[position : match.start()].rpartition("\n")
+        is_first = bool(newline) or position == 0
+        if is_first and _COMMENT.match(line):
+            position = _line_end(text, match.start())
             continue
-        call, position = _scan_call(text, match)
-        calls.append(call)
-    return calls
+        lead = line.rstrip(" \t*")
+        stands_alone = lead[-1] in ":`>;" if lead else is_first
+        position = match.end()
+        if match[2] and not stands_alone:
+            continue
+        try:
+            scan = _scan_call(text, match)
+        except _ProseError as error:
+            unreadable = unreadable or error
+            continue
+        if scan.is_bare and not (stands_alone and _REST_OF_LINE.match(text, scan.end)):
+            continue
+        if scans:
+            _check_end(scans[-1], text[scans[-1].end : match.start()])
+        scans.append(scan)
+        position = _line_end(text, scan.end) if _COMMENT.match(text, scan.end) else scan.end
+    if scans:
+        _check_end(scans[-1], text[scans[-1].end :])
+    elif unreadable:
+        raise unreadable
+    return [scan.call for scan in scans]
 
 
-def _scan_call(text: str, head: re.Match[str]) -> tuple[Call, int]:
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def _check_end(scan: _Scan, rest: str) -> None:
+    """Raise ActionError if the text between a call and the next closes a quotation: the call has ended inside its text."""
+    if not scan.inner_quote:
+        rest = rest.partition("\n")[0].partition("#")[0]
+    if any(scan.inner_quote in (None, mark[0][0]) for mark in _CLOSING_QUOTE.finditer(rest)):
+        raise ActionError(
+            f"{scan.call.name}(...) ends before {rest.strip()[:20]!r}; expected a backslash before each quotation mark inside a text"
+        )
+
+
+def _scan_call(text: str, head: re.Match[str]) -> _Scan:
     name, position = head.group(1), head.end()
     positional: list[str] = []
     keywords: dict[str, str] = {}
+    is_bare, inner_quote = True, None
     while not (close := _CLOSE.match(text, position)):
         keyword = _KEYWORD.match(text, position)
+        is_bare = is_bare and keyword is None
         start = keyword.end() if keyword else position
-        if quote := _QUOTE.match(text, start):
-            value, position = _scan_string(text, quote.end() - 1, name)
+        inner = None
+        if listed := _LIST.match(text, start):  # of one text, as BrowserGym's options may be
+            value, position, inner = _scan_string(text, listed.end(), name, in_list=True)
+            if not (end := _LIST_CLOSE.match(text, position)):
+                raise ActionError(f"{name}(...) has a list of several values; expected one value")
+            is_bare, position = False, end.end()
+        elif quote := _QUOTE.match(text, start):
+            value, position, inner = _scan_string(text, quote.start(1), name)
+            is_bare = False
         elif bare := _BARE.match(text, start):
             value, position = bare[1], bare.end()
+            is_bare = is_bare and not _LITERAL.fullmatch(value)
         else:
-            raise ActionError(f"expected a quoted value in {name}(...), found {text[start:].lstrip()[:20]!r}")
+            error = _ProseError if is_bare else ActionError
+            raise error(f"expected a quoted value in {name}(...), found {text[start:].lstrip()[:20]!r}")
+        inner_quote = inner_quote or inner
+        if keyword is None and keywords:
+            last = next(reversed(keywords))
+            raise ActionError(
+                f"{name}() got {value[:20]!r} behind {last}=; expected a name with it, or quotation marks around the whole text"
+            )
         if keyword is None:
             positional.append(value)
         elif keyword[1] in keywords:
@@ -79,13 +255,17 @@ def _scan_call(text: str, head: re.Match[str]) -> tuple[Call, int]:
         elif not _CLOSE.match(text, position):
             found = text[position:].lstrip()[:20]
             expected = f"expected ',' or ')' in {name}(...)"
-            raise ActionError(f"{expected}, found {found!r}" if found else f"{expected}, but the reply ends there")
-    return Call(name, tuple(positional), keywords), close.end()
+            error = _ProseError if is_bare else ActionError
+            raise error(f"{expected}, found {found!r}" if found else f"{expected}, but the reply ends there")
+    return _Scan(Call(name, tuple(positional), keywords), close.end(), inner_quote, is_bare and bool(positional))
 
 
-def _scan_string(text: str, position: int, name: str) -> tuple[str, int]:
-    """Scan a quoted string. A quote that is not followed by ',' or ')' belongs to the text, as models forget to escape."""
-    quote, start, out = text[position], position, []
+def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) -> tuple[str, int, str | None]:
+    """Return a quoted string, the position behind it, and its quotation mark if the string holds one without a backslash.
+
+    A quotation mark that is not followed by a comma or the end of the arguments belongs to the text, as models forget the backslash.
+    """
+    quote, start, out, inner = text[position], position, [], None
     position += 1
     while mark := _MARK.search(text, position):
         out.append(text[position : mark.start()])
@@ -93,16 +273,17 @@ def _scan_string(text: str, position: int, name: str) -> tuple[str, int]:
         if mark[0] == "\\":
             character, position = _unescape(text, position)
             out.append(character)
-        elif mark[0] == quote and _END.match(text, position):
+        elif mark[0] == quote and (_LIST_END.match(text, position) if in_list else _END.match(text, position)):
             # characters that JSON writes as two codes are joined; half of one becomes U+FFFD
-            return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace"), position
+            return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace"), position, inner
         else:
             out.append(mark[0])
+            inner = quote if mark[0] == quote else inner
     raise ActionError(f"the quote opened in {name}(... {text[start : start + 20]!r} is never closed")
 
 
 def _unescape(text: str, position: int) -> tuple[str, int]:
-    r"""Return what a backslash before `position` stands for, and where it ends; a backslash where it is no escape."""
+    r"""Return the character that a backslash before `position` stands for, and where it ends; a backslash where it is no escape."""
     short = _ESCAPES.get(text[position : position + 1])
     if short is not None:
         return short, position + 1

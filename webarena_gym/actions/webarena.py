@@ -1,11 +1,13 @@
 """WebArena's dialect: `click [12]`, `type [12] [text] [1]`, `stop [answer]`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
 
 from webarena_gym.actions.action import ANSWER, ELEMENT, KEY, OPTION, TAB_INDEX, TEXT, URL, Action, Form, Kind, Parameter
 from webarena_gym.actions.dialect import Dialect
-from webarena_gym.actions.replies import only
+from webarena_gym.actions.replies import bracket_groups, bracket_pairs, only
 from webarena_gym.errors import ActionError
 
 _ID = ELEMENT._replace(name="id", placeholder="id")
@@ -16,14 +18,29 @@ _ENTER = Parameter(
 _DIRECTION = Parameter("direction", "direction=down|up", "which way to move", "down", choices=("down", "up"))
 _ALIASES = {"page_focus": "tab_focus", "page_close": "close_tab", "noop": "noop"}
 _FENCE = "```"
-_FENCED = re.compile(r"```(.*?)```", re.DOTALL)
-_BRACKET = re.compile(r"[\[\]]")
+_FENCE_END = re.compile(r"\s*```")
+_REST_OF_LINE = re.compile(
+    r"[ \t]*(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE
+)  # blanks, and tokens with which models end a turn
 _BETWEEN = re.compile(r"\][ \t]*\[")
 _ENTERED = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
+_MARK = re.compile(r"[\[\]]")
+_BEFORE_MARK = re.compile(r"(?<!\\)(\\*+)([\[\]]|\Z)")
+
+
+class _Written(NamedTuple):
+    """An action in a reply: its verb, the brackets behind it, and True if it fills a code fence."""
+
+    verb: str
+    rest: str
+    is_fenced: bool
 
 
 class WebArena(Dialect):
-    """Reads an action in a code fence or on a line of its own. `select` is ours; there, drop-down lists cannot be used."""
+    """Reads an action in a code fence or on a line of its own; WebArena itself has no `select`.
+
+    Text in brackets may hold balanced brackets, lines and fences. A backslash before a bracket makes it part of the text.
+    """
 
     name = "webarena"
     forms = (
@@ -46,27 +63,15 @@ class WebArena(Dialect):
     )  # fmt: skip
 
     def read(self, text: str) -> Action:
-        candidates = [part.strip() for part in _FENCED.findall(text)]
-        written = [part for part in candidates if _LINE.match(part)]
-        if not written:
-            starts = [
-                match.start() for match in _START.finditer(text)
-            ]  # of verbs, each with the lines that continue its brackets
-            lines = [text[start:end].strip() for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
-            candidates = lines or candidates
-            written = [part for part in candidates if _LINE.match(part)]
-        if not written and candidates:
-            raise ActionError(f"cannot read {candidates[-1][:80]!r}")
-        only(written)
-        match = _LINE.match(written[0])
-        assert match is not None
-        return _build(match.group(1), match.group(2) or "", written[0][:80])
+        written = _find_actions(text)
+        written = [each for each in written if each.is_fenced] or written
+        only([f"{each.verb} {each.rest}".strip() for each in written])
+        return _build(*written[0][:2])
 
     def format(self, action: Action) -> str:
         if action.points is not None:
             raise ValueError(f"the webarena dialect cannot express {action}")
-        text = _spelled(*_parts(action))
-        return text if _FENCE in text else f"{_FENCE}{text}{_FENCE}"
+        return f"{_FENCE}{_spelled(*_parts(action))}{_FENCE}"
 
     def spell(self, name: str, values: Mapping[str, str]) -> str:
         form = _FORMS.get(name)
@@ -79,12 +84,60 @@ class WebArena(Dialect):
 
 _FORMS = {form.name: form for form in WebArena.forms}
 _VERBS = "|".join((*_FORMS, *_ALIASES))
-_LINE = re.compile(rf"^({_VERBS})\b(?:[ \t]*(\[.*\]))?[ \t]*$", re.DOTALL)
-_START = re.compile(rf"^(?:{_VERBS})\b", re.MULTILINE)
+_START = re.compile(rf"(?:^|(```)(?:\w++\s++)?\s*+)[ \t]*+({_VERBS})\b[ \t]*+", re.MULTILINE)
+
+
+def _find_actions(text: str) -> list[_Written]:
+    """Return the actions of a reply, in order. Raises ActionError for a bracket that is not closed, and if there is a verb but no action."""
+    pairs = bracket_pairs(text)
+    written: list[_Written] = []
+    unreadable, position = "", 0
+    while match := _START.search(text, position):
+        start = position = match.end()
+        groups = bracket_groups(text, start, pairs)
+        end = groups[-1][1] if groups else start
+        closing = _FENCE_END.match(text, end) if match[1] else None
+        if closing or _REST_OF_LINE.match(text, end):
+            written.append(_Written(match[2], text[start:end], closing is not None))
+            position = closing.end() if closing else end
+            continue
+        # Brackets in the text are not balanced: if the line or fence ends with one, all of it is the action.
+        fence = text.find(_FENCE, start) if match[1] else -1
+        newline = text.find("\n", start)
+        stop = fence if fence >= 0 else newline if newline >= 0 else len(text)
+        rest = text[start:stop].strip()
+        if rest.startswith("[") and rest.endswith("]"):
+            written.append(_Written(match[2], rest, fence >= 0))
+            position = stop + len(_FENCE) * (fence >= 0)
+        elif text[end:].lstrip(" \t").startswith("["):
+            raise ActionError(
+                f"the bracket opened in {match[2]} {text[start : start + 40]!r} is never closed; write \\[ for a bracket in a text"
+            )
+        else:
+            unreadable = text[match.start(2) : stop]
+    if unreadable and not written:
+        raise ActionError(f"cannot read {unreadable[:80]!r}")
+    return written
 
 
 def _spelled(name: str, values: Sequence[str]) -> str:
-    return " ".join([name, *(f"[{value}]" for value in values)])
+    return " ".join([name, *(f"[{_escape(value)}]" for value in values)])
+
+
+def _escape(text: str) -> str:
+    r"""Return a text for brackets: as it is if its own brackets are balanced, else with backslashes before them.
+
+    >>> _escape("a [b]"), _escape("a] b")
+    ('a [b]', 'a\\] b')
+    """
+    depths = [0, *accumulate(1 if mark[0] == "[" else -1 for mark in _MARK.finditer(text))]
+    if min(depths) == 0 == depths[-1] and not any(match[1] for match in _BEFORE_MARK.finditer(text)):
+        return text
+    return _BEFORE_MARK.sub(lambda match: match[1] * 2 + (f"\\{match[2]}" if match[2] else ""), text)
+
+
+def _unescape(text: str) -> str:
+    return _BEFORE_MARK.sub(lambda match: match[1][: (len(match[1]) + (not match[2])) // 2] + match[2], text)
 
 
 def _parts(action: Action) -> tuple[str, list[str]]:
@@ -103,66 +156,49 @@ def _parts(action: Action) -> tuple[str, list[str]]:
     raise ValueError(f"the webarena dialect cannot express {action}")
 
 
-def _build(verb: str, rest: str, written: str) -> Action:
+def _build(verb: str, rest: str) -> Action:
     verb = _ALIASES.get(verb, verb)
+    written = f"{verb} {rest}".strip()[:80]
+    pairs = bracket_pairs(rest)
+    spans = bracket_groups(rest, 0, pairs)
+    groups = len(spans) if spans and spans[-1][1] == len(rest) else 0
     if verb in ("type", "select"):
-        groups = _groups(rest)
-        if len(groups) > 3 or (len(groups) == 3 and not (verb == "type" and _ENTERED.search(rest))):
+        entered = _ENTERED.search(rest) if verb == "type" else None
+        if groups > 3 or (groups == 3 and not entered):
             raise ActionError(f"cannot read {written!r}; {verb} takes fewer [...]")
-        name, value = _pair(verb, rest, written)
+        name, value = _pair(verb, rest, pairs)
         if verb == "select":
-            return Action(Kind.SELECT, name, value[1:-1])
+            return Action(Kind.SELECT, name, _unescape(value[1:-1]))
         entered = _ENTERED.search(value)
-        content = value[1 : entered.start() if entered else -1]
+        content = _unescape(value[1 : entered.start() if entered else -1])
         return Action(Kind.TYPE if entered and entered[1] == "0" else Kind.SEARCH, name, content)
     if verb == "noop" or not _FORMS[verb].parameters:
         if rest.strip("[] \t"):
             raise ActionError(f"cannot read {written!r}; {verb} takes nothing")
         return Action(Kind.WAIT if verb == "noop" else _FORMS[verb].kind)
-    if verb == "stop":
-        return Action(Kind.EXIT, argument=rest[1:-1])
-    if not rest or len(_groups(rest)) > 1:
+    value = _unescape(rest[1:-1])
+    if groups > 1 or not (rest or verb == "stop"):
         raise ActionError(f"cannot read {written!r}; {verb} takes one [...]")
-    value = rest[1:-1].strip()
+    if verb == "stop":
+        return Action(Kind.EXIT, argument=value)
     if verb == "scroll":
-        direction = value.lower().removeprefix("direction=")
+        direction = value.strip().lower().removeprefix("direction=")
         if direction not in ("up", "down"):
             raise ActionError(f"cannot scroll {value!r}; expected up or down")
         return Action(Kind.SCROLL_UP if direction == "up" else Kind.SCROLL_DOWN)
     kind = _FORMS[verb].kind
-    return Action(kind, value) if _FORMS[verb].parameters[0].type == "element" else Action(kind, argument=value)
+    return (
+        Action(kind, value) if _FORMS[verb].parameters[0].type == "element" else Action(kind, argument=value.strip() or value)
+    )
 
 
-def _pair(verb: str, rest: str, written: str) -> tuple[str, str]:
-    """Return what stands in the first brackets, and all that follows them, which begins with a bracket. Raises ActionError.
+def _pair(verb: str, rest: str, pairs: Mapping[int, int]) -> tuple[str, str]:
+    """Return the text in the first brackets, and all that follows them, which begins with a bracket. Raises ActionError.
 
-    Brackets inside the first belong to it where they are balanced, as in `[Part [2] [3]] [x]`; else the first `] [` parts the two.
+    Brackets inside the first belong to it where they are balanced, as in `[Part [2] [3]] [x]`; else the first `] [` separates the two.
     """
-    end = next(_ends(rest), 0)
+    end = pairs.get(0, 0)
     between = (_BETWEEN.match(rest, end - 1) if end else None) or _BETWEEN.search(rest)
     if between is None:
-        raise ActionError(f"cannot read {written!r}; {verb} takes an element and a text, each in brackets")
-    return rest[1 : between.start()].strip(), rest[between.end() - 1 :]
-
-
-def _groups(rest: str) -> list[str]:
-    """Return what stands in each of the brackets that a text is made of; empty if they are not balanced, or not all of it."""
-    start, found = 0, []
-    for end in _ends(rest):
-        group = rest[start:end].lstrip(" \t")
-        if not group.startswith("["):
-            return []
-        found.append(group[1:-1])
-        start = end
-    return found if start == len(rest) else []
-
-
-def _ends(rest: str) -> Iterator[int]:
-    """Yield where brackets end that are inside no others, until one closes that was not opened."""
-    depth = 0
-    for mark in _BRACKET.finditer(rest):
-        depth += 1 if mark[0] == "[" else -1
-        if depth == 0:
-            yield mark.end()
-        elif depth < 0:
-            return
+        raise ActionError(f"cannot read {f'{verb} {rest}'[:80]!r}; {verb} takes an element and a text, each in brackets")
+    return _unescape(rest[1 : between.start()]), rest[between.end() - 1 :]

@@ -53,10 +53,7 @@ class WebRL(Dialect):
         expected = ", ".join(allowed) or "none"
         if len(call.positional) > min(1, len(allowed)):
             raise ActionError(f"{call.name}() takes named arguments ({expected}), got {call.positional}")
-        arguments = dict(zip(allowed, call.positional, strict=False)) | call.keywords
-        unknown = [name for name in arguments if name not in allowed]
-        if unknown:
-            raise ActionError(f"{call.name}() has no argument {unknown[0]!r}; expected {expected}")
+        arguments = call.bind(allowed)
         if call.name == "do":
             return _read_do(arguments)
         if call.name == "exit":
