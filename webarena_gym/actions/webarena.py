@@ -20,7 +20,7 @@ _ALIASES = {"page_focus": "tab_focus", "page_close": "close_tab", "noop": "noop"
 _FENCE = "```"
 _FENCE_END = re.compile(r"\s*```")
 _REST_OF_LINE = re.compile(
-    r"[ \t]*(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE
+    r"[ \t]*+(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE
 )  # blanks, and tokens with which models end a turn
 _BETWEEN = re.compile(r"\][ \t]*\[")
 _ENTERED = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
