@@ -9,7 +9,7 @@ import numpy
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from webarena_gym.candidates import PAGE, ROW
+from webarena_gym.candidates import PAGE, ROW, make
 from webarena_gym.tasks import load
 
 ID = "WebArenaLiteCandidates-v0"
@@ -75,6 +75,13 @@ def test_the_keywords_of_the_env_are_taken_and_the_spec_makes_it_again(opened):
     assert info["success"] is False  # judged at the first limit
     again = opened(gymnasium.make(pickle.loads(pickle.dumps(env.spec))))
     assert again.action_space == env.action_space
+
+
+def test_the_number_of_candidates_is_an_integer(opened):
+    assert opened(make(numpy.int64(8), tasks=TASKS)).action_space.n == 8
+    for count in (2, True, 8.0, "8"):
+        with pytest.raises(ValueError, match=f"candidates is {count!r}; expected at least 3"):
+            make(count, tasks=TASKS)
 
 
 def test_it_needs_neither_torch_nor_a_library():

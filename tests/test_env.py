@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import ceil, inf, isnan, nan
 
 import gymnasium
+import numpy
 import pytest
 from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 
 from tests import needs
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError
+from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError, WorldError
 from webarena_gym.observation import visible_text
+from webarena_gym.options import EnvOptions
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.spaces import CHARSET
 from webarena_gym.tasks import Expert, Task, find
@@ -354,12 +356,43 @@ ON_CHROMIUM = {"browser": "chromium", "sites": {"shopping": "http://shop.example
     ({"logins": {"shopping": None}}, ValueError, "accounts, logins and hosts are for real servers"),
     (ON_CHROMIUM | {"logins": {"My Books": "/login"}}, ServerError, "'My Books' is no name of a site"),
     (ON_CHROMIUM | {"logins": {"shopping": "/login"}}, ServerError, "the login of shopping is '/login'"),
-    *(({"step_budget": no}, ValueError, f"step_budget is {no!r}; expected a number above 0") for no in (0, -1, nan, inf, "2")),
+    *(({"step_budget": no}, ValueError, f"step_budget is {no!r}; expected a number above 0") for no in (0, -1, nan, inf, "2", True)),
 ])  # fmt: skip
 def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
     with pytest.raises(error) as caught:
         WebArenaLite(**{"tasks": [LOOK], **options})
     assert said in str(caught.value)
+
+
+INTEGERS = {"max_steps": 3, "window": 400, "pictures": 2, "step_budget": 2, "world_seed": 5}
+
+
+@pytest.mark.parametrize("kind", [numpy.int16, numpy.uint32, numpy.int64])
+def test_integers_may_be_numpys(env, kind):
+    for name, value in INTEGERS.items():
+        options = EnvOptions(**{name: kind(value)})
+        assert options == EnvOptions(**{name: value})
+        assert type(getattr(options, name)) is int
+    assert EnvOptions(window_size=numpy.array([390, 844], kind)).window_size == (390, 844)
+    assert {type(side) for side in EnvOptions(window_size=[kind(390), kind(844)]).window_size} == {int}
+    assert EnvOptions(step_budget=numpy.float32(1.5)).step_budget == 1.5
+    env.reset(options={"max_steps": kind(1)})
+    assert type(env.unwrapped.snapshot().episode.max_steps) is int
+    assert env.step('do(action="Wait")')[3]
+
+
+@pytest.mark.parametrize("value", [True, numpy.True_, "1", 1.5, numpy.float64(1.5)])
+def test_bools_texts_and_fractions_are_no_integers(env, value):
+    for name in ("max_steps", "window", "pictures"):
+        with pytest.raises(ValueError, match=rf"{name} is {re.escape(repr(value))}; expected a positive integer"):
+            EnvOptions(**{name: value})
+    with pytest.raises(ValueError, match="expected two sides"):
+        EnvOptions(window_size=(value, 844))
+    with pytest.raises(ValueError, match=r"max_steps is .*; expected a positive integer"):
+        env.reset(options={"max_steps": value})
+    WebArenaLite(tasks=[replace(LOOK, world_seed=None)], world_seed=1).reset()
+    with pytest.raises(WorldError, match="there is no world"):
+        WebArenaLite(tasks=[replace(LOOK, world_seed=None)], world_seed=value).reset()
 
 
 def test_an_unknown_split_or_option_is_refused(env):

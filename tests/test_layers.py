@@ -51,7 +51,7 @@ miniwob: arguments backends browsers env errors options pages tasks
 tools: actions applications answers arguments backends browsers changes console env errors evaluation evaluators observation options pages
   processes recording server servers sites tasks
 server: actions applications arguments browsers env errors evaluators observation options pages sites tasks texts
-candidates: actions env observation pages
+candidates: actions arguments env observation pages
 integrations: actions applications browsers env errors observation options pages server sites tasks
 evaluation: actions applications arguments console env errors evaluators observation options recording server servers sites tasks vector
 __main__: tools

@@ -163,6 +163,10 @@ def test_workers_can_be_spawned_too():
     ({"batch_size": 3}, ValueError, "batch_size is 3; expected 1 to 2"),
     ({"batch_size": 0}, ValueError, "batch_size is 0; expected 1 to 2"),
     ({"workers": 0}, ValueError, "workers is 0; expected 1 or more"),
+    ({"num_envs": True}, ValueError, "num_envs is True; expected 1 or more"),
+    ({"workers": numpy.True_}, ValueError, "workers is .*True_?; expected 1 or more"),
+    ({"batch_size": 1.5}, ValueError, "batch_size is 1.5; expected 1 to 2"),
+    ({"max_episode_steps": True}, ValueError, "max_episode_steps is True; expected a positive integer"),
     ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
     ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
     ({"autoreset_mode": "Later"}, ValueError, "Later"),
@@ -172,6 +176,16 @@ def test_workers_can_be_spawned_too():
 def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said):
     with pytest.raises(error, match=said):
         WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})
+
+
+def test_numbers_and_seeds_may_be_numpys():
+    two, one = numpy.array([2, 1])
+    with vector(two, workers=one, batch_size=one, max_episode_steps=one) as envs, vector(2, max_steps=1) as plain_envs:
+        assert (type(envs.num_envs), type(envs.batch_size)) == (int, int)
+        for seed in (two, numpy.array([3, 4]), [one, None]):
+            expected = plain_envs.reset(seed=seed if seed is two else [seed and int(seed) for seed in seed])
+            assert plain(envs.reset(seed=seed)) == plain(expected)
+            assert envs.step([LIST, LIST])[3].all()
 
 
 def play(num_envs, workers, batch_size, seed):

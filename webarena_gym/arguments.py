@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 _FEW = 12  # names that fit into a sentence
@@ -43,17 +44,26 @@ def expect_one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
         raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
 
 
-def expect_positive(name: str, value: int) -> None:
-    """Raise ValueError for what is no positive integer."""
-    if not isinstance(value, int) or value < 1:
+def as_int(value: Any) -> Any:
+    """Return an integer, such as one of numpy's, as an int; anything else, bools included, unchanged."""
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
+
+
+def expect_positive(name: str, value: Any) -> int:
+    """Return a positive integer as an int. Raises ValueError for anything else."""
+    number = as_int(value)
+    if type(number) is not int or number < 1:
         raise ValueError(f"{name} is {value!r}; expected a positive integer")
+    return number
 
 
-def expect_between(name: str, value: int, least: int, most: int | None = None) -> None:
-    """Raise ValueError for what is no integer from `least` to `most`, or without an end."""
-    if not isinstance(value, int) or value < least or (most is not None and value > most):
+def expect_between(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return an integer from `least` to `most`, or without an upper limit, as an int. Raises ValueError for anything else."""
+    number = as_int(value)
+    if type(number) is not int or number < least or (most is not None and number > most):
         limits = f"{least} or more" if most is None else f"{least} to {most}"
         raise ValueError(f"{name} is {value!r}; expected {limits}")
+    return number
 
 
 def read_pairs(given: Sequence[str], option: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.arguments import as_int
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import Observation, field_value, visible_text
 from webarena_gym.pages.page import Page
@@ -284,10 +285,11 @@ class CandidateActions(gymnasium.Wrapper[Any, numpy.int64, str, str], RecordCons
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], candidates: int = 48, flat: bool = False) -> None:
+        candidates = as_int(candidates)
+        if type(candidates) is not int or candidates < 3:
+            raise ValueError(f"candidates is {candidates!r}; expected at least 3, as two are to leave and to go back")
         RecordConstructorArgs.__init__(self, candidates=candidates, flat=flat)
         gymnasium.Wrapper.__init__(self, env)
-        if candidates < 3:
-            raise ValueError(f"candidates is {candidates}; expected at least 3, as two are to leave and to go back")
         self.action_space = Discrete(candidates)
         space = observation_space(candidates)
         self.observation_space: Any = gymnasium.spaces.flatten_space(space) if flat else space

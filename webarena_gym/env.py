@@ -231,7 +231,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         super().reset(seed=seed)
         task, max_steps = self._choose(options or {}), (options or {}).get("max_steps")
         if max_steps is not None:
-            expect_positive("max_steps", max_steps)
+            max_steps = expect_positive("max_steps", max_steps)
         self._leave()
         try:
             goal = self._backend.enter(task)

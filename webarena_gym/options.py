@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, cached_property
 from math import inf
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -16,7 +17,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Dialect
 from webarena_gym.actions.computer import Computer, Coordinates, Vendor
 from webarena_gym.applications.application import Application, read_application
-from webarena_gym.arguments import expect_one_of, expect_positive, suggestion
+from webarena_gym.arguments import as_int, expect_one_of, expect_positive, suggestion
 from webarena_gym.errors import RenderModeError
 from webarena_gym.evaluators import RULES, Judge
 from webarena_gym.observation import Elements, Style
@@ -129,7 +130,7 @@ class EnvOptions:
         self._read_application()
         for name in _CHOSEN:
             expect_one_of(name, getattr(self, name), option_choices(name))
-        expect_positive("window", self.window)
+        self._read_numbers()
         if self.tasks is not None:
             expect_one_of("split", self.split, task_suite.SPLITS)
         expect_one_of("rules", self.rules, RULES)
@@ -148,11 +149,6 @@ class EnvOptions:
                 " under the native rules alone"
             )
         self._check_pictures()
-        if self.max_steps is not None:
-            expect_positive("max_steps", self.max_steps)
-        budget = self.step_budget
-        if budget is not None and (not isinstance(budget, int | float) or not 0 < budget < inf):
-            raise ValueError(f"step_budget is {budget!r}; expected a number above 0")
         if self.browser == "inprocess":
             asked = {"sites": self.sites, "viewport": self.viewport == "layout", "bbox": self.bbox}
             if any(asked.values()):
@@ -171,16 +167,29 @@ class EnvOptions:
         if self.tasks is None:
             task_suite.expect_split(self.split)
 
-    def _check_pictures(self) -> None:
-        """Check and take what is said of pictures; a size may come as a list, as from JSON."""
+    def _read_numbers(self) -> None:
+        """Check the numbers, and replace numpy's by Python's. A size may be a list, as in JSON; the range of seeds is that of worlds."""
+        numbers: dict[str, Any] = {name: expect_positive(name, getattr(self, name)) for name in ("window", "pictures")}
+        if self.max_steps is not None:
+            numbers["max_steps"] = expect_positive("max_steps", self.max_steps)
+        numbers["world_seed"] = as_int(self.world_seed)
+        budget = as_int(self.step_budget)
+        is_number = isinstance(budget, Real) and not isinstance(budget, bool)
+        if budget is not None and not (is_number and 0 < budget < inf):
+            raise ValueError(f"step_budget is {budget!r}; expected a number above 0")
+        numbers["step_budget"] = budget if budget is None or isinstance(budget, int) else float(budget)
         try:
-            width, height = self.window_size
+            width, height = map(as_int, self.window_size)
         except (TypeError, ValueError):
             width = height = 0
-        if not all(isinstance(side, int) and _SIDE[0] <= side <= _SIDE[1] for side in (width, height)):
+        if not all(type(side) is int and _SIDE[0] <= side <= _SIDE[1] for side in (width, height)):
             raise ValueError(f"window_size is {self.window_size!r}; expected two sides of {_SIDE[0]} to {_SIDE[1]} pixels")
-        object.__setattr__(self, "window_size", (width, height))
-        expect_positive("pictures", self.pictures)
+        numbers["window_size"] = (width, height)
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)
+
+    def _check_pictures(self) -> None:
+        """Raise ValueError for options of pictures that do not go together."""
         if self.browser == "inprocess":
             if self.has_pictures:
                 raise ValueError(f"observation={self.observation!r} needs a browser that draws: browser='chromium', or 'html'")

@@ -226,7 +226,7 @@ def _on_demand(name: str, databases: Databases, layout: Layout) -> WSGIApplicati
     return application
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8, typed=True)  # so that True, which is no seed, is not looked up as 1
 def load_world(seed: int, scale: Scale = "standard") -> World:
     """Return the world of a seed and scale; its databases come from this process's memory, from disk, or are newly built.
 

@@ -13,7 +13,7 @@ import numpy
 from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from webarena_gym.arguments import expect_between, expect_one_of, expect_positive
+from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive
 from webarena_gym.env import FAILURE_REWARD, WebArenaLite
 from webarena_gym.errors import WorkerError
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, OnFailure
@@ -91,18 +91,16 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         max_episode_steps: int | None = None,
         **env_arguments: Any,
     ) -> None:
-        expect_between("num_envs", num_envs, 1)
-        batch_size = num_envs if batch_size is None else batch_size
-        workers = cores() if workers is None else workers
-        expect_between("batch_size", batch_size, 1, num_envs)
-        expect_between("workers", workers, 1)
+        num_envs = expect_between("num_envs", num_envs, 1)
+        batch_size = expect_between("batch_size", num_envs if batch_size is None else batch_size, 1, num_envs)
+        workers = expect_between("workers", cores() if workers is None else workers, 1)
         expect_one_of("context", context, CONTEXTS)
         if not step_timeout_s > 0:
             raise ValueError(f"step_timeout_s is {step_timeout_s!r}; expected a positive number of seconds")
         if max_episode_steps is not None:
-            expect_positive("max_episode_steps", max_episode_steps)
+            limit = expect_positive("max_episode_steps", max_episode_steps)
             usual = HARD_STEPS if env_arguments.get("split") == "hard" else MAX_STEPS
-            env_arguments["max_steps"] = min(max_episode_steps, env_arguments.get("max_steps") or usual)
+            env_arguments["max_steps"] = min(limit, env_arguments.get("max_steps") or usual)
         model = make_env(**env_arguments)
         if isinstance(model.unwrapped, WebArenaLite):
             env_arguments["tasks"] = model.unwrapped.tasks  # drawn once, here, and not by every env
@@ -418,7 +416,7 @@ def _seeds_by_env(seed: Seed, envs: Sequence[int]) -> dict[int, int | None]:
     """Return the seed of each env: its own of a list, or the one seed plus the env's id."""
     if seed is None or isinstance(seed, int | numpy.integer):
         return {env: None if seed is None else int(seed) + env for env in envs}
-    return dict(zip(envs, _one_each(seed, envs, "seed"), strict=True))
+    return dict(zip(envs, map(as_int, _one_each(seed, envs, "seed")), strict=True))
 
 
 def _one_each(values: Any, envs: Sequence[int], name: str) -> list[Any]:
