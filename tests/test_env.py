@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import needs
-from webarena_gym.env import WebArenaLite
+from webarena_gym.env import Snapshot, WebArenaLite
 from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError, WorldError
 from webarena_gym.observation import visible_text
 from webarena_gym.options import EnvOptions
@@ -273,7 +273,8 @@ def test_a_snapshot_is_small_and_one_of_a_world_that_another_version_draws_leave
     assert len(pickle.dumps(snapshot)) < 100_000
     with pytest.raises(SnapshotError, match="expected a Snapshot"):
         env.unwrapped.restore({"task": "t"})
-    other = snapshot._replace(backend=snapshot.backend._replace(generators="0123-4567")).sealed()
+    backend = snapshot.backend._replace(generators="0123-4567")
+    other = Snapshot.of(snapshot.episode, backend, snapshot.random_state)
     with pytest.raises(SnapshotError, match="a world 0 as another version of this package draws it"):
         env.unwrapped.restore(other)
     with pytest.raises(gymnasium.error.ResetNeeded):

@@ -1,6 +1,7 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
 
 import hashlib
+import pickle
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from functools import cached_property
 from html import escape
 from io import BytesIO
 from math import ceil, inf, nan
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, Self, TypedDict
 
 import gymnasium
 import numpy
@@ -88,21 +89,55 @@ class Episode:
     pictures: tuple[str, ...] = ()  # of the newest earlier pages, as data URLs, where the history keeps them
 
 
-class Snapshot(NamedTuple):
+class Snapshot(NamedTuple("Snapshot", [("content", bytes), ("seal", bytes)])):
     """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process.
 
-    The seal is a digest of all else, which tells a damaged snapshot. It is no signature: whoever can write a pickle can seal it.
+    `content` holds the episode, the state of the sites and of the browser, and the random numbers, as a pickle; `seal` is its digest, by
+    which a damaged snapshot is refused. It is no signature: whoever can write a pickle can seal it.
     """
 
-    episode: Episode
-    backend: Any  # the state of the sites and of the browser
-    random_state: Mapping[str, Any]
-    seal: bytes = b""
+    __slots__ = ()
 
-    def sealed(self) -> "Snapshot":
-        """Return the snapshot with the seal of its content."""
-        content = self._replace(seal=b"")
-        return self._replace(seal=hashlib.sha256(repr(content).encode()).digest())
+    def __new__(cls, *parts: Any) -> Self:
+        """Return a snapshot of its content and seal, or of the four parts that were pickled in earlier versions."""
+        if len(parts) != 4:
+            return super().__new__(cls, *parts)
+        *values, seal = parts
+        try:
+            written = "Snapshot(episode={!r}, backend={!r}, random_state={!r}, seal=b'')".format(*values)
+            is_intact = hashlib.sha256(written.encode()).digest() == seal
+        except Exception:  # noqa: BLE001 - damaged values may raise anything
+            is_intact = False
+        return cls.of(*values) if is_intact else super().__new__(cls, b"", b"")  # restoring that raises SnapshotError
+
+    @classmethod
+    def of(cls, episode: Episode, backend: Any, random_state: Mapping[str, Any]) -> Self:
+        """Return the snapshot of an episode, of a backend's state and of the state of a bit generator."""
+        content = pickle.dumps((episode, backend, random_state), pickle.HIGHEST_PROTOCOL)
+        return cls(content, hashlib.sha256(content).digest())
+
+    def unseal(self) -> tuple[Episode, Any, Mapping[str, Any]]:
+        """Return a new copy of the episode, the state of the backend and that of the bit generator. Raises SnapshotError."""
+        if not isinstance(self.content, bytes) or self.seal != hashlib.sha256(self.content).digest():
+            raise SnapshotError("the snapshot is damaged: its content is not what was saved, or it is of another version")
+        try:
+            episode, backend, random_state = pickle.loads(self.content)  # noqa: S301 - as trusted as the pickle that it came in
+            return replace(episode), backend, random_state  # which reads all fields: earlier versions may have had fewer
+        except Exception as error:
+            raise SnapshotError(f"the snapshot is of another version: {type(error).__name__}: {error}") from error
+
+    @property
+    def episode(self) -> Episode:
+        return self.unseal()[0]
+
+    @property
+    def backend(self) -> Any:
+        """The state of the sites and of the browser."""
+        return self.unseal()[1]
+
+    @property
+    def random_state(self) -> Mapping[str, Any]:
+        return self.unseal()[2]
 
 
 class Seen(NamedTuple):
@@ -351,8 +386,7 @@ class WebArenaLite(gymnasium.Env[Any, str]):
     def snapshot(self) -> Snapshot:
         """Return the whole episode: databases, cookies, open pages, history, random numbers."""
         episode = self._started()
-        state = self.np_random.bit_generator.state
-        return Snapshot(replace(episode, turns=[*episode.turns]), self._backend.snapshot(), state).sealed()
+        return Snapshot.of(episode, self._backend.snapshot(), self.np_random.bit_generator.state)
 
     def restore(self, snapshot: Snapshot) -> Told:
         """Continue from a snapshot, also one of another env or process; returns what `reset` would.
@@ -361,12 +395,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         """
         if not isinstance(snapshot, Snapshot):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
-        if snapshot.seal != snapshot.sealed().seal:
-            raise SnapshotError("the snapshot is damaged: its content is not what was saved, or it is of another version")
+        episode, backend, random_state = snapshot.unseal()
         self._leave()
-        self._backend.restore(snapshot.backend)
-        self.np_random.bit_generator.state = snapshot.random_state
-        return self._begin(replace(snapshot.episode, turns=[*snapshot.episode.turns]))
+        self._backend.restore(backend)
+        self.np_random.bit_generator.state = random_state
+        return self._begin(episode)
 
     # Inside.
 

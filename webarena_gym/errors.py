@@ -31,7 +31,7 @@ class RenderModeError(WebArenaGymError, ValueError, TypeError):
 
 
 class SnapshotError(WebArenaGymError, ValueError):
-    """A snapshot was made by another version, world or kind of env."""
+    """A snapshot is damaged, or was made by another version, world or kind of env."""
 
 
 class WorkerError(WebArenaGymError):
