@@ -78,10 +78,20 @@ def test_the_smaller_limit_counts_also_in_vector_envs():
         gymnasium.make_vec("WebArenaLite-v0", num_envs=1, tasks=TASKS, max_episode_steps=0)
 
 
+@pytest.mark.parametrize("mode", ["sync", "async", "vector_entry_point"])
+def test_the_spec_of_vector_envs_has_the_limit_among_its_keywords_and_makes_them_again(opened, mode):
+    """The field `max_episode_steps` stays as the env was registered: Gymnasium sets it in `make` alone."""
+    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, tasks=TASKS, max_episode_steps=1))
+    assert (envs.spec.max_episode_steps, envs.spec.kwargs["max_episode_steps"]) == (None, 1)
+    again = opened(gymnasium.make_vec(envs.spec))
+    assert (type(again), again.num_envs) == (type(envs), 2)
+    again.reset(seed=1)
+    assert again.step([WAIT] * 2)[3].all()
+
+
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_gymnasiums_own_vector_envs_work_and_judge_what_they_cut_off(opened, mode):
-    options = {"tasks": TASKS, "max_episode_steps": 1, "vector_kwargs": {"shared_memory": False} if mode == "async" else {}}
-    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, **options))
+    envs = opened(gymnasium.make_vec("WebArenaLite-v0", 2, vectorization_mode=mode, tasks=TASKS, max_episode_steps=1))
     assert len(envs.reset(seed=1)[0]) == 2
     _, *columns, infos = envs.step(['exit(message="done")', WAIT])
     assert [column.tolist() for column in columns] == [[1.0, 0.0], [True, False], [True, True]]

@@ -1,13 +1,19 @@
-"""The observation and action spaces: Gymnasium `Text` spaces with a length limit and a character set, and dictionaries of texts and pictures."""
+"""The observation and action spaces: Gymnasium `Text` spaces with a length limit and a character set, and dictionaries of texts and pictures.
 
+The functions at the end put texts into the shared memory of Gymnasium's `AsyncVectorEnv`, where its own leave them blank.
+"""
+
+import multiprocessing
 import re
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from functools import cache
-from typing import Any
+from typing import Any, overload
 
 import numpy
 from gymnasium.spaces import Box, Dict, Space, Text, Tuple
 from gymnasium.vector.utils import batch_space as gymnasium_batch_space
+from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
 from webarena_gym.actions import Dialect
 from webarena_gym.actions.action import Parameter
@@ -118,3 +124,66 @@ def within_charset(text: str) -> str:
 def _made(kind: type[TextSpace], max_length: int) -> Any:
     """Return a space to copy: its tables take a tenth of a second to make."""
     return kind(max_length)
+
+
+# Gymnasium's `AsyncVectorEnv` calls `read_from_shared_memory` once, when it is made, and expects a view in which later observations
+# appear, as they do in the arrays of a Box. Its own function for Text returns strings, which would stay empty.
+
+
+class SharedTexts(Sequence[str]):
+    """The newest text of each env, decoded from shared memory at each access. It compares, prints, pickles and is copied as a tuple.
+
+    `memory` holds for each of `count` envs 1 + `max_length` little-endian 32-bit integers: the length of its text, and the code points.
+    """
+
+    def __init__(self, memory: Any, max_length: int, count: int) -> None:
+        self._rows = numpy.frombuffer(memory, "<u4").reshape(count, 1 + max_length)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The type as `isinstance` and thus `Space.contains` see it; a real tuple could not change."""
+        return tuple
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        row = self._rows[index]
+        return str(row[1 : 1 + int(row[0])].tobytes(), "utf-32-le", "surrogatepass")
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, tuple) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # its content changes
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[type, tuple[tuple[str, ...]]]:
+        return tuple, (tuple(self),)
+
+
+@create_shared_memory.register(TextSpace)
+def _create_shared_texts(space: TextSpace, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    return ctx.RawArray("I", n * (1 + space.max_length))
+
+
+@read_from_shared_memory.register(TextSpace)
+def _read_shared_texts(space: TextSpace, shared_memory: Any, n: int = 1) -> SharedTexts:
+    return SharedTexts(shared_memory, space.max_length, n)
+
+
+@write_to_shared_memory.register(TextSpace)
+def _write_shared_text(space: TextSpace, index: int, value: str, shared_memory: Any) -> None:
+    """Write the text of an env. Raises ValueError if it is longer than the space allows, so that it never reaches the next env's."""
+    if len(value) > space.max_length:
+        raise ValueError(f"the observation has {len(value):,} characters; expected at most {space.max_length:,}")
+    row = numpy.frombuffer(shared_memory, "<u4").reshape(-1, 1 + space.max_length)[index]
+    row[1 : 1 + len(value)] = numpy.frombuffer(value.encode("utf-32-le", "surrogatepass"), "<u4")
+    row[0] = len(value)

@@ -437,13 +437,10 @@ def _blank(space: gymnasium.Space[Any]) -> Any:
 
 def _together(observations: Sequence[Any]) -> Any:
     """Return observations of some envs as the batch space has them."""
-    if not observations or not isinstance(observations[0], dict):
-        return tuple(observations)
-    batch: dict[str, Any] = {}
-    for key, value in observations[0].items():
-        column = [observation[key] for observation in observations]
-        batch[key] = numpy.stack(column) if isinstance(value, numpy.ndarray) else tuple(column)
-    return batch
+    first = observations[0] if observations else None
+    if isinstance(first, dict):
+        return {key: _together([observation[key] for observation in observations]) for key in first}
+    return numpy.stack(observations) if isinstance(first, numpy.ndarray) else tuple(observations)
 
 
 def _columns(results: Sequence[Result], env_ids: Sequence[int] | None = None) -> VectorStep:
