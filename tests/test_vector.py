@@ -346,6 +346,36 @@ def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
         assert envs.step([DONE, LIST, LIST])[1][0] == 1.0
 
 
+@pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.name)
+def test_an_episode_that_was_over_is_over_when_it_is_restored(mode):
+    alone = WebArenaLite(**SAMPLE)
+    alone.reset(seed=1)
+    alone.step(DONE)
+    over = alone.snapshot()
+    with vector(autoreset_mode=mode) as envs:
+        envs.reset(seed=1)
+        envs.step([LIST, LIST])
+        _, info = envs.restore(0, over)
+        assert info["step"] == 1
+        if mode is AutoresetMode.DISABLED:
+            with pytest.raises(ResetNeeded, match="the episode of env 0 is over"):
+                envs.step([LIST, LIST])
+            envs.reset(options={"reset_mask": numpy.array([True, False])})
+        else:
+            _, rewards, terminated, truncated, infos = envs.step([LIST, LIST])
+            assert (rewards.tolist(), terminated.any(), truncated.any()) == ([0.0, 0.0], False, False)
+            assert infos["step"].tolist() == [0, 2]
+            assert "final_info" not in infos
+        _, rewards, *_ = envs.step([DONE, LIST])
+        assert rewards.tolist() == [1.0, 0.0]
+        if mode is not AutoresetMode.SAME_STEP:  # one of its own is over, too
+            ended = envs.snapshot(0)
+            assert envs.restore(1, ended)[1]["step"] == len(ended.episode.turns)
+            assert ended.episode.is_over
+        with pytest.raises(SnapshotError, match="damaged"):
+            envs.restore(0, over._replace(seal=b""))
+
+
 def test_an_exception_in_a_worker_is_raised_here_with_its_traceback(three):
     three.reset(seed=1)
     with pytest.raises(ZeroDivisionError, match="a blunder") as caught:

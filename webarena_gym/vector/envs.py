@@ -14,7 +14,7 @@ from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoA
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from webarena_gym.arguments import as_int, expect_between, expect_one_of, expect_positive
-from webarena_gym.env import FAILURE_REWARD, WebArenaLite
+from webarena_gym.env import FAILURE_REWARD, Snapshot, WebArenaLite
 from webarena_gym.errors import WorkerError
 from webarena_gym.options import HARD_STEPS, MAX_STEPS, OnFailure
 from webarena_gym.spaces import batch_space
@@ -265,12 +265,15 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         return self._call([env_id], "snapshot")[0]
 
     def restore(self, env_id: int, snapshot: Any) -> tuple[Any, dict[str, Any]]:
-        """Continue from a snapshot in an env; returns what a reset of it would."""
+        """Continue from a snapshot in an env; returns what a reset of it would.
+
+        If the episode was over, the next step starts another, or with the autoreset mode DISABLED raises ResetNeeded.
+        """
         self._chosen([env_id])
         (start,) = self._ask([Command(env_id, "restore", (snapshot,))])
         self._enter(env_id, start)
         episode = self._episodes[env_id]
-        episode.is_over = bool(getattr(snapshot, "done", False))
+        episode.is_over, episode.final = isinstance(snapshot, Snapshot) and snapshot.episode.is_over, None
         return episode.observation, episode.info
 
     @property
