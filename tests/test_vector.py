@@ -126,15 +126,15 @@ def test_a_group_has_the_same_task_in_worlds_of_its_own(three):
     assert one != other == third
 
 
-def test_wrappers_of_gymnasium_accept_it(three):
-    wrapped = RecordEpisodeStatistics(three)
-    wrapped.reset(seed=1)
-    *_, infos = wrapped.step([DONE, LIST, LIST])
-    assert (infos["episode"]["r"].tolist(), infos["_episode"].tolist()) == ([1.0, 0.0, 0.0], [True, False, False])
-    listed = DictInfoToList(three)
-    listed.reset(seed=1)
-    *_, lists = listed.step([DONE, LIST, LIST])
-    assert [info.get("success") for info in lists] == [True, None, None]
+def test_wrappers_of_gymnasium_accept_it():
+    with odd(3, workers=3) as envs:  # of its own: in Gymnasium 1.1 a wrapper closes its envs when it is deleted
+        wrapped, listed = RecordEpisodeStatistics(envs), DictInfoToList(envs)
+        wrapped.reset(seed=1)
+        *_, infos = wrapped.step([DONE, LIST, LIST])
+        assert (infos["episode"]["r"].tolist(), infos["_episode"].tolist()) == ([1.0, 0.0, 0.0], [True, False, False])
+        listed.reset(seed=1)
+        *_, lists = listed.step([DONE, LIST, LIST])
+        assert [info.get("success") for info in lists] == [True, None, None]
 
 
 def test_attributes_and_methods_of_the_envs_can_be_reached(three):
