@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 import pytest
 import torch
 import transformers
+from transformers.cache_utils import Cache
 
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.engines.decoding import BLOCK, KeyValues, PrefixCache
@@ -84,6 +85,27 @@ def test_models_that_cannot_work_are_refused_with_the_reason():
         engine(create(transformers.Gemma2Config(**TINY, **WINDOWS, final_logit_softcapping=0.1), "eager"))
     with pytest.raises(ValueError, match="'flex_attention', without a float mask"):
         engine(create(MODELS["Llama"], "flex_attention"))
+
+
+def without_buffer(options):
+    """A model that knows the cache by another name: the keys and values of a prompt are computed and not stored."""
+    return {name: value for name, value in options.items() if options["attention_mask"] is not None or type(value) is not Cache}
+
+
+def without_positions(options):
+    """A model that counts positions itself."""
+    is_step = options["input_ids"].shape[1] == 1
+    return options | {"position_ids": torch.zeros_like(options["position_ids"])} if is_step else options
+
+
+@pytest.mark.parametrize("change", [without_buffer, without_positions])
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_a_model_whose_decoding_steps_differ_from_a_whole_pass_is_refused(change, attention):
+    model = create(MODELS["Llama"], attention)
+    engine(model).close()
+    model.base_model.register_forward_pre_hook(lambda _, given, options: (given, change(options)), with_kwargs=True)
+    with pytest.raises(ValueError, match=r"LlamaForCausalLM decoding one token gives logits .* apart from one pass"):
+        engine(model)
 
 
 def test_weights_that_changed_without_a_load_are_an_error(model):

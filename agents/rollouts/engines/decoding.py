@@ -1,9 +1,11 @@
 """Decoding with a cache of keys and values: prompts are prefilled beyond what earlier prompts left, and responses decoded together."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -242,8 +244,8 @@ class DecodeBatch:
             attention_mask=window_masks(
                 self._windows, self._mask[:rows, :, start:stop], positions, self._positions[:rows, start:stop]
             ),
-            past_key_values=buffer.cache,
             use_cache=True,
+            **{_cache_keyword(type(model.base_model).forward): buffer.cache},
         ).last_hidden_state
         buffer.end = stop
         hidden = hidden.flatten(0, 1)
@@ -341,12 +343,26 @@ def prefill(
         hidden = empty.keys.new_tensor(torch.finfo(empty.keys.dtype).min)
         mask = window_masks(windows, torch.where(is_seen, 0.0, hidden), queries, keys)
     states = model.base_model(
-        input_ids=input_ids.to(device), position_ids=queries, attention_mask=mask, past_key_values=buffer.cache, use_cache=True
+        input_ids=input_ids.to(device),
+        position_ids=queries,
+        attention_mask=mask,
+        use_cache=True,
+        **{_cache_keyword(type(model.base_model).forward): buffer.cache},
     ).last_hidden_state
     buffer.end = past + longest
     last = torch.tensor([prompt.new_tokens - 1 for prompt in prompts], device=device)
     logits: Tensor = model.get_output_embeddings()(states[torch.arange(len(prompts), device=device), last])
     return logits, buffer
+
+
+@cache
+def _cache_keyword(forward: Callable[..., Any]) -> str:
+    """Return the argument of a model's `forward` method that takes the cache.
+
+    transformers 5.24 renamed `past_key_values` to `cache`. Older models accept any keyword, so a call by the wrong name would go on
+    without a cache.
+    """
+    return "cache" if "cache" in signature(forward).parameters else "past_key_values"
 
 
 @contextmanager
@@ -390,7 +406,7 @@ def attention_windows(model: "PreTrainedModel") -> AttentionWindows:
 def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
     """Return keys and values of zero tokens, in the model's shapes and dtype.
 
-    Raises ValueError if a prefill in two parts gives other logits than one in a single part.
+    Raises ValueError if a prefill in two parts or a decoding step gives other logits than one pass over all tokens.
     """
     name = type(model).__name__
     vocabulary: int = model.config.get_text_config().vocab_size
@@ -398,7 +414,8 @@ def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
     ids = tuple(vocabulary * part // (_PROBE_TOKENS + 1) for part in range(1, _PROBE_TOKENS + 1))
     with evaluating(model):
         cache = DynamicCache()
-        expected = model(torch.tensor([ids], device=model.device), past_key_values=cache, use_cache=True).logits[0, -1]
+        arguments: dict[str, Any] = {_cache_keyword(type(model).forward): cache, "use_cache": True}
+        expected = model(torch.tensor([ids], device=model.device), **arguments).logits[0, -1]
         layers = [(getattr(layer, "keys", None), getattr(layer, "values", None)) for layer in cache.layers]
         shapes = {tuple(None if part is None else part.shape for part in layer) for layer in layers}
         if len(shapes) != 1 or None in next(iter(shapes)):
@@ -407,8 +424,14 @@ def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
         empty = KeyValues(keys[:, :, :0].clone(), values[:, :, :0].clone())
         half = _PROBE_TOKENS // 2
         prompts = [PrefillPrompt(ids, [KeyValues(keys[:, :, :half], values[:, :, :half])])]
-        gap = (prefill(model, windows, empty, prompts)[0][0].float() - expected.float()).abs().max().item()
+        prefilled = prefill(model, windows, empty, prompts)[0][0]
+        _, buffer = prefill(model, windows, empty, [PrefillPrompt(ids[:-1], [])])
+        batch = DecodeBatch(empty, windows)
+        batch.join([(buffer.read(0, 0, len(ids) - 1), [ActiveSequence(0, ids[:-1], [], response_ids=[ids[-1]])])])
+        decoded = model.get_output_embeddings()(batch.step(model))[0]
     allowed = torch.finfo(empty.keys.dtype).eps ** 0.5 * max(1.0, expected.float().abs().max().item())
-    if not gap <= allowed:
-        raise ValueError(f"{name} read in two parts gives logits {gap:.2g} apart; expected at most {allowed:.2g}")
+    for how, logits in (("read in two parts", prefilled), ("decoding one token", decoded)):
+        gap = (logits.float() - expected.float()).abs().max().item()
+        if not gap <= allowed:
+            raise ValueError(f"{name} {how} gives logits {gap:.2g} apart from one pass; expected at most {allowed:.2g}")
     return empty
