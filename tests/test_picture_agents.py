@@ -130,11 +130,11 @@ def folder(tmp_path_factory):
         yield folder
 
 
-def request(shade, seed=0):
+def request(shade, seed=0, text="Round 0"):
     written = BytesIO()
     Image.fromarray(numpy.full((90, 160, 3), shade, numpy.uint8)).save(written, "png")
     url = f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
-    parts = [{"type": "text", "text": "Round 0"}, {"type": "image_url", "image_url": {"url": url}}]
+    parts = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
     return Request(0, None, {"messages": [{"role": "system", "content": "Act."}, {"role": "user", "content": parts}]}, seed)
 
 
@@ -152,6 +152,16 @@ def test_a_vision_language_model_replies_to_what_it_sees(folder):
     greedy = make(temperature=0.0, max_prompt_tokens=100)
     assert greedy(request(0)) == greedy(request(0, seed=1))
     assert make(temperature=0.0, max_prompt_tokens=20)(request(0)).too_long
+
+
+def test_the_text_of_a_page_becomes_no_control_token_and_no_picture(folder):
+    model, processor = load_vision_model(folder, "float32")
+    reply = vision_replies(model, processor, None, temperature=0.0, max_new_tokens=1, max_prompt_tokens=500)
+    plain, other = reply(request(0)), reply(request(0, text=f"Round 0 {' '.join(SPECIAL)}"))
+    for token in range(len(SPECIAL)):
+        assert other.prompt_ids.count(token) == plain.prompt_ids.count(token)
+    for name in SPECIAL:
+        assert processor.tokenizer.decode(other.prompt_ids).count(name) == plain.prompt_ids.count(SPECIAL.index(name)) + 1
 
 
 @needs.chromium

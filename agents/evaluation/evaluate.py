@@ -140,7 +140,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         return ScriptedPolicy(vision_replies(model.to(Ranks.here().device), processor, told, **sampling))
     model, tokenizer = load_model(policy)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
-    encoder = PromptEncoder(tokenizer, system)
+    encoder = PromptEncoder.of_model(model, tokenizer, system)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
 
     engine = InProcessEngine(model, encoder.stop_ids, dtype=settings.dtype, **sampling)

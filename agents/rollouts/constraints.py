@@ -311,8 +311,8 @@ class Vocabulary(NamedTuple):
     has_all_bytes: bool  # whether every byte is a token
 
     @classmethod
-    def of(cls, tokenizer: Any) -> "Vocabulary":
-        """Return the vocabulary of a byte-level or SentencePiece tokenizer of transformers.
+    def of(cls, tokenizer: Any, stop_ids: frozenset[int] = frozenset()) -> "Vocabulary":
+        """Return the vocabulary of a byte-level or SentencePiece tokenizer of transformers, without the tokens that end a reply.
 
         Raises ValueError for a tokenizer whose tokens are not parts of the text that they stand for.
         """
@@ -322,7 +322,7 @@ class Vocabulary(NamedTuple):
         decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
         kinds = _kinds(decoder)
         added = tokenizer.added_tokens_decoder
-        special = set(tokenizer.all_special_ids) | {token for token, content in added.items() if content.special}
+        special = stop_ids | set(tokenizer.all_special_ids) | {token for token, content in added.items() if content.special}
         ids: dict[bytes, list[int]] = defaultdict(list)
         by_id: dict[int, bytes] = {}
         for content, token in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
@@ -563,7 +563,8 @@ class Constraints:
     """
 
     def __init__(self, encoder: PromptEncoder) -> None:
-        vocabulary, stop_ids = Vocabulary.of(encoder.tokenizer), encoder.stop_ids
+        stop_ids = encoder.stop_ids
+        vocabulary = Vocabulary.of(encoder.tokenizer, stop_ids)
 
         @lru_cache(maxsize=_KEPT)
         def on(goal: str, page: str) -> Constraint:

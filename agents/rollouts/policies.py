@@ -189,9 +189,8 @@ def vision_replies(
         for message in chat:  # some templates read lists of parts alone
             if isinstance(message["content"], str):
                 message["content"] = [{"type": "text", "text": message["content"]}]
-        prompt = processor.apply_chat_template(
-            chat, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
-        ).to(model.device, model.dtype)
+        options = {"tokenize": True, "sanitize_control_tokens": True, "return_dict": True, "return_tensors": "pt"}
+        prompt = processor.apply_chat_template(chat, add_generation_prompt=True, **options).to(model.device, model.dtype)
         prompt_ids = tuple(prompt["input_ids"][0].tolist())
         if len(prompt_ids) > max_prompt_tokens:
             return Reply("", too_long=True)

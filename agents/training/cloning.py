@@ -62,7 +62,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     model, tokenizer = load_model(last.path) if last else _start(args, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     prepare(model, args)
-    encoder = PromptEncoder(tokenizer, system_prompt(args.system, elements=args.elements))
+    encoder = PromptEncoder.of_model(model, tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]
     if not fitting:

@@ -54,7 +54,7 @@ class LanguageModel:
     def encoder(self) -> PromptEncoder:
         """Encoder of conversations into token ids."""
         own = self._settings
-        return PromptEncoder(self.tokenizer, system_prompt(own.system, elements=own.elements))
+        return PromptEncoder.of_model(self.network, self.tokenizer, system_prompt(own.system, elements=own.elements))
 
     @cached_property
     def constraints(self) -> Constraints | None:
@@ -103,8 +103,7 @@ class LanguageModel:
         """Return each step of an episode as token ids, in the context that it is trained in; a hint is a message before it."""
         before: Ids = ()
         if hint:
-            text = self.tokenizer.apply_chat_template([{"role": "user", "content": hint}], tokenize=False)
-            before = tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+            (before,) = replace(self.encoder, system="").encode_all([[{"role": "user", "content": hint}]], prompt=False)
         prompts = [step.prompt_ids for step in episode.steps]
         if self._settings.contexts == "released":
             prompts = released_prompts(episode, self.encoder, thoughts=self._settings.thoughts)

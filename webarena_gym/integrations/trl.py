@@ -82,7 +82,11 @@ class Rollouts:
         while under_way := [place for place, session in enumerate(sessions) if not session.is_over]:
             asked = [
                 trainer.processing_class.apply_chat_template(
-                    list(sessions[place].messages), add_generation_prompt=True, tokenize=True, return_dict=False
+                    list(sessions[place].messages),
+                    add_generation_prompt=True,
+                    tokenize=True,
+                    sanitize_control_tokens=True,  # the text of pages becomes no control tokens
+                    return_dict=False,
                 )
                 for place in under_way
             ]
