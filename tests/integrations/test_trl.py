@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -136,3 +137,22 @@ def test_two_updates_in_our_context(tokenizer, tmp_path):
     assert len(logs) == 2
     assert all(math.isfinite(line["loss"]) for line in logs)
     assert logs[0]["reward"] == 0.0
+
+
+def test_the_text_of_pages_becomes_no_control_token_in_our_context(tokenizer, monkeypatch):
+    asked = []
+
+    def generate(prompts, *_):
+        asked.extend(prompts)
+        return [tokenizer("exit()", add_special_tokens=False)["input_ids"] for _ in prompts], None
+
+    trainer = SimpleNamespace(processing_class=tokenizer, _generate_single_turn=generate)
+    for text in ("Shop", f"Shop {' '.join(SPECIAL)}"):
+        monkeypatch.setattr(Session, "messages", [{"role": "user", "content": text}])
+        rollouts = Rollouts({"tasks": TASKS})
+        rollouts([TASKS[0].task_id], trainer)
+        rollouts.close()
+    plain, other = asked
+    special = tokenizer.all_special_ids
+    assert [token for token in other if token in special] == [token for token in plain if token in special]
+    assert " ".join(SPECIAL) in tokenizer.decode(other)
