@@ -154,6 +154,12 @@ def test_a_vision_language_model_replies_to_what_it_sees(folder):
     assert make(temperature=0.0, max_prompt_tokens=20)(request(0)).too_long
 
 
+def test_processors_that_cannot_encode_control_tokens_as_text_are_refused(folder, monkeypatch):
+    monkeypatch.setattr(Qwen2_5_VLProcessor, "apply_chat_template", lambda self, conversation, **options: None)
+    with pytest.raises(ValueError, match=r"transformers is .*; expected 5\.23 or newer"):
+        load_vision_model(folder, "float32")
+
+
 def test_the_text_of_a_page_becomes_no_control_token_and_no_picture(folder):
     model, processor = load_vision_model(folder, "float32")
     reply = vision_replies(model, processor, None, temperature=0.0, max_new_tokens=1, max_prompt_tokens=500)

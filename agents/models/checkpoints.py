@@ -7,6 +7,8 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
@@ -181,7 +183,10 @@ def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
 
 
 def load_vision_model(source: str | Path, dtype: str) -> tuple[Any, Any]:
-    """Return model and processor of a folder for which `sees` is True. Raises ValueError where a package is missing that the processor needs."""
+    """Return model and processor of a folder for which `sees` is True.
+
+    Raises ValueError if a package that the processor needs is missing, or transformers is older than 5.23.
+    """
     import torch  # noqa: PLC0415 - see above
     from transformers import AutoModelForImageTextToText, AutoProcessor  # noqa: PLC0415
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
@@ -192,6 +197,10 @@ def load_vision_model(source: str | Path, dtype: str) -> tuple[Any, Any]:
         processor = AutoProcessor.from_pretrained(folder, trust_remote_code=False)
     except ImportError as error:  # torchvision, of those that also read videos
         raise ValueError(f"pictures for {source} cannot be prepared: {str(error).strip().splitlines()[0]}") from error
+    if "sanitize_control_tokens" not in signature(processor.apply_chat_template).parameters:
+        raise ValueError(
+            f"transformers is {version('transformers')}; expected 5.23 or newer, whose chats with pictures encode control tokens as text"
+        )
     options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": False, "weights_only": True}
     return AutoModelForImageTextToText.from_pretrained(folder, **options).eval(), processor
 
