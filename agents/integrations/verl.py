@@ -3,7 +3,7 @@
 Each step is one output with the exact tokens that were read and sampled. Every step of an episode has the episode's reward; verl's GRPO
 compares the last steps of a group and gives all steps of an episode the same advantage.
 
-It has not been run on GPUs; the tests use stand-ins for verl's classes and its server.
+It has not been run on GPUs: the tests use verl's output classes, and a stand-in for its server.
 """
 
 import asyncio
