@@ -1,0 +1,41 @@
+"""Command: compare the oracles with tasks drawn in several worlds, and print each disagreement."""
+
+import argparse
+import sys
+
+from tests.oracles.framework import disagreements
+from tests.oracles.truths import ORACLES
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import WebArenaGymError
+from webarena_gym.tasks import draw
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print a line a template, and its disagreements. Return 1 if there are any."""
+    parser = argparse.ArgumentParser(prog="python -m tests.oracles", description=__doc__)
+    parser.add_argument("--template", nargs="+", metavar="NAME", default=list(ORACLES), help="only these templates")
+    parser.add_argument("--worlds", nargs="+", type=int, metavar="SEED", default=[1002, 3101, 3102], help="world seeds")
+    parser.add_argument("--draws", type=int, metavar="N", default=20, help="tasks a template and world")
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for name in options.template:
+        compared = 0
+        for seed in options.worlds:
+            try:
+                tasks = draw([name], world_seed=seed, count=options.draws)
+            except WebArenaGymError as error:
+                print(f"{name}: world {seed}: {error}")
+                wrong += 1
+                continue
+            with WebArenaLite(tasks=tasks) as env:
+                for task in tasks:
+                    points = disagreements(env, task, ORACLES[name])
+                    compared, wrong = compared + 1, wrong + bool(points)
+                    for point in points:
+                        print(f"{task.task_id}: {point}")
+        print(f"{name}: {compared} tasks compared", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

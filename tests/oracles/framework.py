@@ -1,0 +1,217 @@
+"""The comparison of oracles with tasks: goals are read, demands computed, reference solutions played.
+
+An oracle is a function of a `Case`: the slots of the goal and the databases as the episode begins. It returns an `Outcome`: the
+expected answer and all changes of rows that the goal demands. A task agrees with its oracle if its expected answer has the same
+value, and if its reference solution is rewarded and makes exactly the demanded changes.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webarena_gym.changes import Change
+from webarena_gym.env import WebArenaLite
+from webarena_gym.tasks import Expert, Task
+
+WORDINGS = Path(__file__).parent / "wordings.json"
+"""The wordings of each goal, slots in braces, that the author of the oracle has read. A goal of another wording is a disagreement."""
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_SHAPES = {"time": r"\d\d:\d\d", "hour": r"\d\d:\d\d", "days": r"\d+", "year": r"\d+"}  # of slots that stand beside others
+
+
+class Unclear(Exception):
+    """The goal or a text of the world has wording that the oracle's author has not read, or allows two meanings."""
+
+
+class Demand(NamedTuple):
+    """A demanded change of one row: "added", "removed" or "changed".
+
+    `columns` are those of the added or removed row that matter. Of a changed row they are all that differ, with their new values,
+    and `key` is the row's primary key.
+    """
+
+    site: str
+    table: str
+    kind: str
+    columns: Mapping[str, Any]
+    key: tuple[Any, ...] = ()
+
+    def fits(self, change: Change) -> bool:
+        """Return True if a change of an episode is the demanded one."""
+        if (change.site, change.table) != (self.site, self.table):
+            return False
+        if self.kind == "changed":
+            if change.before is None or change.after is None or change.key != self.key:
+                return False
+            return {column: change.after[column] for column in change.columns} == self.columns
+        row, other = (change.after, change.before) if self.kind == "added" else (change.before, change.after)
+        return row is not None and other is None and all(row.get(name) == value for name, value in self.columns.items())
+
+
+def added(site: str, table: str, **columns: Any) -> Demand:
+    """Demand a new row with these values."""
+    return Demand(site, table, "added", columns)
+
+
+def removed(site: str, table: str, **columns: Any) -> Demand:
+    """Demand that the row with these values is gone."""
+    return Demand(site, table, "removed", columns)
+
+
+def changed(site: str, table: str, *key: Any, **columns: Any) -> Demand:
+    """Demand new values in the row with this primary key."""
+    return Demand(site, table, "changed", columns, key)
+
+
+@dataclass
+class Outcome:
+    """The demands of a goal: an answer (None: none is asked for), and all changes."""
+
+    answer: str | int | float | list[str] | None = None
+    changes: list[Demand] = field(default_factory=list)
+
+
+class Case(NamedTuple):
+    """A goal with its slots, and the databases as the episode begins."""
+
+    goal: str
+    slots: Mapping[str, str]
+    connect: Callable[[str], sqlite3.Connection]
+
+    def __getitem__(self, slot: str) -> str:  # type: ignore[override]
+        return self.slots[slot]
+
+    def rows(self, site: str, query: str, *parameters: Any) -> list[dict[str, Any]]:
+        """Return the rows of a query as dictionaries."""
+        cursor = self.connect(site).execute(query, parameters)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def row(self, site: str, query: str, *parameters: Any) -> dict[str, Any]:
+        """Return the only row of a query. Raises Unclear if there is not exactly one."""
+        found = self.rows(site, query, *parameters)
+        if len(found) != 1:
+            raise Unclear(f"{len(found)} rows; expected one: {query} {parameters}")
+        return found[0]
+
+    def values(self, site: str, query: str, *parameters: Any) -> list[Any]:
+        """Return the first column of a query."""
+        return [row[0] for row in self.connect(site).execute(query, parameters)]
+
+    def value(self, site: str, query: str, *parameters: Any) -> Any:
+        """Return the only value of a query. Raises Unclear if there is not exactly one row."""
+        (value,) = list(self.row(site, query, *parameters).values())[:1]
+        return value
+
+    @property
+    def now(self) -> datetime:
+        """The time of the world, which stands still."""
+        return datetime.fromisoformat(self.value("homepage", "SELECT value FROM world WHERE key = 'now'"))
+
+    @property
+    def today(self) -> date:
+        return self.now.date()
+
+
+Oracle = Callable[[Case], Outcome]
+
+
+@cache
+def wordings() -> dict[str, list[str]]:
+    """Return the wordings that were read, by template."""
+    read: dict[str, list[str]] = json.loads(WORDINGS.read_text(encoding="utf-8"))
+    return read
+
+
+@cache
+def _pattern(wording: str) -> re.Pattern[str]:
+    parts, seen = [], set()
+    for index, piece in enumerate(_SLOT.split(wording)):
+        if index % 2 == 0:
+            parts.append(re.escape(piece))
+        elif piece in seen:
+            parts.append(f"(?P={piece})")
+        else:
+            seen.add(piece)
+            parts.append(f"(?P<{piece}>{_SHAPES.get(piece, '.+?')})")
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def read_goal(template: str, goal: str) -> dict[str, str]:
+    """Return the slots of a goal. Raises Unclear if no wording fits, or if two fit with different slots."""
+    matches = (_pattern(wording).fullmatch(goal) for wording in wordings().get(template, ()))
+    readings = [match.groupdict() for match in matches if match]
+    if not readings:
+        raise Unclear(f"no wording of {template} that was read fits: {goal!r}")
+    if any(reading != readings[0] for reading in readings):
+        raise Unclear(f"the goal can be read in {len(readings)} ways: {readings}")
+    return readings[0]
+
+
+def _same_answer(expected: Any, task: Task) -> bool:
+    references = list((task.eval.get("reference_answers") or {}).values())
+    if expected is None or not references:
+        return expected is None and not references
+    (reference,) = references
+    if isinstance(expected, list):
+        return sorted(map(str, expected)) == sorted(piece.strip() for piece in str(reference).split(";"))
+    if isinstance(expected, str):
+        return expected == reference
+    number = re.sub(r"[$,]", "", str(reference))
+    return bool(re.fullmatch(r"-?\d+(\.\d+)?", number)) and abs(float(number) - expected) < 1e-9
+
+
+def _unmatched(demands: Sequence[Demand], changes: Sequence[Change]) -> Iterator[str]:
+    left = list(changes)
+    for demand in sorted(demands, key=lambda demand: -len(demand.columns)):
+        match = next((change for change in left if demand.fits(change)), None)
+        if match is None:
+            yield f"the oracle demands, and the solution does not: {demand}"
+        else:
+            left.remove(match)
+    for change in left:
+        yield f"the solution changes, and the oracle does not demand: {change.site}.{change.table} {change.key} {change.before} -> {change.after}"
+
+
+def _play(env: WebArenaLite, task: Task) -> float:
+    expert, done, reward = Expert(task), False, 0.0
+    while not done:
+        _, reward, terminated, truncated, _ = env.step(expert.reply(env.page, env.observation))
+        done = terminated or truncated
+    return float(reward)
+
+
+def disagreements(env: WebArenaLite, task: Task, oracle: Oracle) -> list[str]:
+    """Return the points in which a task and its oracle disagree; none if they agree."""
+    env.reset(options={"task": task})
+    try:
+        case = Case(task.intent, read_goal(task.template, task.intent), env.database)
+        outcome = oracle(case)
+    except Unclear as error:
+        return [f"unclear: {error}"]
+    points = []
+    if not _same_answer(outcome.answer, task):
+        points.append(f"the oracle answers {outcome.answer!r}; expected by the task: {task.eval.get('reference_answers')}")
+    if "state" not in task.eval_types:
+        if outcome.changes:
+            points.append(f"the oracle demands {outcome.changes}; the task checks no state")
+        return points
+    if not outcome.changes and outcome.answer is None:
+        points.append("the oracle demands no change, and the task checks one")
+    if _play(env, task) != 1.0:
+        points.append("the reference solution is not rewarded")
+    return points + list(_unmatched(outcome.changes, env.changes()))
+
+
+def only(items: Collection[Any], what: str = "") -> Any:
+    """Return the only item. Raises Unclear if there is not exactly one."""
+    if len(items) != 1:
+        raise Unclear(f"{len(items)} of {what or 'what is asked for'}; expected one: {list(items)[:5]}")
+    return next(iter(items))

@@ -1,0 +1,9 @@
+"""The oracles of all sites by template."""
+
+from collections.abc import Mapping
+
+from tests.oracles import map as map_site
+from tests.oracles import wikipedia
+from tests.oracles.framework import Oracle
+
+ORACLES: Mapping[str, Oracle] = {**map_site.ORACLES, **wikipedia.ORACLES}
