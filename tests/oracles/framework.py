@@ -23,7 +23,13 @@ WORDINGS = Path(__file__).parent / "wordings.json"
 """The wordings of each goal, slots in braces, that the author of the oracle has read. A goal of another wording is a disagreement."""
 
 _SLOT = re.compile(r"\{(\w+)\}")
-_SHAPES = {"time": r"\d\d:\d\d", "hour": r"\d\d:\d\d", "days": r"\d+", "year": r"\d+"}  # of slots that stand beside others
+_SHAPES = {
+    "time": r"\d\d:\d\d",
+    "hour": r"\d\d:\d\d",
+    "days": r"\d+",
+    "year": r"\d+",
+    "day": r"\w+ \d+, \d{4}|\w+",
+}  # of slots that stand beside others
 
 
 class Unclear(Exception):

@@ -4,9 +4,9 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from tests.oracles.framework import Case, Outcome, Unclear, added, changed, only, removed
-from webarena_gym.sites.map.geometry import Point, metres_between
-from webarena_gym.sites.map.routing import FOOT, Spot, load_roads
+from tests.oracles.framework import Case, Outcome, Unclear, added, changed, removed
+from webarena_gym.sites.map.geometry import distance, metres_between
+from webarena_gym.sites.map.routing import FOOT, Roads, Spot, load_roads
 
 ME = 1  # the signed-in user of the map
 
@@ -32,8 +32,7 @@ def hours_of(text: str) -> tuple[int, int] | None:
     return minutes_of(opening), minutes_of(closing)
 
 
-def walking_minutes(case: Case, start: dict[str, Any], end: dict[str, Any]) -> int:
-    """Return the minutes on foot that the directions page shows."""
+def _roads(case: Case) -> Roads:
     connection = case.connect("map")
 
     def rows(query: str) -> list[dict[str, Any]]:
@@ -41,8 +40,22 @@ def walking_minutes(case: Case, start: dict[str, Any], end: dict[str, Any]) -> i
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    ends = (Spot(place["edge_id"], place["metres"]) for place in (start, end))
-    return load_roads(rows).route(FOOT, *ends).minutes
+    return load_roads(rows)
+
+
+def _door(place: dict[str, Any]) -> Spot:
+    return Spot(place["edge_id"], place["metres"])
+
+
+def walking_minutes(case: Case, start: dict[str, Any], end: dict[str, Any]) -> int:
+    """Return the minutes on foot that the directions page shows."""
+    return _roads(case).route(FOOT, _door(start), _door(end)).minutes
+
+
+def straight_metres(case: Case, start: dict[str, Any], end: dict[str, Any]) -> float:
+    """Return the straight distance from door to door, by which the pages of the map sort."""
+    roads = _roads(case)
+    return metres_between(roads.point(_door(start)), roads.point(_door(end)))
 
 
 def is_saved(case: Case, place_id: int) -> bool:
@@ -61,7 +74,6 @@ def save(case: Case, note: str, *places: dict[str, Any]) -> Outcome:
 def open_and_accessible(case: Case) -> Outcome:
     """Save the nearest accessible place of a kind that is open from start to end."""
     hotel = place_named(case, case["hotel"])
-    here = Point(hotel["latitude"], hotel["longitude"])
     column = {"Saturday": "saturday", "Sunday": "sunday"}.get(case["day"], "weekdays")
     query = """SELECT p.*, d.value AS access FROM place p JOIN place_detail d USING (place_id)
         WHERE category = ? AND d.name = 'Wheelchair access' AND d.value = 'yes'"""
@@ -69,10 +81,11 @@ def open_and_accessible(case: Case) -> Outcome:
     for place in case.rows("map", query, case["kind"]):
         hours = hours_of(place[column])
         if hours and hours[0] <= minutes_of(case["start"]) and minutes_of(case["end"]) <= hours[1]:
-            fitting.append((metres_between(here, Point(place["latitude"], place["longitude"])), place))
-    distances = sorted(distance for distance, _ in fitting)
-    if distances[1] - distances[0] < 1:
-        raise Unclear("two places are nearest")
+            fitting.append((straight_metres(case, hotel, place), place))
+    listed = sorted(distance(metres) for metres, _ in fitting)
+    shortest = distance(min(metres for metres, _ in fitting))
+    if listed.count(shortest) > 1:
+        raise Unclear(f"{listed.count(shortest)} places are listed with the distance {shortest}")
     return save(case, case["note"], min(fitting, key=lambda pair: pair[0])[1])
 
 

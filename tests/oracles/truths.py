@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from tests.oracles import map as map_site
-from tests.oracles import wikipedia
+from tests.oracles import gitlab, gitlab_code, wikipedia
 from tests.oracles.framework import Oracle
 
-ORACLES: Mapping[str, Oracle] = {**map_site.ORACLES, **wikipedia.ORACLES}
+ORACLES: Mapping[str, Oracle] = {**gitlab.ORACLES, **gitlab_code.ORACLES, **map_site.ORACLES, **wikipedia.ORACLES}
