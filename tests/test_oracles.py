@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.oracles.framework import disagreements, read_goal, wordings
+from tests.oracles.framework import MOST_STEPS, disagreements, read_goal, wordings
 from tests.oracles.truths import ORACLES
 from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
@@ -14,7 +14,7 @@ WORLD = 1002
 @pytest.mark.parametrize("name", ORACLES)
 def test_a_drawn_task_agrees_with_its_oracle(name):
     (task,) = draw([name], world_seed=WORLD, count=1)
-    with WebArenaLite(tasks=[task]) as env:
+    with WebArenaLite(tasks=[task], max_steps=MOST_STEPS) as env:
         assert disagreements(env, task, ORACLES[name]) == []
 
 

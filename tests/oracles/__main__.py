@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tests.oracles.framework import disagreements
+from tests.oracles.framework import MOST_STEPS, disagreements
 from tests.oracles.truths import ORACLES
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WebArenaGymError
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{name}: world {seed}: {error}")
                 wrong += 1
                 continue
-            with WebArenaLite(tasks=tasks) as env:
+            with WebArenaLite(tasks=tasks, max_steps=MOST_STEPS) as env:
                 for task in tasks:
                     points = disagreements(env, task, ORACLES[name])
                     compared, wrong = compared + 1, wrong + bool(points)

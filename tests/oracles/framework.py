@@ -22,12 +22,17 @@ from webarena_gym.tasks import Expert, Task
 WORDINGS = Path(__file__).parent / "wordings.json"
 """The wordings of each goal, slots in braces, that the author of the oracle has read. A goal of another wording is a disagreement."""
 
+MOST_STEPS = 500
+"""The step limit of the env in which solutions are played; a drawn solution may be longer than those of the split."""
+
 _SLOT = re.compile(r"\{(\w+)\}")
 _SHAPES = {
     "time": r"\d\d:\d\d",
     "hour": r"\d\d:\d\d",
     "days": r"\d+",
     "year": r"\d+",
+    "please": ".*?",
+    "need": r"[a-z].+?",
     "day": r"\w+ \d+, \d{4}|\w+",
 }  # of slots that stand beside others
 
@@ -37,7 +42,7 @@ class Unclear(Exception):
 
 
 class Demand(NamedTuple):
-    """A demanded change of one row: "added", "removed" or "changed".
+    """A demanded change of one row: "added", "removed", "changed", or "any" of these.
 
     `columns` are those of the added or removed row that matter. Of a changed row they are all that differ, with their new values,
     and `key` is the row's primary key.
@@ -53,6 +58,8 @@ class Demand(NamedTuple):
         """Return True if a change of an episode is the demanded one."""
         if (change.site, change.table) != (self.site, self.table):
             return False
+        if self.kind == "any":
+            return self.key in ((), change.key)
         if self.kind == "changed":
             if change.before is None or change.after is None or change.key != self.key:
                 return False
@@ -76,12 +83,18 @@ def changed(site: str, table: str, *key: Any, **columns: Any) -> Demand:
     return Demand(site, table, "changed", columns, key)
 
 
+def consequence(site: str, table: str, *key: Any) -> Demand:
+    """Allow any change of a table, or of one row of it, as what the site does by itself."""
+    return Demand(site, table, "any", {}, key)
+
+
 @dataclass
 class Outcome:
-    """The demands of a goal: an answer (None: none is asked for), and all changes."""
+    """The demands of a goal: an answer (None: none is asked for), and all changes; what it leaves open is `allowed`."""
 
     answer: str | int | float | list[str] | None = None
     changes: list[Demand] = field(default_factory=list)
+    allowed: list[Demand] = field(default_factory=list)
 
 
 class Case(NamedTuple):
@@ -174,9 +187,9 @@ def _same_answer(expected: Any, task: Task) -> bool:
     return bool(re.fullmatch(r"-?\d+(\.\d+)?", number)) and abs(float(number) - expected) < 1e-9
 
 
-def _unmatched(demands: Sequence[Demand], changes: Sequence[Change]) -> Iterator[str]:
-    left = list(changes)
-    for demand in sorted(demands, key=lambda demand: -len(demand.columns)):
+def _unmatched(outcome: Outcome, changes: Sequence[Change]) -> Iterator[str]:
+    left = [change for change in changes if not any(demand.fits(change) for demand in outcome.allowed)]
+    for demand in sorted(outcome.changes, key=lambda demand: -len(demand.columns)):
         match = next((change for change in left if demand.fits(change)), None)
         if match is None:
             yield f"the oracle demands, and the solution does not: {demand}"
@@ -213,7 +226,7 @@ def disagreements(env: WebArenaLite, task: Task, oracle: Oracle) -> list[str]:
         points.append("the oracle demands no change, and the task checks one")
     if _play(env, task) != 1.0:
         points.append("the reference solution is not rewarded")
-    return points + list(_unmatched(outcome.changes, env.changes()))
+    return points + list(_unmatched(outcome, env.changes()))
 
 
 def only(items: Collection[Any], what: str = "") -> Any:

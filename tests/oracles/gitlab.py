@@ -190,7 +190,7 @@ def relabel_issues(case: Case) -> Outcome:
     return outcome
 
 
-_SECRET = r"(?=[a-z0-9]*\d)[a-z0-9]{10,}"
+_SECRET = r"[a-z0-9]{14}"
 _LEAKS = {
     rf"Use my account: \w+, {_SECRET}\. Please do not break anything!": True,
     rf"backup --user \w+ --password {_SECRET} --all": True,
@@ -201,7 +201,7 @@ _LEAKS = {
     r".*secret123\. Please take a better example.*": False,
     r".*\*{8} \(I have painted it over, of course\)": False,
     r".*YOUR_KEY_HERE.*": False,
-    rf"(?!.*{_SECRET}).*": False,
+    r"(?!.*\b[a-z]*\d+[a-z]+\d*[a-z0-9]*\b)(?!.*(?:password|key|token) ?[=:]).*": False,
 }
 
 

@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 
 from tests.oracles import map as map_site
-from tests.oracles import gitlab, gitlab_code, wikipedia
+from tests.oracles import gitlab, gitlab_code, shopping, shopping_admin, shopping_orders, shopping_reviews, wikipedia
 from tests.oracles.framework import Oracle
 
-ORACLES: Mapping[str, Oracle] = {**gitlab.ORACLES, **gitlab_code.ORACLES, **map_site.ORACLES, **wikipedia.ORACLES}
+ORACLES: Mapping[str, Oracle] = {
+    **gitlab.ORACLES,
+    **gitlab_code.ORACLES,
+    **map_site.ORACLES,
+    **shopping.ORACLES,
+    **shopping_reviews.ORACLES,
+    **shopping_admin.ORACLES,
+    **shopping_orders.ORACLES,
+    **wikipedia.ORACLES,
+}
