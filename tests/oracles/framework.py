@@ -30,6 +30,7 @@ _SHAPES = {
     "time": r"\d\d:\d\d",
     "hour": r"\d\d:\d\d",
     "days": r"\d+",
+    "titles": r"\".+\"|.+?",
     "year": r"\d+",
     "please": ".*?",
     "need": r"[a-z].+?",
