@@ -42,10 +42,14 @@ class Unclear(Exception):
     """The goal or a text of the world has wording that the oracle's author has not read, or allows two meanings."""
 
 
+def _is(value: Any, demanded: Any) -> bool:
+    return bool(demanded(value)) if callable(demanded) else value == demanded
+
+
 class Demand(NamedTuple):
     """A demanded change of one row: "added", "removed", "changed", or "any" of these.
 
-    `columns` are those of the added or removed row that matter. Of a changed row they are all that differ, with their new values,
+    `columns` are those of the added or removed row that matter, with a value or a test of it. Of a changed row they are all that differ, with their new values,
     and `key` is the row's primary key.
     """
 
@@ -66,7 +70,7 @@ class Demand(NamedTuple):
                 return False
             return {column: change.after[column] for column in change.columns} == self.columns
         row, other = (change.after, change.before) if self.kind == "added" else (change.before, change.after)
-        return row is not None and other is None and all(row.get(name) == value for name, value in self.columns.items())
+        return row is not None and other is None and all(_is(row.get(name), value) for name, value in self.columns.items())
 
 
 def added(site: str, table: str, **columns: Any) -> Demand:

@@ -16,12 +16,13 @@ CANCELED = "status != 'canceled'"
 
 
 def products(case: Case, condition: str, *parameters: Any) -> list[dict[str, Any]]:
-    """Return products with today's price in cents, their average stars as shown and their number of reviews."""
+    """Return products with today's price in cents, their average stars as pages show them, and their number of reviews."""
     query = f"""SELECT p.*, {TODAY} AS today,
-        (SELECT round(avg(rating), 1) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS stars,
+        (SELECT avg(rating) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS stars,
         (SELECT count(*) FROM review r WHERE r.product_id = p.product_id AND r.status = 'Approved') AS reviews
         FROM product p JOIN category c USING (category_id) WHERE {condition} ORDER BY p.product_id"""
-    return case.rows("shopping", query, *parameters)
+    found = case.rows("shopping", query, *parameters)
+    return [product | {"stars": float(f"{product['stars'] or 0:.1f}")} for product in found]
 
 
 def product_named(case: Case, name: str) -> dict[str, Any]:
@@ -79,23 +80,33 @@ _NEEDS = {  # conditions on the lines of a product page
     r"that keeps? for exactly a year": ("Shelf Life", {"12 months"}),
     r"that (?:may|can) go anywhere in the dishwasher": ("Dishwasher Safe", {"Yes"}),
     r"that I do not have to put together": ("Assembly", {"None needed"}),
+    r"without any sugar in it": ("Sugar", {"None"}),
+    r"that keeps? for a year and a half": ("Shelf Life", {"18 months"}),
+    r"that I can simply throw into the washing machine": ("Care", {"Machine washable"}),
 }
+
+
+def cheapest_with(case: Case, category: str, need: str) -> dict[str, Any]:
+    """Return the cheapest product of a category in stock that has a property."""
+    needs = [meaning for pattern, meaning in _NEEDS.items() if re.fullmatch(pattern, need)]
+    if match := re.fullmatch(r"that survives (\d+) degrees Fahrenheit in the oven", need):
+        needs.append(("Oven Safe", {f"Up to {degrees} F" for degrees in range(int(match[1]), 1000)}))
+    if match := re.fullmatch(r"made in (\w+)", need):
+        needs.append(("Made In", {match[1]}))
+    if match := re.fullmatch(r"made of ([\w ]+)", need):
+        needs.append(("Material", {match[1].title()}))
+    name, values = only(needs, f"meanings of {need!r}")
+    fitting = []
+    for product in products(case, f"c.name = ? AND {BUYABLE}", category):
+        query = "SELECT value FROM product_attribute WHERE product_id = ? AND name = ?"
+        if values & set(case.values("shopping", query, product["product_id"], name)):
+            fitting.append(product)
+    return cheapest(fitting)
 
 
 def need_on_wish_list(case: Case) -> Outcome:
     """Wish for the cheapest product of a category in stock that has a property."""
-    needs = [need for pattern, need in _NEEDS.items() if re.fullmatch(pattern, case["need"])]
-    if match := re.fullmatch(r"made in (\w+)", case["need"]):
-        needs.append(("Made In", {match[1]}))
-    if match := re.fullmatch(r"made of (\w+)", case["need"]):
-        needs.append(("Material", {match[1].capitalize()}))
-    name, values = only(needs, f"meanings of {case['need']!r}")
-    fitting = []
-    for product in products(case, f"c.name = ? AND {BUYABLE}", case["category"]):
-        query = "SELECT value FROM product_attribute WHERE product_id = ? AND name = ?"
-        if values & set(case.values("shopping", query, product["product_id"], name)):
-            fitting.append(product)
-    return wish(case, cheapest(fitting))
+    return wish(case, cheapest_with(case, case["category"], case["need"]))
 
 
 def cart_from_wishes(case: Case) -> Outcome:
@@ -176,11 +187,13 @@ def top_up(case: Case) -> Outcome:
     candidates = [
         product
         for product in products(case, f"c.name = ? AND {BUYABLE}", case["category"])
-        if (product["stars"] or 0) >= float(case["stars"]) and subtotal + product["today"] >= cents(case["limit"])
+        if product["stars"] >= float(case["stars"]) and subtotal + product["today"] >= cents(case["limit"])
     ]
-    best = cheapest(candidates)
-    if case.values("shopping", "SELECT 1 FROM product_option WHERE product_id = ?", best["product_id"]):
-        raise Unclear("the best product has options")
+    query = "SELECT 1 FROM product_option WHERE product_id = ?"
+    simple = [product for product in candidates if not case.values("shopping", query, product["product_id"])]
+    best = cheapest(simple)
+    if any(product["today"] <= best["today"] and product not in simple for product in candidates):
+        raise Unclear("a product with options, whose price depends on the choice, may fit better")
     return Outcome(changes=into_cart(case, {best["product_id"]: 1}))
 
 
@@ -188,8 +201,8 @@ def well_reviewed_each(case: Case) -> Outcome:
     """Put the cheapest well reviewed product of each category into the cart."""
     wanted = {}
     for category in re.split(r", | and (?=[^,]*$)", case["categories"]):
-        condition = f"c.name = ? AND {BUYABLE} AND {NO_OPTIONS} AND stars >= ? AND reviews >= ?"
-        fitting = products(case, condition, category, float(case["stars"]), int(case["reviews"]))
+        fitting = products(case, f"c.name = ? AND {BUYABLE} AND {NO_OPTIONS} AND reviews >= ?", category, int(case["reviews"]))
+        fitting = [product for product in fitting if product["stars"] >= float(case["stars"])]
         wanted[cheapest(fitting)["product_id"]] = 1
     return Outcome(changes=into_cart(case, wanted))
 
@@ -302,9 +315,9 @@ def within_budget(case: Case) -> Outcome:
     return Outcome(changes=[*into_cart(case, lines), changed("shopping", "cart", cart, coupon_code=case["code"])])
 
 
-def _is_called(noun: str, name: str) -> bool:
-    """Return True if a product's name without its measures has the noun as a word."""
-    return noun.lower() in re.findall(r"[\w'-]+", name.split(",")[0].lower())
+def is_called(noun: str, name: str) -> bool:
+    """Return True if a noun is the last word of a product's name without its measures: a desk organizer is no desk."""
+    return name.split(",")[0].lower().split()[-1] == noun.lower()
 
 
 def review_of_bought(case: Case) -> Outcome:
@@ -312,7 +325,7 @@ def review_of_bought(case: Case) -> Outcome:
     month = datetime.strptime(case["month"], "%B %Y").strftime("%Y-%m")
     query = """SELECT DISTINCT i.product_id, i.name FROM order_item i JOIN sales_order o USING (order_id)
         WHERE customer_id = ? AND strftime('%Y-%m', o.created_at) = ?"""
-    bought = {row["product_id"] for row in case.rows("shopping", query, ME, month) if _is_called(case["noun"], row["name"])}
+    bought = {row["product_id"] for row in case.rows("shopping", query, ME, month) if is_called(case["noun"], row["name"])}
     product = only(bought, f"{case['noun']} bought in {case['month']}")
     rating = int(re.match(r"(\d) stars?", case["stars"])[1])  # type: ignore[index]
     review = {"product_id": product, "title": case["summary"], "detail": case["text"], "rating": rating}
@@ -359,7 +372,7 @@ def order_by_memory(case: Case) -> Outcome:
         number
         for number, names in orders.items()
         if any(
-            _is_called(case["first"], one) and _is_called(case["second"], other)
+            is_called(case["first"], one) and is_called(case["second"], other)
             for place, one in enumerate(names)
             for other in names[:place] + names[place + 1 :]
         )

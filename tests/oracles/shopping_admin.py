@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from tests.oracles.framework import Case, Outcome, Unclear, added, changed, consequence, only
-from tests.oracles.shopping import cents
+from tests.oracles.shopping import cents, is_called
 
 SHOP = "shopping"
 
@@ -233,16 +233,11 @@ def book_delivery(case: Case) -> Outcome:
     return outcome
 
 
-def _is_called(noun: str, name: str) -> bool:
-    """Return True if a product's name without its measures has the noun as a word."""
-    return noun.lower() in re.findall(r"[\w'-]+", name.split(",")[0].lower())
-
-
 def group_of_buyer(case: Case) -> Outcome:
     """Move the one customer of a first name who has ordered something into a group."""
     query = """SELECT DISTINCT c.customer_id, c.group_name, i.name FROM customer c JOIN sales_order USING (customer_id)
         JOIN order_item i USING (order_id) WHERE c.firstname = ?"""
-    buyers = {row["customer_id"] for row in case.rows(SHOP, query, case["firstname"]) if _is_called(case["noun"], row["name"])}
+    buyers = {row["customer_id"] for row in case.rows(SHOP, query, case["firstname"]) if is_called(case["noun"], row["name"])}
     buyer = only(buyers, f"{case['firstname']} with a {case['noun']}")
     return Outcome(changes=[changed(SHOP, "customer", buyer, group_name=case["group"])])
 

@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, consequence, only
-from tests.oracles.shopping import cents
-from tests.oracles.shopping_admin import SHOP, _is_called, day_of, page_text, product_named, read
+from tests.oracles.shopping import cents, is_called
+from tests.oracles.shopping_admin import SHOP, day_of, page_text, product_named, read
 
 
 def order_of(case: Case, number: str) -> dict[str, Any]:
@@ -258,7 +258,7 @@ def note_for_caller(case: Case) -> Outcome:
     query = """SELECT DISTINCT o.order_id, i.name FROM sales_order o JOIN order_address a USING (order_id) JOIN order_item i USING (order_id)
         WHERE a.kind = 'billing' AND a.firstname = ? AND strftime('%Y', o.created_at) = ?"""
     rows = case.rows(SHOP, query, case["firstname"], case["year"])
-    order = only({row["order_id"] for row in rows if _is_called(case["noun"], row["name"])}, "orders with it")
+    order = only({row["order_id"] for row in rows if is_called(case["noun"], row["name"])}, "orders with it")
     return Outcome(changes=[note({"order_id": order}, case["note"])])
 
 

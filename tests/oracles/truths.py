@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 
-from tests.oracles import map as map_site
 from tests.oracles import (
     gitlab,
     gitlab_code,
+    map,
     reddit,
     reddit_debates,
+    several,
+    several_places,
     shopping,
     shopping_admin,
     shopping_orders,
@@ -16,15 +18,9 @@ from tests.oracles import (
 )
 from tests.oracles.framework import Oracle
 
-ORACLES: Mapping[str, Oracle] = {
-    **gitlab.ORACLES,
-    **gitlab_code.ORACLES,
-    **map_site.ORACLES,
-    **reddit.ORACLES,
-    **reddit_debates.ORACLES,
-    **shopping.ORACLES,
-    **shopping_reviews.ORACLES,
-    **shopping_admin.ORACLES,
-    **shopping_orders.ORACLES,
-    **wikipedia.ORACLES,
-}
+_MODULES = (
+    gitlab, gitlab_code, map, reddit, reddit_debates, several, several_places, shopping, shopping_admin, shopping_orders,
+    shopping_reviews, wikipedia,
+)  # fmt: skip
+
+ORACLES: Mapping[str, Oracle] = {name: oracle for module in _MODULES for name, oracle in module.ORACLES.items()}
