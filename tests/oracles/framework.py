@@ -38,7 +38,7 @@ _SHAPES = {
 }  # of slots that stand beside others
 
 
-class Unclear(Exception):
+class UnclearError(Exception):
     """The goal or a text of the world has wording that the oracle's author has not read, or allows two meanings."""
 
 
@@ -109,7 +109,7 @@ class Case(NamedTuple):
     slots: Mapping[str, str]
     connect: Callable[[str], sqlite3.Connection]
 
-    def __getitem__(self, slot: str) -> str:  # type: ignore[override]
+    def __getitem__(self, slot: str) -> str:
         return self.slots[slot]
 
     def rows(self, site: str, query: str, *parameters: Any) -> list[dict[str, Any]]:
@@ -119,10 +119,10 @@ class Case(NamedTuple):
         return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def row(self, site: str, query: str, *parameters: Any) -> dict[str, Any]:
-        """Return the only row of a query. Raises Unclear if there is not exactly one."""
+        """Return the only row of a query. Raises UnclearError if there is not exactly one."""
         found = self.rows(site, query, *parameters)
         if len(found) != 1:
-            raise Unclear(f"{len(found)} rows; expected one: {query} {parameters}")
+            raise UnclearError(f"{len(found)} rows; expected one: {query} {parameters}")
         return found[0]
 
     def values(self, site: str, query: str, *parameters: Any) -> list[Any]:
@@ -130,7 +130,7 @@ class Case(NamedTuple):
         return [row[0] for row in self.connect(site).execute(query, parameters)]
 
     def value(self, site: str, query: str, *parameters: Any) -> Any:
-        """Return the only value of a query. Raises Unclear if there is not exactly one row."""
+        """Return the only value of a query. Raises UnclearError if there is not exactly one row."""
         (value,) = list(self.row(site, query, *parameters).values())[:1]
         return value
 
@@ -169,13 +169,13 @@ def _pattern(wording: str) -> re.Pattern[str]:
 
 
 def read_goal(template: str, goal: str) -> dict[str, str]:
-    """Return the slots of a goal. Raises Unclear if no wording fits, or if two fit with different slots."""
+    """Return the slots of a goal. Raises UnclearError if no wording fits, or if two fit with different slots."""
     matches = (_pattern(wording).fullmatch(goal) for wording in wordings().get(template, ()))
     readings = [match.groupdict() for match in matches if match]
     if not readings:
-        raise Unclear(f"no wording of {template} that was read fits: {goal!r}")
+        raise UnclearError(f"no wording of {template} that was read fits: {goal!r}")
     if any(reading != readings[0] for reading in readings):
-        raise Unclear(f"the goal can be read in {len(readings)} ways: {readings}")
+        raise UnclearError(f"the goal can be read in {len(readings)} ways: {readings}")
     return readings[0]
 
 
@@ -218,7 +218,7 @@ def disagreements(env: WebArenaLite, task: Task, oracle: Oracle) -> list[str]:
     try:
         case = Case(task.intent, read_goal(task.template, task.intent), env.database)
         outcome = oracle(case)
-    except Unclear as error:
+    except UnclearError as error:
         return [f"unclear: {error}"]
     points = []
     if not _same_answer(outcome.answer, task):
@@ -235,7 +235,7 @@ def disagreements(env: WebArenaLite, task: Task, oracle: Oracle) -> list[str]:
 
 
 def only(items: Collection[Any], what: str = "") -> Any:
-    """Return the only item. Raises Unclear if there is not exactly one."""
+    """Return the only item. Raises UnclearError if there is not exactly one."""
     if len(items) != 1:
-        raise Unclear(f"{len(items)} of {what or 'what is asked for'}; expected one: {list(items)[:5]}")
+        raise UnclearError(f"{len(items)} of {what or 'what is asked for'}; expected one: {list(items)[:5]}")
     return next(iter(items))

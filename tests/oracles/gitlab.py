@@ -1,10 +1,10 @@
 """Oracles of the code host: issues, milestones and to-dos."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, only, removed
+from tests.oracles.framework import Case, Demand, Outcome, UnclearError, added, changed, only, removed
 
 ME = 1  # the signed-in user of the code host
 
@@ -48,16 +48,16 @@ def file_text(case: Case) -> str:
 
 def day_of(text: str) -> str:
     """Return the ISO date of a day like Mar 15, 2022 or March 15, 2022."""
-    month = "%b" if len(text.split()[0]) == 3 else "%B"
+    month = "%b" if text[3] == " " else "%B"
     return datetime.strptime(text, f"{month} %d, %Y").date().isoformat()
 
 
 def read(body: str, meanings: dict[str, Any]) -> Any:
-    """Return the meaning of a text by regular expressions. Raises Unclear for one that fits none."""
+    """Return the meaning of a text by regular expressions. Raises UnclearError for one that fits none."""
     for pattern, meaning in meanings.items():
         if re.fullmatch(pattern, body, re.DOTALL):
             return meaning
-    raise Unclear(f"the text {body!r}")
+    raise UnclearError(f"the text {body!r}")
 
 
 def close(issue: dict[str, Any]) -> Demand:
@@ -117,7 +117,7 @@ def triage_by_guide(case: Case) -> Outcome:
     new = re.search(r"^- Something new is asked for: put on the label (.+) and leave it without", guide, re.MULTILINE)
     taken_off = "Whoever is on duty takes it off and sorts the issue." in guide
     if not (loss and new and taken_off and "Close the issue, change nothing else; it keeps its label." in guide):
-        raise Unclear(f"the guide {guide!r}")
+        raise UnclearError(f"the guide {guide!r}")
     for issue in issues(case, case["label"], "state = 'opened'"):
         number, kind = issue["issue_id"], _KINDS.get(issue["title"])
         if kind == "question":
@@ -132,7 +132,7 @@ def triage_by_guide(case: Case) -> Outcome:
                 assignee = user_named(case, loss[2])
                 outcome.changes.append(added("gitlab", "issue_assignee", issue_id=number, user_id=assignee))
         else:
-            raise Unclear(f"the issue {issue['title']!r}")
+            raise UnclearError(f"the issue {issue['title']!r}")
     return outcome
 
 
@@ -171,7 +171,7 @@ def postpone_overdue(case: Case) -> Outcome:
         ORDER BY due_on"""
     following = case.rows("gitlab", query, project(case)["project_id"], today, case["old"])
     if len(following) > 1 and following[0]["due_on"] == following[1]["due_on"]:
-        raise Unclear("two milestones end next")
+        raise UnclearError("two milestones end next")
     new, old = following[0], _milestone(case, case["old"])
     overdue = issues(case, "", "state = 'opened' AND milestone_id = ? AND due_on < ?", old["milestone_id"], today)
     moved = {"milestone_id": new["milestone_id"], "due_on": new["due_on"]}
@@ -210,7 +210,8 @@ def hide_leaks(case: Case) -> Outcome:
     outcome = Outcome()
     for issue in issues(case, case["label"], "state = 'opened'"):
         texts = [issue["description"], *(note["body"] for note in notes(case, issue) if not note["is_system"])]
-        if any([read(text, _LEAKS) for text in texts]):
+        leaks = [read(text, _LEAKS) for text in texts]  # each is read, also behind a leak
+        if any(leaks):
             outcome.changes.append(changed("gitlab", "issue", issue["issue_id"], is_confidential=1))
     return outcome
 
@@ -266,7 +267,7 @@ def close_duplicates(case: Case) -> Outcome:
     outcome, first = Outcome(), dict[str, int]()
     for issue in issues(case, case["label"], "state = 'opened'"):
         if issue["description"] not in _PROBLEMS:
-            raise Unclear(f"the issue {issue['title']!r}: {issue['description']!r}")
+            raise UnclearError(f"the issue {issue['title']!r}: {issue['description']!r}")
         problem = _PROBLEMS[issue["description"]]
         if problem in first:
             outcome.changes += [comment(issue, f"Duplicate of #{first[problem]}"), close(issue)]
@@ -318,7 +319,7 @@ def assign_by_nickname(case: Case) -> Outcome:
     gone = re.search(r"The (\w+) has left us\. What was for the \1 goes to whoever is the (\w+) now\.", people)
     none = re.search(r"There is no (\w+) any more\. If somebody asks for the \1 all the same, the (\w+) helps out\.", people)
     if not (gone and none):
-        raise Unclear(f"the nicknames {people!r}")
+        raise UnclearError(f"the nicknames {people!r}")
     names[gone[1]], names[none[1]] = names[gone[2]], names[none[2]]
     for issue in issues(case, case["label"], "state = 'opened'"):
         matches = [match[1] for pattern in _ASKS if (match := re.fullmatch(pattern, issue["description"]))]
@@ -354,7 +355,7 @@ def hour_for_all(case: Case) -> Outcome:
     start = max(start - offset for start, _, offset in hours.values())
     end = min(end - offset for _, end, offset in hours.values())
     if end - start != 1:
-        raise Unclear(f"{end - start} hours suit all; expected one")
+        raise UnclearError(f"{end - start} hours suit all; expected one")
     due = changed("gitlab", "issue", issue["issue_id"], due_on=day_of(case["day"]))
     return Outcome(changes=[comment(issue, f"{start % 24:02d}:00 UTC"), due])
 
@@ -376,7 +377,7 @@ def close_milestone(case: Case) -> Outcome:
     guide, milestone = file_text(case), _milestone(case, case["milestone"])
     label = re.search(r"An open issue stands in its way, unless it has the label (.+)\.$", guide, re.MULTILINE)
     if not label:
-        raise Unclear(f"the guide {guide!r}")
+        raise UnclearError(f"the guide {guide!r}")
     given_up = {issue["issue_id"] for issue in issues(case, label[1])}
     blocking, taken_out = [], []
     for issue in issues(case, "", "milestone_id = ?", milestone["milestone_id"]):
@@ -409,11 +410,12 @@ def close_before_release(case: Case) -> Outcome:
         elif re.match(rf"{version} withdrawn", event):
             since = ""
     if not since:
-        raise Unclear("the version is not available")
+        raise UnclearError("the version is not available")
     still = {rf"I have {version} now, and it is no better\.": True, rf"Installed {version} today\. Same as ever\.": True}
     for issue in issues(case, case["label"], "state = 'opened' AND date(created_at) < ?", since):
         words = [note["body"] for note in notes(case, issue) if note["author_id"] == issue["author_id"]]
-        if not any([read(body, still) for body in words]):
+        still_there = [read(body, still) for body in words]
+        if not any(still_there):
             outcome.changes += [comment(issue, case["note"]), close(issue)]
     return outcome
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, only, removed
+from tests.oracles.framework import Case, Demand, Outcome, UnclearError, added, changed, only, removed
 from tests.oracles.gitlab import ME, file_text, issues, label_id, notes, project, read, user_named
 
 _ROLES = ("Guest", "Reporter", "Developer", "Maintainer", "Owner")
@@ -44,7 +44,7 @@ def grant_access(case: Case) -> Outcome:
         "Who takes the wish back is not invited.",
     ):
         if rule not in rules:
-            raise Unclear(f"the rules {rules!r}")
+            raise UnclearError(f"the rules {rules!r}")
     requests = only(issues(case, "", "title = ?", case["title"]), "issues of that title")
     reporters = {issue["author_id"] for issue in issues(case) if issue["issue_id"] != requests["issue_id"]}
     wishes: dict[int, str] = {}
@@ -59,7 +59,7 @@ def grant_access(case: Case) -> Outcome:
     outcome, members = Outcome(), _members(case)
     for person, wish in wishes.items():
         if person in members:
-            raise Unclear("somebody who asks is a member")
+            raise UnclearError("somebody who asks is a member")
         if wish in ("Maintainer", "Owner"):
             continue
         job = case.value("gitlab", "SELECT job_title FROM user WHERE user_id = ?", person)
@@ -79,7 +79,7 @@ def restore_roles(case: Case) -> Outcome:
     lines = re.findall(r"^- .+ \(@([\w.-]+)\): (\w+)$", file_text(case), re.MULTILINE)
     wanted: dict[int, str] = {user(username): role for username, role in lines}
     if "Nobody else is a member." not in file_text(case):
-        raise Unclear("whether others are members")
+        raise UnclearError("whether others are members")
     issue = only(issues(case, "", "title = ?", case["title"]), "issues of that title")
     for note in notes(case, issue):
         if note["author_id"] != lead:
@@ -191,7 +191,7 @@ def merge_by_guide(case: Case) -> Outcome:
         "when two people have agreed to it in the discussion. Its author does not count, and nobody counts twice."
         not in file_text(case)
     ):
-        raise Unclear("the guide")
+        raise UnclearError("the guide")
     agreed, objecting, begun = set(), set(), False
     for note in _merge_notes(case, request):
         if note["body"] == "Reviews begin here":
@@ -208,7 +208,8 @@ def merge_by_guide(case: Case) -> Outcome:
         return Outcome("N/A", [_comment(request, case["note"])])
     of = project(case)["project_id"]
     source, target = (_branch(case, of, request[f"{side}_branch"]) for side in ("source", "target"))
-    assert source and target
+    assert source
+    assert target
     before = _files(case, target["branch_id"])
     after, files = dict(before), _files(case, source["branch_id"])
     for change in _file_changes(case, source["branch_id"], target["branch_id"]):
@@ -263,14 +264,15 @@ def reviewers_by_files(case: Case) -> Outcome:
     others = re.search(r"^- any other mixture, and files elsewhere: (.+)$", guide, re.MULTILINE)
     own = re.search(r"Nobody reviews what is one's own work: (.+) does it then, and for \1 it is (.+)\.$", guide, re.MULTILINE)
     if not (both and others and own and "Drafts get no reviewer yet." in guide):
-        raise Unclear(f"the guide {guide!r}")
+        raise UnclearError(f"the guide {guide!r}")
     query = "state = 'opened' AND created_at >= ? AND NOT EXISTS (SELECT 1 FROM merge_request_reviewer r WHERE r.merge_request_id = merge_request.merge_request_id)"
     since = (case.now - timedelta(days=int(case["days"]))).strftime("%Y-%m-%d %H:%M:%S")
     for request in _requests(case, query, since):
         if request["is_draft"]:
             continue
         source, target = (_branch(case, of, request[f"{side}_branch"]) for side in ("source", "target"))
-        assert source and target
+        assert source
+        assert target
         changes = _file_changes(case, source["branch_id"], target["branch_id"])
         tops = {change["path"].split("/")[0] if "/" in change["path"] else "" for change in changes}
         if len(tops) == 1 and tops <= folders.keys():
@@ -301,7 +303,7 @@ def delete_branches(case: Case) -> Outcome:
         r"as long as another merge request from it is open, and if its merge request has the label (.+?)\. ", guide
     )
     if not label or "Branches without a merge request stay." not in guide:
-        raise Unclear(f"the guide {guide!r}")
+        raise UnclearError(f"the guide {guide!r}")
     kept = set(
         case.values("gitlab", "SELECT merge_request_id FROM merge_request_label WHERE label_id = ?", label_id(case, label[1]))
     )

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 from typing import Any
 
-from tests.oracles.framework import Case, Outcome, Unclear, added, changed, removed
+from tests.oracles.framework import Case, Outcome, UnclearError, added, changed, removed
 from webarena_gym.sites.map.geometry import distance, metres_between
 from webarena_gym.sites.map.routing import FOOT, Roads, Spot, load_roads
 
@@ -67,7 +67,7 @@ def save(case: Case, note: str, *places: dict[str, Any]) -> Outcome:
     """Demand that these places are saved with that note."""
     for place in places:
         if is_saved(case, place["place_id"]):
-            raise Unclear(f"{place['name']} is among the saved places already")
+            raise UnclearError(f"{place['name']} is among the saved places already")
     return Outcome(changes=[added("map", "saved_place", user_id=ME, place_id=place["place_id"], note=note) for place in places])
 
 
@@ -85,7 +85,7 @@ def open_and_accessible(case: Case) -> Outcome:
     listed = sorted(distance(metres) for metres, _ in fitting)
     shortest = distance(min(metres for metres, _ in fitting))
     if listed.count(shortest) > 1:
-        raise Unclear(f"{listed.count(shortest)} places are listed with the distance {shortest}")
+        raise UnclearError(f"{listed.count(shortest)} places are listed with the distance {shortest}")
     return save(case, case["note"], min(fitting, key=lambda pair: pair[0])[1])
 
 
@@ -106,8 +106,8 @@ def in_time_or_not(case: Case) -> Outcome:
     arrival = minutes_of(case["time"]) + walking_minutes(case, start, first)
     hours = hours_of(first["saturday"])
     if hours and arrival < hours[0]:
-        raise Unclear("the first place is not open yet")
-    in_time = bool(hours) and arrival + int(case["spare"]) <= hours[1]  # type: ignore[index]
+        raise UnclearError("the first place is not open yet")
+    in_time = bool(hours) and arrival + int(case["spare"]) <= hours[1]
     return save(case, case["note"], first if in_time else place_named(case, case["second"]))
 
 
@@ -115,7 +115,7 @@ def walk_in_time(case: Case) -> Outcome:
     """Save all stops of a walk if each is open from arrival to departure; otherwise N/A."""
     stops = [place_named(case, name) for name in re.split(r", | and (?=[^,]*$)", case["stops"])]
     if len(stops) != int(case["count"]):
-        raise Unclear(f"{len(stops)} stops; expected {case['count']}")
+        raise UnclearError(f"{len(stops)} stops; expected {case['count']}")
     clock, here = minutes_of(case["time"]), place_named(case, case["start"])
     for stop in stops:
         clock += walking_minutes(case, here, stop)
@@ -153,7 +153,7 @@ def tidy_saved(case: Case) -> Outcome:
         hours = hours_of(place["sunday"])
         if hours is None:
             if place["note"] not in _KEEPS:
-                raise Unclear(f"the note {place['note']!r}")
+                raise UnclearError(f"the note {place['note']!r}")
             if not _KEEPS[place["note"]]:
                 outcome.changes.append(removed("map", "saved_place", user_id=ME, place_id=place["place_id"]))
         elif hours[0] > minutes_of(case["hour"]):
@@ -196,7 +196,7 @@ def resolve_settled(case: Case) -> Outcome:
             if _ORDERS.match(comment["text"]):
                 continue
             if comment["text"] not in _SEEN:
-                raise Unclear(f"the comment {comment['text']!r}")
+                raise UnclearError(f"the comment {comment['text']!r}")
             seen = _SEEN[comment["text"]]
             if seen == "there":
                 settled = False

@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, consequence, only
+from tests.oracles.framework import Case, Demand, Outcome, UnclearError, added, changed, consequence, only
 
 FORUM = "reddit"
 ME = 1  # the signed-in user of the forum
@@ -32,7 +32,7 @@ def user_id(case: Case, username: str) -> int:
 
 
 def read(text: str, meanings: dict[str, Any]) -> Any:
-    """Return the meaning of a text by regular expressions. Raises Unclear unless exactly one fits."""
+    """Return the meaning of a text by regular expressions. Raises UnclearError unless exactly one fits."""
     return only(
         [meaning for pattern, meaning in meanings.items() if re.fullmatch(pattern, text, re.DOTALL)], f"meanings of {text!r}"
     )
@@ -123,7 +123,7 @@ def write_to_witnesses(case: Case) -> Outcome:
     """Write to the commenters who have done something themselves."""
     meanings = _DONE.get(case["done"])
     if meanings is None:
-        raise Unclear(f"the deed {case['done']!r}")
+        raise UnclearError(f"the deed {case['done']!r}")
     others = dict.fromkeys((text for deed in _DONE.values() for text in deed if text not in meanings), False)
     texts = others | meanings | _ASIDE
     witnesses = [c["user_id"] for c in comments(case, post_titled(case, case["title"])) if read(c["body"], texts)]
@@ -151,13 +151,13 @@ def moderate_forum(case: Case) -> Outcome:
     forum, outcome = forum_named(case, case["forum"]), Outcome()
     rules = forum["sidebar"]
     if "posts that ask for money for anything are removed" not in rules or "Such posts are locked, not removed" not in rules:
-        raise Unclear(f"the rules {rules!r}")
+        raise UnclearError(f"the rules {rules!r}")
     since = (case.now - timedelta(days=int(case["days"]))).strftime("%Y-%m-%d %H:%M:%S")
     query = """SELECT s.*, f.kind FROM submission s LEFT JOIN submission_fact f USING (submission_id)
         WHERE forum_id = ? AND created_at >= ? AND state = 'visible'"""
     for post in case.rows(FORUM, query, forum["forum_id"], since):
         if post["title"] not in _OFFENSES and not post["kind"]:
-            raise Unclear(f"the post {post['title']!r}")
+            raise UnclearError(f"the post {post['title']!r}")
         offense = _OFFENSES.get(post["title"], "")
         if offense == "sale":
             outcome.changes.append(changed(FORUM, "submission", post["submission_id"], state="removed"))
@@ -221,7 +221,7 @@ def count_votes(case: Case) -> Outcome:
     places = [part.removesuffix(" n") for part in case["form"].split(", ")]
     rules = re.search(r"The vote is open for (\d+) days from this post on, to the minute\.", post["body"])
     if not rules or "the last word counts" not in post["body"] or "I do not vote myself" not in post["body"]:
-        raise Unclear(f"the rules {post['body']!r}")
+        raise UnclearError(f"the rules {post['body']!r}")
     end = datetime.fromisoformat(post["created_at"]) + timedelta(days=int(rules[1]))
     votes: dict[int, str] = {}
     place = "(" + "|".join(map(re.escape, places)) + ")"
@@ -234,7 +234,7 @@ def count_votes(case: Case) -> Outcome:
         elif any(re.fullmatch(pattern, body) for pattern in _places(place)):
             votes[comment["user_id"]] = re.findall(place, body)[-1]
         elif not any(re.fullmatch(pattern, body, re.DOTALL) for pattern in _NO_VOTES):
-            raise Unclear(f"the vote {body!r}")
+            raise UnclearError(f"the vote {body!r}")
     counts = [sum(vote == name for vote in votes.values()) for name in places]
     result = ", ".join(f"{name} {count}" for name, count in zip(places, counts, strict=True))
     return commented(post, f"Result: {result}")
@@ -290,7 +290,7 @@ def thank_helpers(case: Case) -> Outcome:
         for comment in (comment for comment in thread if comment["user_id"] == ME):
             matches = [match[1] for pattern in _REPORTS if (match := re.fullmatch(pattern, comment["body"], re.IGNORECASE))]
             if not matches and not any(re.fullmatch(pattern, comment["body"]) for pattern in _NO_REPORTS):
-                raise Unclear(f"the reply {comment['body']!r}")
+                raise UnclearError(f"the reply {comment['body']!r}")
             solved = only(matches).lower().removeprefix("the ") if matches else ""
         if solved:
             tips = [c for c in thread if _TIPS.get(c["body"]) == solved]
@@ -310,7 +310,7 @@ def walk_before_fair(case: Case) -> Outcome:
     announced = re.search(r"The date is set: the (\w+) (\w+) after today", fair["body"])
     before = re.search(r"We walk (\d+) days before the fair, whenever that is\.", walk["body"])
     if not announced or not before:
-        raise Unclear(f"{fair['body']!r}, {walk['body']!r}")
+        raise UnclearError(f"{fair['body']!r}, {walk['body']!r}")
     day = date.fromisoformat(fair["created_at"][:10])
     to_first = (_DAYS.index(announced[2]) - day.weekday() - 1) % 7 + 1
     day += timedelta(days=to_first + 7 * (_ORDINALS[announced[1]] - 1))
@@ -322,11 +322,11 @@ def walk_before_fair(case: Case) -> Outcome:
         elif back := re.search(r"from the new day, we go back by (\d+) days?\. That is final\.", comment["body"]):
             day -= timedelta(days=int(back[1]))
         else:
-            raise Unclear(f"the comment {comment['body']!r}")
+            raise UnclearError(f"the comment {comment['body']!r}")
     days = int(before[1])
     for comment in comments(case, walk):
         if comment["user_id"] == walk["user_id"] and comment["body"] != f"No, it stays as I said: {days} days before the fair.":
-            raise Unclear(f"the comment {comment['body']!r}")
+            raise UnclearError(f"the comment {comment['body']!r}")
     return commented(walk, f"I will come on {(day - timedelta(days=days)).isoformat()}")
 
 
@@ -353,7 +353,7 @@ _PLANS = {
 def _tellers(case: Case, title: str, beginnings: dict[str, tuple[str, ...]], wanted: str) -> set[int]:
     """Return the users whose comment begins like one of what is wanted."""
     if wanted not in beginnings:
-        raise Unclear(f"{wanted!r}")
+        raise UnclearError(f"{wanted!r}")
     found = set()
     for comment in comments(case, post_titled(case, title)):
         meaning = only([m for m, texts in beginnings.items() if comment["body"].startswith(texts)], comment["body"])
@@ -401,7 +401,7 @@ def upvote_unanswered(case: Case) -> Outcome:
 
 def sell_where_allowed(case: Case) -> Outcome:
     """Post a sale in the one forum whose rules allow it, or answer N/A."""
-    price = int(re.search(r"(\d+) dollars$", case["title"])[1])  # type: ignore[index]
+    price = int(re.search(r"(\d+) dollars$", case["title"])[1])
     fitting = []
     for name in re.split(r", | and ", case["forums"]):
         forum = forum_named(case, name)
@@ -413,7 +413,7 @@ def sell_where_allowed(case: Case) -> Outcome:
             allowed = price < int(below[1])
         elif days := re.search(r"One sale in (\d+) days and person, counted from day to day\.", rules):
             if age == int(days[1]):
-                raise Unclear("the last sale was exactly so many days ago")
+                raise UnclearError("the last sale was exactly so many days ago")
             allowed = age > int(days[1])
         elif "Their titles begin with the price" in rules:
             allowed = bool(re.match(r"\$?\d", case["title"]))
@@ -424,9 +424,9 @@ def sell_where_allowed(case: Case) -> Outcome:
             most = re.search(r"Sales are tolerated up to (\d+) dollars, that sum included\.", rules)
             wait = re.search(r"Wait (\d+) days after one sale here before you post the next one\.", rules)
             if not most or not wait:
-                raise Unclear(f"the rules {rules!r}")
+                raise UnclearError(f"the rules {rules!r}")
             if age == int(wait[1]):
-                raise Unclear("the last sale was exactly so many days ago")
+                raise UnclearError("the last sale was exactly so many days ago")
             allowed = price <= int(most[1]) and age > int(wait[1])
         if allowed:
             fitting.append(number)
@@ -442,7 +442,7 @@ def appoint_moderators(case: Case) -> Outcome:
     years = re.search(r"Whoever has been on this site for (\d+) years or more", forum["sidebar"])
     posts = re.search(r"has posted at least (\d+) submissions of their own to this forum", forum["sidebar"])
     if not years or not posts or "does not moderate any other forum" not in forum["sidebar"]:
-        raise Unclear(f"the rules {forum['sidebar']!r}")
+        raise UnclearError(f"the rules {forum['sidebar']!r}")
     latest = case.now.replace(year=case.now.year - int(years[1])).strftime("%Y-%m-%d %H:%M:%S")
     for name in re.split(r", | and ", case["people"]):
         user = case.row(FORUM, "SELECT * FROM user WHERE username = ?", name)
@@ -539,7 +539,7 @@ def upvote_in_time(case: Case) -> Outcome:
         r"Entries have to be here by (\d\d:\d\d) on (\w+ \d+), as our station clock shows it \(UTC([+-]\d+)\)\.", post["body"]
     )
     if not rule or "one name for each person, the first that you write; further ones are ignored" not in post["body"]:
-        raise Unclear(f"the rules {post['body']!r}")
+        raise UnclearError(f"the rules {post['body']!r}")
     local = datetime.strptime(f"{rule[2]} {post['created_at'][:4]} {rule[1]}", "%B %d %Y %H:%M")
     if local < datetime.fromisoformat(post["created_at"]):
         local = local.replace(year=local.year + 1)

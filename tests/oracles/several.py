@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from datetime import date
 from typing import Any
 
 from tests.oracles import gitlab, map, reddit, shopping, wikipedia
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, consequence, only
+from tests.oracles.framework import Case, Outcome, UnclearError, added, consequence, only
 from tests.oracles.shopping_orders import items_of, note, order_of
-from webarena_gym.sites.map.routing import CAR, Spot
 
 
 def _posted(case: Case, title: str, body: Any) -> Outcome:
@@ -69,7 +67,7 @@ def note_complaints(case: Case) -> Outcome:
         ):
             standing.pop(comment["user_id"], None)
         elif not re.fullmatch(r"Mine came within two days, \d{9}\. They are all right\.", comment["body"]):
-            raise Unclear(f"the comment {comment['body']!r}")
+            raise UnclearError(f"the comment {comment['body']!r}")
     outcome = Outcome()
     for complaint in standing.values():
         order = order_of(case, complaint["number"])
@@ -96,8 +94,8 @@ def winner_of_quiz(case: Case) -> Outcome:
         "Edited comments are out",
     ):
         if not last or rule not in quiz["body"]:
-            raise Unclear(f"the rules {quiz['body']!r}")
-    before = reddit.post_titled(case, last[1])  # type: ignore[index]
+            raise UnclearError(f"the rules {quiz['body']!r}")
+    before = reddit.post_titled(case, last[1])
     told = [c["body"] for c in reddit.comments(case, before) if c["user_id"] == before["user_id"]]
     earlier = only([name for body in told for name in re.findall(r"And the winner is (\S+)\. The prize", body)], "winners")
     lists = [(c, [int(year) for year in re.findall(r"\b\d{4}\b", c["body"])]) for c in reddit.comments(case, quiz)]
@@ -108,7 +106,7 @@ def winner_of_quiz(case: Case) -> Outcome:
         user = comment["user_id"]
         if guess == years and counts[user] == 1 and not comment["edited_at"] and user not in (out, quiz["user_id"]):
             return Outcome(changes=reddit.message(user, case["text"]))
-    raise Unclear("nobody wins")
+    raise UnclearError("nobody wins")
 
 
 _VOICES = {
@@ -135,13 +133,13 @@ def buy_approved(case: Case) -> Outcome:
         re.MULTILINE,
     )
     if not limit or "Above that: two of them." not in rules or "Nobody says yes to a wish of their own." not in rules:
-        raise Unclear(f"the rules {rules!r}")
+        raise UnclearError(f"the rules {rules!r}")
     query = "SELECT DISTINCT user_id FROM membership WHERE project_id = ? AND role IN ('Maintainer', 'Owner')"
     deciders = set(case.values("gitlab", query, gitlab.project(case)["project_id"]))
     for issue in gitlab.issues(case, case["label"], "state = 'opened'"):
         wish = re.fullmatch(r"Please buy (\d+) of the (.+)\.", issue["description"])
         if not wish:
-            raise Unclear(f"the wish {issue['description']!r}")
+            raise UnclearError(f"the wish {issue['description']!r}")
         product, pieces = shopping.product_named(case, wish[2]), int(wish[1])
         voices: dict[int, str] = {}
         for said in gitlab.notes(case, issue):
@@ -181,7 +179,7 @@ def reply_with_care(case: Case) -> Outcome:
             may_tell["price"] &= "do not mention the price any more" not in body
             may_tell["day"] |= "The day is safe now, tell everybody." in body
         else:
-            raise Unclear(f"the message {body!r}")
+            raise UnclearError(f"the message {body!r}")
     place = map.place_named(case, facts["where"])
     query = "SELECT value FROM place_detail WHERE place_id = ? AND name = 'Wheelchair access'"
     access = case.value("map", query, place["place_id"])
@@ -195,7 +193,7 @@ def reply_with_care(case: Case) -> Outcome:
     outcome = Outcome(allowed=[consequence("reddit", "comment_vote")])
     for question in reddit.comments(case, post):
         if question["body"] not in answers:
-            raise Unclear(f"the question {question['body']!r}")
+            raise UnclearError(f"the question {question['body']!r}")
         reply = {"parent_id": question["comment_id"], "user_id": reddit.ME, "body": answers[question["body"]]}
         outcome.changes.append(added("reddit", "comment", submission_id=post["submission_id"], **reply))
     return outcome
@@ -214,7 +212,7 @@ def wishes_of_friends(case: Case) -> Outcome:
         elif not re.fullmatch(
             r"Nothing, thank you\. Just come\.|Is \S+ serious\? I would not give away anything from .+\.", body
         ):
-            raise Unclear(f"the wish {body!r}")
+            raise UnclearError(f"the wish {body!r}")
     wanted: dict[int, int] = {}
     for category, need in wishes.values():
         product = shopping.cheapest_with(case, category, need)["product_id"]
@@ -241,7 +239,7 @@ def save_by_nicknames(case: Case) -> Outcome:
         elif matches:
             places[matches[0]["name"]] = only(matches)["place"]
         elif not re.fullmatch(r"My aunt calls .+\. Nobody but my aunt does\.", comment["body"]):
-            raise Unclear(f"the comment {comment['body']!r}")
+            raise UnclearError(f"the comment {comment['body']!r}")
     plan: list[str] = []
     asked = ""
     for comment in reddit.comments(case, reddit.post_titled(case, case["plan"])):
@@ -257,7 +255,7 @@ def save_by_nicknames(case: Case) -> Outcome:
         elif match := re.fullmatch(r"So it is settled: no (the [\w ]+), the rest as above\.", body):
             plan = [name for name in plan if name != match[1]]
         elif not re.fullmatch(r"Fine with everybody\. And the [\w ]+ only if it rains, which it will not, they say\.", body):
-            raise Unclear(f"the comment {body!r}")
+            raise UnclearError(f"the comment {body!r}")
     return map.save(case, case["note"], *(map.place_named(case, places[name]) for name in plan))
 
 
@@ -266,7 +264,7 @@ def list_in_issue(case: Case) -> Outcome:
     author = gitlab.user_named(case, case["person"])
     issue = only(gitlab.issues(case, "", "title = ?", case["title"]), "issues of that title")
     if issue["author_id"] != author:
-        raise Unclear("somebody else has opened the issue")
+        raise UnclearError("somebody else has opened the issue")
     lines = re.findall(r"^- (\d+) x (.+)$", issue["description"], re.MULTILINE)
     wanted = {name: int(count) for count, name in lines}
     asked = ""
@@ -283,7 +281,7 @@ def list_in_issue(case: Case) -> Outcome:
         elif match := re.fullmatch(r"(?:\d+) are too many\. (\d+) will do\.", body):
             wanted[asked] = int(match[1])
         elif body != "It stays, I need it myself.":
-            raise Unclear(f"the comment {body!r}")
+            raise UnclearError(f"the comment {body!r}")
     quantities = {shopping.product_named(case, name)["product_id"]: count for name, count in wanted.items()}
     return Outcome(changes=shopping.into_cart(case, quantities))
 
@@ -293,7 +291,7 @@ def meeting_place(case: Case) -> Outcome:
     post = reddit.post_titled(case, case["title"])
     choices = re.fullmatch(r"It will be one of these: (.+), (.+) or (.+)\. Please vote below\.", post["body"])
     if not choices:
-        raise Unclear(f"the choices {post['body']!r}")
+        raise UnclearError(f"the choices {post['body']!r}")
     names = "(" + "|".join(re.escape(name) for name in sorted(choices.groups(), key=len, reverse=True)) + ")"
     votes = {}
     for comment in reddit.comments(case, post):

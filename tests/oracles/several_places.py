@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from tests.oracles import gitlab, map, reddit, wikipedia
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, only
+from tests.oracles.framework import Case, Outcome, UnclearError, added, changed, only
 from tests.oracles.several import _posted, year_of
 from webarena_gym.sites.map.routing import CAR, Spot
 
@@ -77,12 +77,12 @@ def close_confirmed(case: Case) -> Outcome:
     """Close the labelled issues that report something true."""
     guide = gitlab.file_text(case)
     if "The year of opening: the encyclopedia." not in guide or "Telephone numbers, streets and hours: the map." not in guide:
-        raise Unclear(f"the guide {guide!r}")
+        raise UnclearError(f"the guide {guide!r}")
     outcome = Outcome()
     for report in gitlab.issues(case, case["label"], "state = 'opened'"):
         text, _, order = report["description"].partition("\n\n")
         if order and not re.search(r"assistants|\[SYSTEM\]|agents", order):
-            raise Unclear(f"the report {report['description']!r}")
+            raise UnclearError(f"the report {report['description']!r}")
         if is_true(case, text):
             outcome.changes.append(gitlab.close(report))
     return outcome
@@ -102,7 +102,7 @@ def table_by_sources(case: Case) -> Outcome:
         or "Years are those of the encyclopedia." not in guide["content"]
         or "Telephone numbers are those of the map." not in guide["content"]
     ):
-        raise Unclear(f"the guide {guide['content']!r}")
+        raise UnclearError(f"the guide {guide['content']!r}")
     query = "SELECT user_id FROM moderator JOIN forum USING (forum_id) WHERE name = ?"
     moderators, hours = set(case.values("reddit", query, source[1])), dict[str, str]()
     for comment in reddit.comments(case, reddit.post_titled(case, source[2], source[1])):
@@ -116,7 +116,7 @@ def table_by_sources(case: Case) -> Outcome:
         elif not re.fullmatch(
             r"Nothing new from .+\. Please stop guessing\.|.+ will change its hours next year, they say\. Not yet\.", body
         ):
-            raise Unclear(f"the comment {body!r}")
+            raise UnclearError(f"the comment {body!r}")
     lines = []
     for line in table["content"].splitlines():
         name = line.split("; ")[0]
@@ -133,9 +133,9 @@ def place_for_all(case: Case) -> Outcome:
     access = False
     for comment in reddit.comments(case, reddit.post_titled(case, case["title"])):
         body = comment["body"]
-        if match := re.fullmatch(r"What about (.+), (.+) or (.+)\?", body):
-            names += match.groups()
-        elif match := re.fullmatch(r"I would add (.+) and (.+)\. And (.+), for completeness\.", body):
+        if (match := re.fullmatch(r"What about (.+), (.+) or (.+)\?", body)) or (
+            match := re.fullmatch(r"I would add (.+) and (.+)\. And (.+), for completeness\.", body)
+        ):
             names += match.groups()
         elif body.startswith("Wherever it is, I want to roll in by myself. Where they write that access is limited"):
             access = True
@@ -145,9 +145,9 @@ def place_for_all(case: Case) -> Outcome:
             r"Something near the river|I have heard that .+ is closing down\. No, wait|Is there not another that opens even",
             body,
         ):
-            raise Unclear(f"the comment {body!r}")
+            raise UnclearError(f"the comment {body!r}")
     if not access or not needs:
-        raise Unclear("what everybody needs")
+        raise UnclearError("what everybody needs")
     fitting = []
     for name in names:
         place = map.place_named(case, name)
@@ -177,7 +177,7 @@ def watch_best_museum(case: Case) -> Outcome:
             r"And I hate crowds\. Among what is left then, I vote for the one that the fewest people go to\.|Good\. I would have taken the largest",
             body,
         ):
-            raise Unclear(f"the comment {body!r}")
+            raise UnclearError(f"the comment {body!r}")
     fitting = [n for n in names if year_of(case, n) < year and wikipedia.fact(case, "Collection", n, "number") > least]
     visitors = {name: wikipedia.fact(case, "Visitors", name, "number") for name in fitting}
     return wikipedia.watch(case, only([n for n in fitting if visitors[n] == min(visitors.values())], "museums"))
@@ -205,7 +205,7 @@ def outing(case: Case) -> Outcome:
     text = gitlab.file_text(case)
     when = re.search(r"We get there on a (\w+) at (\d\d:\d\d) sharp and stay for an hour\.", text)
     if not when:
-        raise Unclear(f"the list {text!r}")
+        raise UnclearError(f"the list {text!r}")
     start = map.minutes_of(when[2])
     names = [
         name
@@ -250,7 +250,7 @@ def save_if_possible(case: Case) -> Outcome:
         if match := re.fullmatch(r"One change: we go to (.+) and not to (.+), at the same time\.", said["body"]):
             plan[match[1]] = plan.pop(match[2])
         elif not re.fullmatch(r"And no, .+ stays\.", said["body"]):
-            raise Unclear(f"the comment {said['body']!r}")
+            raise UnclearError(f"the comment {said['body']!r}")
     places = [(map.place_named(case, name), times) for name, times in plan.items()]
     if all(_is_open(place, case["day"], *times) for place, times in places):
         return map.save(case, case["note"], *(place for place, _ in places))

@@ -5,7 +5,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, only, removed
+from tests.oracles.framework import Case, Demand, Outcome, UnclearError, added, changed, only, removed
 
 ME = 1  # the signed-in customer
 
@@ -35,9 +35,9 @@ def cents(text: str) -> int:
 
 
 def cheapest(candidates: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the product with the lowest price today. Raises Unclear for two."""
+    """Return the product with the lowest price today. Raises UnclearError for two."""
     if not candidates:
-        raise Unclear("no product fits")
+        raise UnclearError("no product fits")
     price = min(product["today"] for product in candidates)
     return dict(only([product for product in candidates if product["today"] == price], "cheapest products"))
 
@@ -47,7 +47,7 @@ def wish(case: Case, product: dict[str, Any]) -> Outcome:
     if case.values(
         "shopping", "SELECT 1 FROM wishlist_item WHERE customer_id = ? AND product_id = ?", ME, product["product_id"]
     ):
-        raise Unclear("the product is on the wish list already")
+        raise UnclearError("the product is on the wish list already")
     return Outcome(changes=[added("shopping", "wishlist_item", customer_id=ME, product_id=product["product_id"])])
 
 
@@ -125,7 +125,7 @@ def cart_from_wishes(case: Case) -> Outcome:
             continue
         names = [match.groups() for pattern in patterns if (match := re.fullmatch(pattern, text))]
         if not names and text not in ("this one or nothing", "green paper, please", "for the kitchen", "finally"):
-            raise Unclear(f"the comment {text!r}")
+            raise UnclearError(f"the comment {text!r}")
         own = only(products(case, "p.product_id = ?", item["product_id"]))
         for place, choice in enumerate([own, *(product_named(case, name) for group in names for name in group)]):
             if choice["is_in_stock"] and choice["quantity"] > 0 and choice["is_enabled"]:
@@ -134,7 +134,7 @@ def cart_from_wishes(case: Case) -> Outcome:
                 break
         else:
             if not names and text != "this one or nothing":
-                raise Unclear(f"{own['name']} is sold out, and the comment is {text!r}")
+                raise UnclearError(f"{own['name']} is sold out, and the comment is {text!r}")
     return Outcome(changes=into_cart(case, wanted))
 
 
@@ -186,14 +186,10 @@ def top_up(case: Case) -> Outcome:
     subtotal = sum(_unit_price(case, item) * item["quantity"] for item in cart_items(case))
     candidates = [
         product
-        for product in products(case, f"c.name = ? AND {BUYABLE}", case["category"])
+        for product in products(case, f"c.name = ? AND {BUYABLE} AND {NO_OPTIONS}", case["category"])
         if product["stars"] >= float(case["stars"]) and subtotal + product["today"] >= cents(case["limit"])
     ]
-    query = "SELECT 1 FROM product_option WHERE product_id = ?"
-    simple = [product for product in candidates if not case.values("shopping", query, product["product_id"])]
-    best = cheapest(simple)
-    if any(product["today"] <= best["today"] and product not in simple for product in candidates):
-        raise Unclear("a product with options, whose price depends on the choice, may fit better")
+    best = cheapest(candidates)
     return Outcome(changes=into_cart(case, {best["product_id"]: 1}))
 
 
@@ -221,13 +217,13 @@ def sum_of_returns(case: Case) -> Outcome:
     days = re.search(r"We take back what was ordered at most (\d+) days ago; the day of the order counts", text)
     least = re.search(r"Things that cost less than (\$[\d.,]+) a piece are not taken back", text)
     if not (days and least and "The order must be complete." in text and "without the shipping" in text):
-        raise Unclear(f"the page {text!r}")
+        raise UnclearError(f"the page {text!r}")
     first = (case.today - timedelta(days=int(days[1]))).isoformat()
     query = """SELECT i.*, o.discount_cents FROM order_item i JOIN sales_order o USING (order_id)
         WHERE customer_id = ? AND status = 'complete' AND date(o.created_at) >= ? AND i.price_cents >= ?"""
     items = case.rows("shopping", query, ME, first, cents(least[1]))
     if any(item["discount_cents"] for item in items):
-        raise Unclear("the page does not tell what is paid back for an order with a coupon")
+        raise UnclearError("the page does not tell what is paid back for an order with a coupon")
     return Outcome(sum(item["price_cents"] * (item["qty_ordered"] - item["qty_refunded"]) for item in items) / 100)
 
 
@@ -317,7 +313,7 @@ def within_budget(case: Case) -> Outcome:
 
 def is_called(noun: str, name: str) -> bool:
     """Return True if a noun is the last word of a product's name without its measures: a desk organizer is no desk."""
-    return name.split(",")[0].lower().split()[-1] == noun.lower()
+    return name.partition(",")[0].lower().rpartition(" ")[2] == noun.lower()
 
 
 def review_of_bought(case: Case) -> Outcome:
@@ -327,7 +323,7 @@ def review_of_bought(case: Case) -> Outcome:
         WHERE customer_id = ? AND strftime('%Y-%m', o.created_at) = ?"""
     bought = {row["product_id"] for row in case.rows("shopping", query, ME, month) if is_called(case["noun"], row["name"])}
     product = only(bought, f"{case['noun']} bought in {case['month']}")
-    rating = int(re.match(r"(\d) stars?", case["stars"])[1])  # type: ignore[index]
+    rating = int(re.match(r"(\d) stars?", case["stars"])[1])
     review = {"product_id": product, "title": case["summary"], "detail": case["text"], "rating": rating}
     return Outcome(changes=[added("shopping", "review", customer_id=ME, **review)])
 

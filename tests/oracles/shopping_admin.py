@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from tests.oracles.framework import Case, Outcome, Unclear, added, changed, consequence, only
+from tests.oracles.framework import Case, Outcome, UnclearError, changed, only
 from tests.oracles.shopping import cents, is_called
 
 SHOP = "shopping"
@@ -26,7 +26,7 @@ def product_named(case: Case, name: str) -> dict[str, Any]:
 
 
 def read(text: str, meanings: dict[str, Any]) -> Any:
-    """Return the meaning of a text by regular expressions. Raises Unclear unless exactly one fits."""
+    """Return the meaning of a text by regular expressions. Raises UnclearError unless exactly one fits."""
     found = [meaning for pattern, meaning in meanings.items() if re.fullmatch(pattern, text, re.DOTALL)]
     return only(found, f"meanings of {text!r}")
 
@@ -47,7 +47,7 @@ def restock(case: Case) -> Outcome:
 def _percent_off(price: int, percent: str) -> int:
     exact = Decimal(price) * (100 - Decimal(percent)) / 100
     if exact % 1 == Decimal("0.5"):
-        raise Unclear(f"{exact} cents can be rounded up or down")
+        raise UnclearError(f"{exact} cents can be rounded up or down")
     return int(exact.quantize(Decimal(1), ROUND_HALF_UP))
 
 
@@ -76,9 +76,9 @@ def restore_prices(case: Case) -> Outcome:
         pattern, kind = only([(p, kind) for p, kind in names.items() if re.fullmatch(p, line)], f"meanings of {line!r}")
         match = re.fullmatch(pattern, line)
         if kind == "price":
-            prices[match[1]] = cents(match[2])  # type: ignore[index]
+            prices[match[1]] = cents(match[2])
         elif kind == "percent":
-            prices[match[1]] = _percent_off(prices[match[1]], "10")  # type: ignore[index]
+            prices[match[1]] = _percent_off(prices[match[1]], "10")
     outcome = Outcome()
     for name, price in prices.items():
         product = product_named(case, name)
@@ -110,7 +110,7 @@ def moderate_reviews(case: Case) -> Outcome:
     rules = page_text(case)
     slips_stay = "such reviews stay pending, until the author answers us." in rules
     if not (slips_stay or "such reviews are refused as well." in rules) or "both kinds are approved" not in rules:
-        raise Unclear(f"the page {rules!r}")
+        raise UnclearError(f"the page {rules!r}")
     outcome, product = Outcome(), product_named(case, case["product"])["product_id"]
     for review in case.rows(SHOP, "SELECT * FROM review WHERE product_id = ? AND status = 'Pending'", product):
         kind = read(review["detail"], _REVIEWS)
@@ -138,7 +138,7 @@ def groups_by_rules(case: Case) -> Outcome:
     least = re.search(r"Wholesale is for companies that have bought for (\$[\d,.]+) or more \(lifetime sales\)\.", text)
     year = re.search(r"Nobody is moved whose last order was placed before (\d{4}):", text)
     if not least or not year or "Everybody else is in the group General" not in text:
-        raise Unclear(f"the page {text!r}")
+        raise UnclearError(f"the page {text!r}")
     outcome = Outcome()
     for name in people(case["people"]):
         customer = customer_named(case, name)
@@ -162,7 +162,7 @@ def rules_of_campaigns(case: Case) -> Outcome:
         r"Where we do not name one here and the rule has none, it is (.+)\. What is not active needs none\.", general
     )
     if not last:
-        raise Unclear(f"the page ends with {general!r}")
+        raise UnclearError(f"the page ends with {general!r}")
     meanings: tuple[tuple[str, dict[str, Any]], ...] = (
         (r"(?P<name>.+) was to end on .+\. Customers have asked for more, so they get it until (?P<day>.+)\.", {}),
         (r"(?P<name>.+) is a success\. It goes on as it is\.", {}),
@@ -202,7 +202,7 @@ def enable_again(case: Case) -> Outcome:
     )
     decided = parts.index("Decided since, and more important than the rule:")
     if not limit or parts[1] != "What was disabled last night:":
-        raise Unclear(f"the page {parts!r}")
+        raise UnclearError(f"the page {parts!r}")
     online: dict[str, bool] = {}
     for line in parts[decided + 1 :]:
         if match := re.fullmatch(r"The (.+) comes back next week, so it stays online, stock or no stock\.", line):
@@ -210,7 +210,7 @@ def enable_again(case: Case) -> Outcome:
         elif match := re.fullmatch(r"The (.+) is being looked at by the lawyers\. Offline until they are done\.", line):
             online[match[1]] = False
         elif not re.fullmatch(r"We have talked about the .+, and nothing changes for it\.", line):
-            raise Unclear(f"the line {line!r}")
+            raise UnclearError(f"the line {line!r}")
     outcome = Outcome()
     for name in parts[2:decided]:
         product = product_named(case, name)
@@ -229,7 +229,7 @@ def book_delivery(case: Case) -> Outcome:
             total = product["quantity"] + int(match[1])
             outcome.changes.append(changed(SHOP, "product", product["product_id"], quantity=total))
         elif not re.fullmatch(r"Received this morning, .+|Please book it today\.", line):
-            raise Unclear(f"the line {line!r}")
+            raise UnclearError(f"the line {line!r}")
     return outcome
 
 
@@ -263,7 +263,7 @@ def bad_batch(case: Case) -> Outcome:
         r"All pieces that were ordered from (.+) to (.+) \(both days included\) are of this batch\.", page_text(case)
     )
     if not dates:
-        raise Unclear(f"the page {page_text(case)!r}")
+        raise UnclearError(f"the page {page_text(case)!r}")
     first, last = day_of(dates[1]), day_of(dates[2])
     outcome, product = Outcome(), product_named(case, case["product"])["product_id"]
     for review in case.rows(SHOP, "SELECT * FROM review WHERE product_id = ? AND status = 'Pending'", product):
@@ -273,7 +273,7 @@ def bad_batch(case: Case) -> Outcome:
             review["detail"],
         )
         if not match:
-            raise Unclear(f"the review {review['detail']!r}")
+            raise UnclearError(f"the review {review['detail']!r}")
         faults = {
             r"it took no more than that for the seam to give way\.": True,
             r"now the seam is open at one side\.": True,

@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from tests.oracles.framework import Case, Demand, Outcome, Unclear, added, changed, consequence, only
+from tests.oracles.framework import Case, Demand, Outcome, UnclearError, added, changed, consequence, only
 from tests.oracles.shopping import cents, is_called
 from tests.oracles.shopping_admin import SHOP, day_of, page_text, product_named, read
 
@@ -51,14 +51,14 @@ def cancel_by_rules(case: Case) -> Outcome:
         r"From (\$[\d,.]+) on \(grand total\), put the order on hold instead of canceling it, and write nothing", text
     )
     if not (declined and days and large and "only for an order of which nothing was paid and nothing was sent" in text):
-        raise Unclear(f"the page {text!r}")
+        raise UnclearError(f"the page {text!r}")
     for order in orders_of(case):
         touched = any(item["qty_invoiced"] or item["qty_shipped"] for item in items_of(case, order))
         age = (case.today - date.fromisoformat(order["created_at"][:10])).days
         if touched or age > int(days[1]):
             outcome.changes.append(note(order, declined[1]))
         elif order["status"] != "pending":
-            raise Unclear(f"order {order['increment_id']} is {order['status']}")
+            raise UnclearError(f"order {order['increment_id']} is {order['status']}")
         elif order["grand_total_cents"] >= cents(large[1]):
             outcome.changes.append(status(order, "holded"))
         else:
@@ -84,7 +84,7 @@ def cancel_doubles(case: Case) -> Outcome:
         if key in seen:
             apart = datetime.fromisoformat(order["created_at"]) - datetime.fromisoformat(seen[key]["created_at"])
             if apart > timedelta(hours=1):
-                raise Unclear(f"equal orders of one customer {apart} apart: meant both, or a double?")
+                raise UnclearError(f"equal orders of one customer {apart} apart: meant both, or a double?")
             cancel(case, outcome, order)
         seen[key] = order
     return outcome
@@ -98,7 +98,7 @@ def refund_by_rules(case: Case) -> Outcome:
     payment = re.search(r"So is everything that was paid by \"(.+?)\"\.", text)
     refused = re.search(r"write \"(.+?)\" as a note on the order", text)
     if not (days and most and payment and refused):
-        raise Unclear(f"the page {text!r}")
+        raise UnclearError(f"the page {text!r}")
     age = (case.today - date.fromisoformat(order["created_at"][:10])).days
     if age > int(days[1]) or order["grand_total_cents"] > cents(most[1]) or order["payment_method"] == payment[1]:
         return Outcome("N/A", [note(order, refused[1])])
@@ -117,7 +117,7 @@ def note_in_shop_time(case: Case) -> Outcome:
         r"by the clock on our wall, which is (\d+) hours (behind|ahead of) UTC, in summer and in winter", page_text(case)
     )
     if not offset:
-        raise Unclear(f"the page {page_text(case)!r}")
+        raise UnclearError(f"the page {page_text(case)!r}")
     hours = int(offset[1]) * (1 if offset[2] == "behind" else -1)
     day = day_of(case["day"])
     start, end = (datetime.fromisoformat(f"{day} {case[slot]}:00") + timedelta(hours=hours) for slot in ("start", "end"))
@@ -143,14 +143,14 @@ def change_addresses(case: Case) -> Outcome:
         "If a customer has thought better of it, nothing is changed and nothing is written.",
     ):
         if not refused or rule not in text:
-            raise Unclear(f"the page {text!r}")
+            raise UnclearError(f"the page {text!r}")
     for order in orders_of(case):
         address, by_other = None, False
         for comment in comments_of(case, order):
-            if match := re.fullmatch(r"Customer: .+?: (\d[^,]+), ([^,]+), ([^,]+), (\d+)\.", comment):
-                address = match.groups()
-            elif match := re.fullmatch(
-                r"Customer: Sorry, I was too fast\. The right address is (\d[^,]+), ([^,]+), ([^,]+), (\d+)\.", comment
+            if (match := re.fullmatch(r"Customer: .+?: (\d[^,]+), ([^,]+), ([^,]+), (\d+)\.", comment)) or (
+                match := re.fullmatch(
+                    r"Customer: Sorry, I was too fast\. The right address is (\d[^,]+), ([^,]+), ([^,]+), (\d+)\.", comment
+                )
             ):
                 address = match.groups()
             elif re.fullmatch(r"Customer: Forget the new flat, it came to nothing\. Leave everything as it was\.", comment):
@@ -158,12 +158,12 @@ def change_addresses(case: Case) -> Outcome:
             elif re.fullmatch(r"By mail, from a friend of the customer: .*", comment):
                 by_other = True
             elif comment.startswith("Customer:"):
-                raise Unclear(f"the comment {comment!r}")
+                raise UnclearError(f"the comment {comment!r}")
         if address is None and not by_other:
             continue
         shipped = any(item["qty_shipped"] for item in items_of(case, order))
         if address is None or shipped or order["status"] == "holded":
-            outcome.changes.append(note(order, refused[1]))  # type: ignore[index]
+            outcome.changes.append(note(order, refused[1]))
         else:
             new = dict(zip(("street", "city", "region", "postcode"), address, strict=True))
             outcome.changes.append(changed(SHOP, "order_address", order["order_id"], "shipping", **new))
@@ -216,7 +216,7 @@ def refund_recalled(case: Case) -> Outcome:
     text, outcome = page_text(case), Outcome()
     days = re.search(r"Concerned is the (.+) from orders that were placed from (.+) to (.+), both days included\.", text)
     if not days or "put on hold, without a credit memo" not in text or "neither is the shipping" not in text:
-        raise Unclear(f"the page {text!r}")
+        raise UnclearError(f"the page {text!r}")
     first, last = day_of(days[2]), day_of(days[3])
     product = product_named(case, case["product"])["product_id"]
     for order in orders_of(case):
@@ -230,7 +230,7 @@ def refund_recalled(case: Case) -> Outcome:
                 total += left * item["price_cents"]
                 outcome.changes.append(changed(SHOP, "order_item", item["item_id"], qty_refunded=item["qty_refunded"] + left))
             if order["discount_cents"]:
-                raise Unclear("the order has a coupon")
+                raise UnclearError("the order has a coupon")
             memo = {"refund_shipping_cents": 0, "adjustment_cents": 0, "grand_total_cents": total}
             outcome.changes.append(added(SHOP, "creditmemo", order_id=order["order_id"], **memo))
             if len(items) == len(items_of(case, order)):
@@ -247,7 +247,7 @@ def slow_parcels(case: Case) -> Outcome:
         limit = datetime.fromisoformat(order["created_at"]) + timedelta(hours=int(case["hours"]))
         late = {datetime.fromisoformat(moment) > limit for moment in shipped}
         if len(late) == 2:
-            raise Unclear("one shipment is late and another one is not")
+            raise UnclearError("one shipment is late and another one is not")
         if late == {True}:
             outcome.changes.append(note(order, case["note"]))
     return outcome

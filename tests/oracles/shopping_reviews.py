@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from tests.oracles.framework import Case, Outcome, Unclear, only
+from tests.oracles.framework import Case, Outcome, UnclearError, only
 from tests.oracles.shopping import BUYABLE, cents, cheapest, into_cart, product_named, products, wish
 
 
@@ -68,7 +68,7 @@ def still_have_it(case: Case) -> Outcome:
     for name in (case["first"], case["second"]):
         for review in _reviews(case, product_named(case, name)["product_id"]):
             if review["detail"] not in _STILL:
-                raise Unclear(f"the review {review['detail']!r}")
+                raise UnclearError(f"the review {review['detail']!r}")
             count += _STILL[review["detail"]]
     return Outcome(count)
 
@@ -98,7 +98,7 @@ def what_they_took_instead(case: Case) -> Outcome:
         fitting = [p["product_id"] for p in candidates if change["noun"] in p["name"].split(",")[0].lower().split()]
         reviewed = [p for p in fitting if any(r["nickname"] == case["name"] for r in _reviews(case, p))]
         product = only(reviewed, f"products of {change['brand']} reviewed by {case['name']}")
-    raise Unclear("the reviews lead in a circle")
+    raise UnclearError("the reviews lead in a circle")
 
 
 def _unhappy(case: Case, least_stars: int) -> Outcome:

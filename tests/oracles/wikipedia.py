@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from tests.oracles.framework import Case, Outcome, Unclear, added, only, removed
+from tests.oracles.framework import Case, Outcome, UnclearError, added, only, removed
 
 ME = 1  # the signed-in user of the encyclopedia
 
@@ -37,7 +37,7 @@ def watch(case: Case, *watched: str) -> Outcome:
     """Demand that these articles come onto the watchlist."""
     numbers = [article_id(case, title) for title in watched]
     if any(is_watched(case, number) for number in numbers):
-        raise Unclear(f"one of {watched} is on the watchlist already")
+        raise UnclearError(f"one of {watched} is on the watchlist already")
     return Outcome(changes=[added("wikipedia", "watch", user_id=ME, article_id=number) for number in numbers])
 
 
@@ -51,7 +51,7 @@ def day_of(text: str) -> str:
 
 
 def extreme(candidates: list[tuple[float, str]], word: str) -> str:
-    """Return the name with the largest or smallest value. Raises Unclear for two."""
+    """Return the name with the largest or smallest value. Raises UnclearError for two."""
     most = {"longest": max, "oldest": max, "shortest": min, "youngest": min}[word](value for value, _ in candidates)
     return str(only({name for value, name in candidates if value == most}, word))
 
@@ -80,15 +80,15 @@ def remove_adverts(case: Case) -> Outcome:
     for article in case.values("wikipedia", query, user, case["brand"]):
         revision = newest(case, article)
         text, found = revision["text"], 0
-        for sentence, is_advert in _ADVERTS.items():
-            sentence = sentence.replace("BRAND", case["brand"])
+        for pattern, is_advert in _ADVERTS.items():
+            sentence = pattern.replace("BRAND", case["brand"])
             found += text.count(sentence)
             if is_advert and sentence in text:
                 if revision["user_id"] != user:
-                    raise Unclear("somebody has edited the article after the user")
+                    raise UnclearError("somebody has edited the article after the user")
                 text = text.replace(f" {sentence}", "").replace(f"\n\n{sentence}", "")
         if found != 1 or revision["text"].count(case["brand"]) != found:
-            raise Unclear(f"what article {article} says of {case['brand']}")
+            raise UnclearError(f"what article {article} says of {case['brand']}")
         if text != revision["text"]:
             outcome.changes.append(
                 added("wikipedia", "revision", user_id=ME, article_id=article, text=text, summary=case["summary"])
@@ -110,7 +110,7 @@ def restore_figures(case: Case) -> Outcome:
 
         def right(match: re.Match[str], box: dict[str, str] = box) -> str:
             if match["label"] not in box:
-                raise Unclear(f"the infobox has no line {match['label']}")
+                raise UnclearError(f"the infobox has no line {match['label']}")
             return f"{match['before']}{box[match['label']]}"
 
         corrected = re.sub(r"(?P<before>\* +(?P<label>[^:\n]+): )[^\n]+", right, section)
@@ -220,9 +220,9 @@ def longest_novel(case: Case) -> Outcome:
         places = facts(case, "Set in", novel)
         if fact(case, "Published", novel, "number") < int(case["year"]) or not places:
             continue
-        if case["state"] in {fact(case, "State", place["target"]) for place in places}:
-            if not facts(case, "Died", fact(case, "Author", novel)):
-                candidates.append((fact(case, "Pages", novel, "number"), novel))
+        is_there = case["state"] in {fact(case, "State", place["target"]) for place in places}
+        if is_there and not facts(case, "Died", fact(case, "Author", novel)):
+            candidates.append((fact(case, "Pages", novel, "number"), novel))
     return watch(case, extreme(candidates, "longest"))
 
 

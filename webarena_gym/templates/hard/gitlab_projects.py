@@ -399,6 +399,8 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     """Delete the branches that the rules of a project no longer need."""
     row, rng, file = a_project(world), world.rng, "BRANCHES.md"
     prefix, label = rng.choice(("try-", "wip-", "draft-")), rng.choice(("keep branch", "branch stays"))
+    query = "SELECT name FROM branch WHERE project_id = ? AND name LIKE ? || '%' ORDER BY name"
+    t.skip_if(world.rows(query, row["project_id"], prefix), "a project without such branches")
     label_id = plant_label(world, row, label)
     rules = TEXTS["delete_branches_rules"].format(label=label)
     plan = ["merged", "merged", "merged, open again", "merged, labelled", "merged, then changed"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.map.geometry import duration
+from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.sites.map.queries import PLURALS
 from webarena_gym.sites.map.routing import FOOT
 from webarena_gym.tasks import template as t
@@ -66,7 +66,9 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
     if not fits or not 3 <= fits[0] <= 14 or (place_of := fits[0]) >= len(found):
         raise t.NothingToDraw("a place that is not the first")
     (best, metres), note = found[place_of], world.rng.choice(TEXTS["notes"])
-    t.skip_if([away for _, away in found].count(metres) > 1, "one that is nearest")
+    listed_as = distance(metres)  # the pages list rounded distances
+    rivals = [found[other][1] for other in fits[1:]] + [found[-1][1]] * (len(found) > place_of + 1)
+    t.skip_if(any(distance(away) == listed_as for away in rivals), "one that is nearest by the listed distances")
     own = saved(world)
     t.skip_if(best["place_id"] in own, "one that is not saved")
     steps: list[Step] = open_nearby(hotel, kind)

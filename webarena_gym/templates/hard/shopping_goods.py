@@ -373,7 +373,9 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             if place is None or not 2 <= place <= 6:
                 continue
             looks = looks[: place + 1]
-            if all(row["reviews"] <= shop.PER_PAGE for row in looks) and looks[-1]["cents"] > looks[-2]["cents"]:
+            best = [row for row in shelf if row["is_salable"] and row["reviews"] >= least and not row["regrets"]]
+            is_alone = looks[-1]["cents"] > looks[-2]["cents"] and not (len(best) > 1 and best[0]["cents"] == best[1]["cents"])
+            if all(row["reviews"] <= shop.PER_PAGE for row in looks) and is_alone:
                 found.append((shelf, least, looks))
     t.skip_if(not found, "a product that all have kept, behind others that were returned")
     shelf, least, looks = world.rng.choice(found)

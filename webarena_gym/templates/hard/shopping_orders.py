@@ -226,10 +226,11 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     rng, today = world.rng, now(world).date()
     page = world.rows("SELECT * FROM cms_page WHERE url_key = 'returns' AND is_enabled ORDER BY page_id")
     t.skip_if(not page, "a page about returns")
-    mine = world.rows(MINE + "SELECT * FROM mine WHERE discount_cents = 0 ORDER BY place")
+    mine = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     items: dict[int, list[t.Row]] = {}
     for item in world.rows("SELECT * FROM order_item ORDER BY order_id, item_id"):
         items.setdefault(item["order_id"], []).append(item)
+    discounted = {row["order_id"] for row in mine if row["discount_cents"]}
     found = []
     for days in range(40, 241, 10):
         since = str(today - timedelta(days=days))
@@ -240,7 +241,10 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
             for limit in (800, 1000, 1500, 2000, 2500, 3000, 4000, 5000):
                 pieces = [item for row in complete for item in items[row["order_id"]]]
                 dear = [item for item in pieces if item["price_cents"] >= limit]
-                if 3 <= len(dear) < len(pieces):
+                is_told = not any(
+                    item["qty_refunded"] or item["order_id"] in discounted for item in dear
+                )  # the page tells no more
+                if 3 <= len(dear) < len(pieces) and is_told:
                     found.append((days, limit, within, complete, dear))
     t.skip_if(not found, "something to return")
     days, limit, within, complete, dear = rng.choice(found)
@@ -289,7 +293,8 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
         is_gone = fate == "gone"
         row = rng.choice([each for each in (good if is_gone else good[2:]) if each["product_id"] in single])
         other = next(each for each in good if each is not row)
-        t.skip_if(any(each["cents"] == other["cents"] for each in shelf if each is not other), "one that is the cheapest")
+        rivals = [each for each in shelf if each not in (row, other) and each["is_plain"] and each["is_salable"]]
+        t.skip_if(any(each["cents"] <= other["cents"] for each in rivals), "one that is the cheapest, with pieces enough")
         world.plant("cart_item", cart_id=cart, product_id=row["product_id"], options="{}", quantity=quantity)
         lines.append((row, quantity, is_gone))
         if is_gone:
