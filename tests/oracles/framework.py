@@ -14,6 +14,7 @@ from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
@@ -33,7 +34,13 @@ _SHAPES = {
     "titles": r"\".+\"|.+?",
     "year": r"\d+",
     "please": ".*?",
+    "decade": r"\d+",
     "need": r"[a-z].+?",
+    "project": r"\S+",
+    "street": ".+",
+    "city": "[^,]+",
+    "region": "[^,]+?",
+    "postcode": r"\d+",
     "day": r"\w+ \d+, \d{4}|\w+",
 }  # of slots that stand beside others
 
@@ -95,11 +102,15 @@ def consequence(site: str, table: str, *key: Any) -> Demand:
 
 @dataclass
 class Outcome:
-    """The demands of a goal: an answer (None: none is asked for), and all changes; what it leaves open is `allowed`."""
+    """The demands of a goal: an answer (None: none is asked for), and all changes; what it leaves open is `allowed`.
+
+    `pages` are those on which the episode may end, by path and the parameters that matter; none: any.
+    """
 
     answer: str | int | float | list[str] | None = None
     changes: list[Demand] = field(default_factory=list)
     allowed: list[Demand] = field(default_factory=list)
+    pages: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
 
 
 class Case(NamedTuple):
@@ -185,9 +196,9 @@ def _same_answer(expected: Any, task: Task) -> bool:
         return expected is None and not references
     (reference,) = references
     if isinstance(expected, list):
-        return sorted(map(str, expected)) == sorted(piece.strip() for piece in str(reference).split(";"))
+        return sorted(map(str, expected)) == sorted(piece.strip() for piece in re.split("[;,]", str(reference)))
     if isinstance(expected, str):
-        return expected == reference
+        return expected == reference or (expected in ("yes", "no") and expected.capitalize() == reference)
     number = re.sub(r"[$,]", "", str(reference))
     return bool(re.fullmatch(r"-?\d+(\.\d+)?", number)) and abs(float(number) - expected) < 1e-9
 
@@ -204,12 +215,19 @@ def _unmatched(outcome: Outcome, changes: Sequence[Change]) -> Iterator[str]:
         yield f"the solution changes, and the oracle does not demand: {change.site}.{change.table} {change.key} {change.before} -> {change.after}"
 
 
-def _play(env: WebArenaLite, task: Task) -> float:
-    expert, done, reward = Expert(task), False, 0.0
+def _play(env: WebArenaLite, task: Task) -> tuple[float, str]:
+    """Play the reference solution and return the reward and the URL of the last page."""
+    expert, done, reward, url = Expert(task), False, 0.0, ""
     while not done:
+        url = env.page.url
         _, reward, terminated, truncated, _ = env.step(expert.reply(env.page, env.observation))
         done = terminated or truncated
-    return float(reward)
+    return float(reward), url
+
+
+def _is_page(url: str, path: str, parameters: Mapping[str, str]) -> bool:
+    parts = urlsplit(url)
+    return unquote(parts.path) == path and dict(parse_qsl(parts.query)).items() >= parameters.items()
 
 
 def disagreements(env: WebArenaLite, task: Task, oracle: Oracle) -> list[str]:
@@ -223,14 +241,17 @@ def disagreements(env: WebArenaLite, task: Task, oracle: Oracle) -> list[str]:
     points = []
     if not _same_answer(outcome.answer, task):
         points.append(f"the oracle answers {outcome.answer!r}; expected by the task: {task.eval.get('reference_answers')}")
-    if "state" not in task.eval_types:
-        if outcome.changes:
-            points.append(f"the oracle demands {outcome.changes}; the task checks no state")
+    if outcome.changes and "state" not in task.eval_types:
+        points.append(f"the oracle demands {outcome.changes}; the task checks no state")
+    if not (outcome.changes or outcome.pages or outcome.answer is not None):
+        points.append("the oracle demands nothing")
+    if task.eval_types == ("string_match",):
         return points
-    if not outcome.changes and outcome.answer is None:
-        points.append("the oracle demands no change, and the task checks one")
-    if _play(env, task) != 1.0:
+    reward, url = _play(env, task)
+    if reward != 1.0:
         points.append("the reference solution is not rewarded")
+    if outcome.pages and not any(_is_page(url, *page) for page in outcome.pages):
+        points.append(f"the solution ends on {url}; expected one of {outcome.pages}")
     return points + list(_unmatched(outcome, env.changes()))
 
 
