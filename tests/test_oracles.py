@@ -25,6 +25,13 @@ def test_a_drawn_task_agrees_with_its_oracle(name):
     assert compare(task, ORACLES[name]) == []
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ORACLES)
+def test_further_drawn_tasks_agree_with_their_oracle(name):
+    for task in draw([name], world_seed=1003, count=5):
+        assert compare(task, ORACLES[name]) == []
+
+
 def test_each_hard_template_and_sixty_standard_ones_have_an_oracle():
     assert set(HARD) <= ORACLES.keys()
     assert len(ORACLES) == len(HARD) + 60
