@@ -4,6 +4,7 @@ import asyncio
 import gc
 import select
 import socket
+import time
 from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
@@ -85,11 +86,110 @@ def test_what_the_headers_refuse_is_refused_before_the_body_has_come(address, se
         assert status_of(client) == status
 
 
+POST = b"POST /health HTTP/1.1\r\nHost: localhost\r\n"
+TE = b"Transfer-Encoding: chunked\r\n"
+EMPTY = b"\r\n0\r\n\r\n"
+SECOND = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+AMBIGUOUS = {
+    "content-length and chunked": (POST + b"Content-Length: 4\r\n" + TE + EMPTY, 400),
+    "chunked and content-length": (POST + TE + b"Content-Length: 4\r\n" + EMPTY, 400),
+    "chunked and content-length 0": (POST + TE + b"Content-Length: 0\r\n" + EMPTY, 400),
+    "chunked in HTTP/1.0": (POST.replace(b"1.1", b"1.0") + b"Connection: keep-alive\r\n" + TE + EMPTY, 400),
+    "two lengths": (POST + b"Content-Length: 0\r\nContent-Length: 3\r\n\r\n", 400),
+    "two lengths in a list": (POST + b"Content-Length: 0, 3\r\n\r\n", 400),
+    "signed length": (POST + b"Content-Length: +0\r\n\r\n", 400),
+    "hexadecimal length": (POST + b"Content-Length: 0x0\r\n\r\n", 400),
+    "empty length": (POST + b"Content-Length:\r\n\r\n", 400),
+    "chunked twice": (POST + TE + TE + EMPTY, 501),
+    "other coding": (POST + b"Transfer-Encoding: gzip, chunked\r\n" + EMPTY, 501),
+    "identity": (POST + b"Transfer-Encoding: identity\r\n\r\n", 501),
+    "blank before colon": (POST + b"Transfer-Encoding : chunked\r\n" + EMPTY, 400),
+    "vertical tab": (POST + b"Transfer-Encoding:\x0bchunked\r\n" + EMPTY, 400),
+    "carriage return in a value": (POST + b"X: a\rTransfer-Encoding: chunked\r\n" + EMPTY, 400),
+    "continuation at the start": (POST.replace(b"Host", b" Host") + b"\r\n", 400),
+    "two hosts": (POST + b"Host: elsewhere\r\n\r\n", 400),
+    "signed chunk": (POST + TE + b"\r\n+2\r\n{}\r\n0\r\n\r\n", 400),
+    "chunk ended by line feed": (POST + TE + b"\r\n2\n{}\n0\n\n", 400),
+    "chunk longer than its size": (POST + TE + b"\r\n2\r\n{}xx0\r\n\r\n", 400),
+    "HTTP/2": (POST.replace(b"1.1", b"2.0") + b"\r\n", 505),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+def test_a_request_that_servers_split_differently_is_refused_with_what_follows_it(address, name):
+    sent, status = AMBIGUOUS[name]
+    with socket.create_connection(address) as client:
+        client.sendall(sent + SECOND)
+        answers = end_of(client)
+    assert [int(line.split()[1]) for line in answers.split(b"\r\n") if line.startswith(b"HTTP/")] in ([status], [405, status])
+
+
+HALVES = {
+    "letter": b"G",
+    "line": b"GET / HTTP/1.1\r\n",
+    "head": b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+    "second head": SECOND + b"GET /he",
+    "no body": HEAD + b"Content-Length: 9\r\n\r\n",
+    "half a body": HEAD + b"Content-Length: 9\r\n\r\n{",
+    "no chunk": HEAD + CHUNKED,
+    "half a chunk": HEAD + CHUNKED + b"9\r\n{",
+    "no last chunk": HEAD + CHUNKED + b"1\r\n{\r\n",
+    "half a trailer": HEAD + CHUNKED + b"0\r\nX: ",
+}
+
+
+def test_no_half_sent_request_outlives_its_deadline():
+    """The clock of the event loop is set, so that nothing is waited for."""
+
+    async def answer(request):
+        await http.read_body(request)
+        return http.Response("done")
+
+    async def visit():
+        loop, ahead = asyncio.get_running_loop(), 0.0
+        now = loop.time
+        loop.time = lambda: now() + ahead
+        listener = Listener(listen("127.0.0.1", (0,)), answering(answer, in_json=False), connections=len(HALVES) * 20)
+        await listener.open()
+        connections = listener._state.connections
+
+        async def wait_for(condition):
+            end = time.monotonic() + 60
+            while not condition():
+                assert time.monotonic() < end
+                await asyncio.sleep(0)
+
+        clients = {}
+        for half in [*HALVES.values()] * 20:
+            reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+            writer.write(half)
+            clients[reader] = writer
+        await wait_for(lambda: [each._phase in ("head", "body") for each in connections] == [True] * len(clients))
+        ahead = http._HEAD_S + 1
+        await wait_for(lambda: all(each._phase in ("body", "leaving") for each in connections))
+        assert sum(each._phase == "leaving" for each in connections) == 4 * 20
+        ahead += http._SENDING_S
+        await wait_for(lambda: all(each._phase == "leaving" for each in connections))
+        ahead += http._LEAVING_S + 1
+        await wait_for(lambda: not connections)
+        for reader, writer in clients.items():
+            told = b""
+            with suppress(ConnectionResetError):
+                while part := await reader.read(65_536):
+                    told += part
+            assert b"HTTP/1.1 408" in told
+            writer.close()
+        await listener.close()
+
+    asyncio.run(visit())
+
+
 @pytest.mark.parametrize(
     "head", [HEAD + LETTER + CHUNKED, HEAD + LETTER + b"Content-Length: 2000000\r\n\r\n", b"GET / HTTP/1.1\r\nX: "]
 )
 def test_the_parts_of_a_request_share_one_deadline(address, monkeypatch, head):
     monkeypatch.setattr(http, "_SENDING_S", 0.3)
+    monkeypatch.setattr(http, "_HEAD_S", 0.3)
     part = b"1\r\n \r\n" if b"chunked" in head else b"x"
     with socket.create_connection(address) as client:
         client.sendall(head)

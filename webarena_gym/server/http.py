@@ -1,7 +1,7 @@
 """HTTP/1.1 on uvicorn for programs that others can reach: listeners, deadlines, limits on bodies, and errors as answers.
 
-uvicorn waits for ever for a request that was begun. `Connection` gives each request one deadline, whatever its parts are, and drops
-clients that do not read their answers. Everything else about the protocol is uvicorn's.
+uvicorn waits without limit for the rest of a request. `Connection` sets deadlines for the head and for the body of each request, refuses
+requests whose length is ambiguous, and drops clients that do not read their responses. The rest of the protocol is uvicorn's.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import socket
+import struct
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
@@ -36,7 +37,8 @@ MANY = 2000
 
 _HEAD = 65_536  # bytes of a request's line and headers
 _IDLE_S = 75.0  # for the next request of a connection
-_SENDING_S = 30.0  # for a whole request that has begun, and for its answer to be read
+_HEAD_S = 10.0  # for the line and the headers of a request, once its first byte has arrived
+_SENDING_S = 30.0  # for the body of a request, and for the client to read the response
 _LEAVING_S = 2.0  # for a client to read why it is refused
 _CONNECTIONS = 64  # at once, of one listener
 _LONG_BODY = 65_536  # bytes; bodies up to this size are always taken
@@ -49,11 +51,36 @@ _LOG.setLevel(logging.ERROR)  # uvicorn warns of every request that is no HTTP
 _long_bodies: dict[int, int] = {}  # bytes of each long body that is being read
 
 
+def _strict_parser() -> h11.Connection:
+    """Return h11's parser, made to reject also requests that another server might split differently (RFC 9112, sections 2.3 and 6.1).
+
+    h11 itself rejects conflicting Content-Length headers, repeated or unknown transfer codings, and malformed lines.
+    """
+    parser = h11.Connection(h11.SERVER, _HEAD)
+    read = parser.next_event
+
+    def next_event() -> Any:
+        event = read()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if not event.http_version.startswith(b"1."):
+                raise h11.RemoteProtocolError(f"HTTP/{event.http_version.decode()}; expected HTTP/1.1", 505)
+            if b"transfer-encoding" in names and b"content-length" in names:
+                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding; expected one of them")
+            if b"transfer-encoding" in names and event.http_version == b"1.0":
+                raise h11.RemoteProtocolError("Transfer-Encoding in an HTTP/1.0 request; expected Content-Length")
+        return event
+
+    parser.next_event = next_event  # type: ignore[method-assign]
+    return parser
+
+
 class Connection(H11Protocol):
-    """A client's connection: uvicorn's, with deadlines."""
+    """A client's connection: uvicorn's, with deadlines and a stricter parser."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = _strict_parser()
         self.logger, self.access_log, self.limit_concurrency = _LOG, False, None
         self._phase = ""  # of what the client does now
         self._is_refused = self._is_half_closed = False
@@ -90,7 +117,7 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         """Drop the client if it does not read its answer in time."""
         super().pause_writing()
-        self._stalled = self.loop.call_later(_SENDING_S, self.transport.abort)
+        self._stalled = self.loop.call_later(_SENDING_S, self._reset)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -105,16 +132,25 @@ class Connection(H11Protocol):
 
     def _expire(self) -> None:
         """Refuse a request that was not sent in time; drop a client that does nothing."""
-        if self._phase == "sending":
-            self._refuse(408, f"the request was not sent within {_SENDING_S:g} s")
-        else:
+        if self._phase in ("head", "body"):
+            allowed = _HEAD_S if self._phase == "head" else _SENDING_S
+            self._refuse(408, f"the {self._phase} of the request was not sent within {allowed:g} s")
+        elif self._phase == "idle":
             self.transport.abort()
+        else:
+            self._reset()
+
+    def _reset(self) -> None:
+        """Drop the client with a TCP reset, so that the kernel keeps no half-closed socket and no unsent bytes for it."""
+        sock = self.transport.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Say what is wrong with bytes that are no HTTP, with h11's status for it."""
+        """Refuse a request that cannot be parsed, with the status that the parser gives."""
         error = sys.exception()
         assert isinstance(error, h11.RemoteProtocolError), msg
-        self._refuse(error.error_status_hint, f"the request is no HTTP: {error}")
+        self._refuse(error.error_status_hint, f"malformed request: {error}")
 
     def _refuse(self, status: int, message: str) -> None:
         """Answer in place of the application, and hear no more of the client; a socket that is closed with something unread takes the answer back."""
@@ -137,14 +173,16 @@ class Connection(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _set_timer(self) -> None:
-        """Begin the time that a client has for what it does now, where it did something else before; none runs while the application is at work."""
+        """Start the deadline of the connection's phase when the phase has changed. There is none while the application works."""
         sent = self.conn.their_state
         if self.transport.is_closing():
             phase, allowed = "closing", _SENDING_S
         elif self._is_refused or (sent is h11.SEND_BODY and not self._is_at_work()):
             phase, allowed = "leaving", _LEAVING_S
-        elif sent is h11.SEND_BODY or (sent is h11.IDLE and self.conn.trailing_data[0]):
-            phase, allowed = "sending", _SENDING_S
+        elif sent is h11.SEND_BODY:
+            phase, allowed = "body", _SENDING_S
+        elif sent is h11.IDLE and self.conn.trailing_data[0]:
+            phase, allowed = "head", _HEAD_S
         else:
             phase, allowed = ("working", 0.0) if self._is_at_work() else ("idle", _IDLE_S)
         if phase != self._phase:
@@ -167,7 +205,6 @@ def configured(app: ASGIApp, connections: int = _CONNECTIONS, *, has_lifespan: b
         timeout_keep_alive=int(2 * _IDLE_S),  # ours comes first
         limit_concurrency=connections,
         timeout_graceful_shutdown=_ENDING_S,
-        h11_max_incomplete_event_size=_HEAD,
     )
 
 
