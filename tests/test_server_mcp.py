@@ -5,7 +5,7 @@ import re
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib.util import find_spec
 
 import pytest
@@ -107,6 +107,30 @@ def test_one_player_has_one_episode_and_several_name_theirs():
     assert all("episode" in tool.input_schema["required"] for tool in shared.tools()[1:])
 
 
+def test_an_episode_is_found_by_the_session_that_began_it_alone():
+    played = toolbox(names_episodes=True)
+    begun = {session: re.match(r"Episode (\w+)\n", played.call("reset", {"task": WISH}, session).text)[1] for session in "ab"}
+    for name in [tool.name for tool in played.tools()][1:]:
+        for other in ("b", "", "A"):
+            known, unknown = (played.call(name, {"episode": each}, other) for each in (begun["a"], "0" * 16))
+            assert known == unknown, (name, other)
+            assert known.is_error
+            assert "no such episode" in known.text
+    for name, arguments in STEPS:
+        played.call(name, {"episode": begun["a"], **arguments}, "a")
+    assert played.call("submit", {"episode": begun["a"]}, "a").result["success"]
+    assert not played.call("submit", {"episode": begun["b"]}, "b").result["success"]
+
+
+def test_why_an_episode_was_closed_is_told_to_its_own_session():
+    store = EpisodeStore()
+    played = McpTools(store, NewEpisode(), names_episodes=True)
+    name = re.match(r"Episode (\w+)\n", played.call("reset", {"task": WISH}, "a").text)[1]
+    store.end(name, "it was idle")
+    assert "it was idle" in played.call("observe", {"episode": name}, "a").text
+    assert "no such episode" in played.call("observe", {"episode": name}, "b").text
+
+
 def test_a_fixed_task_cannot_be_chosen_anew_and_an_episode_ends_with_its_steps():
     played = toolbox(task=WISH, max_steps=2)
     assert played.tools()[0].input_schema["properties"] == {}
@@ -127,9 +151,9 @@ async def over_stdio():
         yield client, {}
 
 
-@asynccontextmanager
-async def over_http():
-    mcp = pytest.importorskip("mcp")
+@contextmanager
+def serving_http():
+    """Run `mcp --http`; give its URL."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -141,10 +165,17 @@ async def over_http():
                 with suppress(ConnectionRefusedError):
                     socket.create_connection(("127.0.0.1", port)).close()
                     break
-            async with mcp.Client(url) as client:
-                yield client, {"names": True}
+            yield url
         finally:
             server.terminate()
+
+
+@asynccontextmanager
+async def over_http():
+    mcp = pytest.importorskip("mcp")
+    with serving_http() as url:
+        async with mcp.Client(url) as client:
+            yield client, {"names": True}
 
 
 @needs_sdk
@@ -171,6 +202,31 @@ def test_the_official_client_plays_a_session(transport):
             assert again.is_error
 
     anyio.run(session)
+
+
+@needs_sdk
+def test_a_session_over_http_neither_sees_nor_submits_the_episode_of_another():
+    import anyio  # noqa: PLC0415 - comes with the SDK
+    import mcp  # noqa: PLC0415
+
+    async def sessions():
+        with serving_http() as url:
+            async with mcp.Client(url) as first, mcp.Client(url) as second, mcp.Client(url, mode="legacy") as third:
+                text = (await first.call_tool("reset", {"task": WISH})).content[0].text
+                named = {"episode": re.match(r"Episode (\w+)", text)[1]}
+                for other in (second, third):
+                    for name, arguments in (("observe", {}), ("click", {"element": "Sign Out"}), ("submit", {"answer": ""})):
+                        refused = await other.call_tool(name, {**named, **arguments})
+                        assert refused.is_error
+                        assert "no such episode" in refused.content[0].text
+                for name, arguments in STEPS:
+                    await first.call_tool(name, {**named, **arguments})
+                assert (await first.call_tool("submit", {**named, "answer": ""})).structured_content["success"]
+            async with mcp.Client(url, mode="2026-07-28") as client:  # a protocol version without sessions
+                with pytest.raises(mcp.MCPError, match="episodes belong to sessions"):
+                    await client.call_tool("reset", {"task": WISH})
+
+    anyio.run(sessions)
 
 
 @needs_sdk

@@ -104,10 +104,11 @@ class Episode:
     """
 
     def __init__(
-        self, name: str, settings: NewEpisode, env: WebArenaLite, limits: Limits, clock: Clock = time.monotonic
+        self, name: str, settings: NewEpisode, env: WebArenaLite, limits: Limits, clock: Clock = time.monotonic, owner: str = ""
     ) -> None:
         self.id = name
         self.settings = settings
+        self.owner = owner
         self.env = env
         application = env.options.application if isinstance(env.options.application, Application) else None
         tasks = tasks_of(settings, application)
@@ -363,7 +364,7 @@ class EpisodeStore:
         # Envs that episodes have left: a world that is open begins anew in no time.
         self._spare: list[tuple[object, WebArenaLite]] = []
         self._episodes: dict[str, Episode] = {}
-        self._closed: OrderedDict[str, str] = OrderedDict()  # why, by id
+        self._closed: OrderedDict[str, tuple[str, str]] = OrderedDict()  # owner and reason, by id
 
     def expect_room(self) -> None:
         """Raise ArenaError when the limits allow no episode more."""
@@ -379,8 +380,8 @@ class EpisodeStore:
                 503,
             )
 
-    def begin(self, settings: NewEpisode) -> Episode:
-        """Begin an episode. Raises ArenaError when the limits allow none, or there is no such task."""
+    def begin(self, settings: NewEpisode, owner: str = "") -> Episode:
+        """Begin an episode that only `owner` finds. Raises ArenaError when the limits allow none, or there is no such task."""
         self.expect_room()
         options = settings.env_options()
         place = next((place for place, (kind, _) in enumerate(self._spare) if kind == options), None)
@@ -389,24 +390,28 @@ class EpisodeStore:
         except ValueError as error:
             raise ArenaError(str(error), 422) from error
         # An id is what keeps clients from each other's episodes, so it must not be guessed: the one use of the system's randomness.
-        episode = Episode(secrets.token_hex(8), settings, env, self.limits, self._clock)
+        episode = Episode(secrets.token_hex(8), settings, env, self.limits, self._clock, owner)
         self._episodes[episode.id] = episode
         return episode
 
-    def find(self, name: str) -> Episode:
-        """Return an episode. Raises ArenaError for one that there is not, and says what became of one that there was."""
+    def find(self, name: str, owner: str = "") -> Episode:
+        """Return an episode of an owner.
+
+        Raises ArenaError with the reason for a closed episode, and with "there is no such episode" for an unknown id and for
+        an episode of another owner, so that the error does not reveal whether the id is in use.
+        """
         episode = self._episodes.get(name)
-        if episode is not None:
+        if episode is not None and episode.owner == owner:
             return episode
-        if name in self._closed:
-            raise ArenaError(f"the episode {name} is closed: {self._closed[name]}", 410)
-        raise ArenaError("there is no such episode", 404, "path.id", name[:100], "an id that POST /episodes gave")
+        closed_for, why = self._closed.get(name, (None, ""))
+        if closed_for == owner:
+            raise ArenaError(f"the episode {name} is closed: {why}", 410)
+        raise ArenaError("there is no such episode", 404, "path.id", name[:100], "the id of an episode that this client began")
 
     def end(self, name: str, why: str) -> None:
-        """Close an episode and free its world. Raises ArenaError for one that there is not."""
-        episode = self.find(name)
-        del self._episodes[name]
-        self._closed[name] = why
+        """Close an episode of any owner and free its world. Raises ArenaError for one that there is not."""
+        episode = self._episodes.pop(name, None) or self.find(name)
+        self._closed[name] = episode.owner, why
         while len(self._closed) > _REMEMBERED:
             self._closed.popitem(last=False)
         if not episode.failure:

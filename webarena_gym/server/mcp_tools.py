@@ -7,13 +7,16 @@ from typing import Any, NamedTuple, get_args
 
 import anyio
 from anyio import to_thread
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_REQUEST,
     PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
     CallToolRequestParams,
     CallToolResult,
     ErrorData,
@@ -23,6 +26,7 @@ from mcp.types import (
     TextContent,
     Tool,
 )
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from webarena_gym import __version__
@@ -62,8 +66,8 @@ class Returned(NamedTuple):
 class McpTools:
     """Tools that play episodes. Its calls must not overlap.
 
-    `settings` are those of an episode where `reset` says nothing else; a task that they name is always begun. With `names_episodes`, calls
-    name their episode, as several players must; else there is one at a time.
+    `settings` are the defaults of `reset`; a task that they name is always begun. With `names_episodes`, each call names its episode,
+    and an episode is visible only to the session that began it. Without, there is one episode at a time.
     """
 
     def __init__(self, store: EpisodeStore, settings: NewEpisode, *, names_episodes: bool) -> None:
@@ -89,13 +93,16 @@ class McpTools:
             self._tool("submit", "End the task with an answer; returns the verdict.", _schema(answer)),
         ]
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Returned:
-        """Do what a call says. What is wrong with it is told in the text; an impossible action is no error, but told too."""
+    def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> Returned:
+        """Run a tool for a session and return its result.
+
+        The text says what was wrong with a call. An action that the page does not allow is no error of the call.
+        """
         try:
             if name == "reset":
-                return self._reset(arguments)
+                return self._reset(arguments, session)
             given = dict(arguments)
-            episode = self._store.find(self._named(given))
+            episode = self._store.find(self._named(given), session)
             with episode.logged(name):
                 returned = self._play(episode, name, given)
         except ArenaError as error:
@@ -122,7 +129,7 @@ class McpTools:
         episode.step(reply_of(self._dialect, name, given))
         return Returned(episode.page) if episode.result is None else _judged(episode.result)
 
-    def _reset(self, arguments: Mapping[str, Any]) -> Returned:
+    def _reset(self, arguments: Mapping[str, Any], session: str) -> Returned:
         allowed = () if self._settings.task else _TASK_FIELDS
         for key, value in arguments.items():
             kind: type = int if key in ("seed", "world_seed") else str
@@ -140,7 +147,7 @@ class McpTools:
         if not self._names_episodes and self._newest:
             self._store.end(self._newest, "another was begun")
             self._newest = ""
-        episode = self._store.begin(settings)
+        episode = self._store.begin(settings, session)
         self._newest = episode.id
         named = f"Episode {episode.id}\n" if self._names_episodes else ""
         return Returned(f"{named}Task {episode.task.task_id}: {episode.goal}\n\n{episode.page}")
@@ -172,14 +179,16 @@ def _judged(result: Result) -> Returned:
 
 
 def server(played: McpTools) -> "Server[object]":
-    """Return a server of MCP that has these tools."""
+    """Return an MCP server with these tools."""
     one_at_a_time = anyio.CapacityLimiter(1)
 
     async def list_tools(_: object, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=played.tools())
 
-    async def call_tool(_: object, call: CallToolRequestParams) -> CallToolResult:
-        returned = await to_thread.run_sync(played.call, call.name, call.arguments or {}, limiter=one_at_a_time)
+    async def call_tool(context: ServerRequestContext[Any, Any], call: CallToolRequestParams) -> CallToolResult:
+        # The SDK has checked over HTTP that the session is open; there is none on stdin and stdout.
+        session = "" if context.request is None else context.request.headers.get("mcp-session-id", "")
+        returned = await to_thread.run_sync(played.call, call.name, call.arguments or {}, session, limiter=one_at_a_time)
         return CallToolResult(
             content=[TextContent(type="text", text=returned.text)],
             is_error=returned.is_error,
@@ -221,13 +230,23 @@ def serve_stdio(settings: NewEpisode, application: Application | None = None) ->
     anyio.run(run)
 
 
+async def _require_session(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Refuse protocol versions without sessions; clients then open a session with an older version."""
+    if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        versions = {"requested": ctx.protocol_version, "supported": list(HANDSHAKE_PROTOCOL_VERSIONS)}
+        raise MCPError(UNSUPPORTED_PROTOCOL_VERSION, "episodes belong to sessions; open one with initialize", versions)
+    return await call_next(ctx)
+
+
 def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None], application: Application | None = None) -> None:
-    """Serve any number of players of this machine over HTTP, at /mcp, until interrupted; `on_open` is told the address.
+    """Serve any number of clients on this machine over HTTP at /mcp, until interrupted; `on_open` is called with the URL.
 
     Raises ArenaError for a port in use.
     """
     names = ["127.0.0.1", "localhost", "[::1]"]
-    app = server(McpTools(EpisodeStore(application=application), settings, names_episodes=True)).streamable_http_app(
+    served = server(McpTools(EpisodeStore(application=application), settings, names_episodes=True))
+    served.middleware.append(_require_session)
+    app = served.streamable_http_app(
         transport_security=TransportSecuritySettings(
             allowed_hosts=[f"{name}:*" for name in names], allowed_origins=[f"http://{name}:*" for name in names]
         )
