@@ -124,6 +124,15 @@ def test_the_command_serves_sites_and_an_arena():
         assert re.fullmatch(r"arena +http://127.0.0.1:\d+/docs\n", lines[-1])
         page = request("GET", f"http://127.0.0.1:{port}/customer/account/", {"Host": f"shop.localhost:{port}"})
         assert b"Sign Out" in page.body
+        home = request("GET", f"http://127.0.0.1:{port}/")
+        assert home.header("Content-Type") == "text/html; charset=utf-8"
+        links = set(re.findall('href="([^"]*)"', home.body.decode()))
+        assert links == {"/docs", "/openapi.json", *(line.split()[-1] for line in lines[:-1])}
+        assert all(f"<code>{task.task_id}</code>".encode() in home.body for task in TASKS)
+        for target in ("http://elsewhere/", f"http://shop.localhost:{port}/", "*"):
+            with socket.create_connection(("127.0.0.1", port)) as sent:
+                sent.sendall(f"GET {target} HTTP/1.1\r\nHost: shop.localhost:{port}\r\n\r\n".encode())
+                assert sent.recv(100).startswith(b"HTTP/1.1 400 ")
         client = Client(f"http://127.0.0.1:{port}")
         episode = client.begin(task=TASKS[0].task_id)
         answer, url = follow_solution(episode, TASKS[0])
@@ -136,6 +145,16 @@ def test_a_person_gets_a_task_to_play_at_ports_of_the_range():
         assert process.stdout.readline().strip() == task.intent
         start = process.stdout.readline().removeprefix("open ").strip()
         assert first <= int(start.rpartition(":")[2].strip("/")) <= first + 99
+        assert b"I am done" in request("GET", start).body
+
+
+@pytest.mark.parametrize("name", ["gitlab.status_set/1000/0", "map.place_page/1000/0"])
+def test_a_task_is_played_at_the_given_port(name):
+    port = free_port()
+    with serving("--port", str(port), "--task", name) as process:
+        assert process.stdout.readline().strip() == next(task.intent for task in TASKS if task.task_id == name)
+        start = process.stdout.readline().removeprefix("open ").strip()
+        assert start.startswith(f"http://127.0.0.1:{port}/")
         assert b"I am done" in request("GET", start).body
 
 
@@ -157,4 +176,5 @@ def test_other_hosts_need_a_token_which_is_drawn():
         assert arena == f"http://box.example:{port}/docs"
         url = f"http://127.0.0.1:{port}"
         assert Client(url).ask("GET", "/episodes")[0] == 401
+        assert b"<h2>Tasks" not in request("GET", f"{url}/").body  # without the token
         assert Client(url, token).ask("GET", "/episodes")[0] == 200

@@ -20,6 +20,7 @@ from webarena_gym.applications.application import Application
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.page import Network
 from webarena_gym.server.episodes import Episode, EpisodeStore, tasks_of
+from webarena_gym.server.gateway import is_target
 from webarena_gym.server.http import MANY, Listener, answering, as_json, listen, name_of, read_body
 from webarena_gym.server.schema import (
     ArenaState,
@@ -48,10 +49,11 @@ from webarena_gym.server.service import (
     response_of,
     target_of,
 )
+from webarena_gym.tasks import load
 
 T = TypeVar("T")
 
-_WELCOME = "An arena of webarena-gym. POST /episodes begins an episode; /docs says what else can be asked, /openapi.json too.\n"
+_WELCOME = "An arena of webarena-gym. POST /episodes begins an episode; /docs and /openapi.json describe all requests."
 _NO_BODY: Final = type(None)
 _LONGEST_ERROR = 500  # characters of a value in an error
 _OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json")  # hold no secrets, so they need no token where nothing is sent
@@ -154,7 +156,9 @@ async def respond(service: EpisodeService, request: Request) -> Response:
     if "transfer-encoding" in headers or headers.get("content-length", "0") != "0" or path not in _OPEN_PATHS:
         service.check_token(request)
     body = await read_body(request)
-    if path in ("/", "/docs", "/openapi.json") and method in ("GET", "HEAD"):
+    if path == "/" and method in ("GET", "HEAD"):
+        return await _home(service)
+    if path in ("/docs", "/openapi.json") and method in ("GET", "HEAD"):
         return _described(path)
     operation, name = _find(method, path)
     call, arguments = Call(service, name_of(headers["host"]), name), []
@@ -253,11 +257,18 @@ def openapi() -> dict[str, Any]:
     }
 
 
+async def _home(service: EpisodeService) -> Response:
+    """Return the page for people: the sites, the tasks of the test split, and the arena."""
+    application = service.store.application
+    # Tasks of an application may be confidential, and this page needs no token.
+    tasks = [] if service.needs_token else await asyncio.to_thread(load, application=application)
+    page = TEMPLATES.get_template("home.html").render(version=__version__, sites=service.site_urls, tasks=tasks)
+    return Response(page, media_type="text/html")
+
+
 def _described(path: str) -> Response:
     if path == "/openapi.json":
         return as_json(openapi())
-    if path == "/":
-        return Response(_WELCOME, media_type="text/plain")
     sent = [None if each.body is _NO_BODY else _ADAPTERS[each.body].json_schema() for each in OPERATIONS]
     page = TEMPLATES.get_template("docs.html").render(
         version=__version__,
@@ -296,7 +307,9 @@ async def opened(
     service = EpisodeService(EpisodeStore(limits, application=application), address)
     with ExitStack() as opening:
         sock = opening.enter_context(listen(address.host, (address.port,)))
-        listener = Listener(sock, _beside(service, sites and sites(sock.getsockname()[1])), MANY)
+        network = sites and sites(sock.getsockname()[1])
+        service.site_urls = [f"http://{host}/" for host in network.hosts] if network else []
+        listener = Listener(sock, _beside(service, network), MANY)
         await listener.open()
         opening.pop_all()
     name = next(iter(address.names), LOOPBACK[0] if is_any(address.host) else address.host)
@@ -324,7 +337,10 @@ def _beside(service: EpisodeService, sites: Network | None) -> ASGIApp:
 
     async def visit(request: Request) -> Response:
         assert sites is not None
-        url = f"http://{known[name_of(request.headers['host'])]}{target_of(request)}"
+        target = target_of(request)
+        if not is_target(target):
+            raise ArenaError(f"the target of the request is {target[:_LONGEST_ERROR]!r}; expected /path?query", 400)
+        url = f"http://{known[name_of(request.headers['host'])]}{target}"
         left_out = {"host", "content-length", "connection", "transfer-encoding"}
         headers = {name: value for name, value in request.headers.items() if name not in left_out}
         found = await service.run(sites.request, request.method, url, headers, await read_body(request))

@@ -8,14 +8,14 @@ import asyncio
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -78,6 +78,8 @@ class EpisodeService:
         self.store = store
         self.url = ""
         """Its URL; set when it listens."""
+        self.site_urls: Sequence[str] = ()
+        """URLs of the sites that are served beside it, for people to browse."""
         self._address = address
         own = [] if is_any(address.host) else [address.host.lower()]
         self._names = frozenset((*map(str.lower, address.names), *LOOPBACK, *own))
@@ -90,14 +92,21 @@ class EpisodeService:
         """Do some work on episodes, when its turn comes, and return its result."""
         return await self.loop.run_in_executor(self._thread, partial(work, *args, **kwargs))
 
-    async def begin(self, settings: NewEpisode, name: str = LOOPBACK[0], *, has_toolbar: bool = False) -> EpisodeState:
-        """Begin an episode and serve its sites under a host name. Raises ArenaError."""
+    async def begin(
+        self, settings: NewEpisode, name: str = LOOPBACK[0], *, has_toolbar: bool = False, port: int = 0
+    ) -> EpisodeState:
+        """Begin an episode and serve its sites under a host name, each at a port of its own.
+
+        The site where the task begins is served at `port`, if that is not 0. Raises ArenaError.
+        """
         await self.run(self.store.expect_room)  # before worlds are built for it
         await asyncio.to_thread(tasks_of, settings, self.store.application)
         episode = await self.run(self.store.begin, settings)
         if episode.gateway is not None:
             try:
-                ports = await self._open(episode.id, episode.gateway.hosts, has_toolbar=has_toolbar)
+                first = urlsplit(episode.gateway.last_page).netloc
+                sites = [site for site, _ in sorted(episode.gateway.hosts.items(), key=lambda item: item[1] != first)]
+                ports = await self._open(episode.id, sites, has_toolbar=has_toolbar, first_port=port)
                 names = (f"[{each}]" if ":" in each else each for each in self._names)
                 shown = f"[{name}]" if ":" in name else name
                 episode.gateway.translation = Translation(ports, shown, names, episode.gateway.hosts)
@@ -106,12 +115,12 @@ class EpisodeService:
                 raise
         return await self.state(episode.id)
 
-    async def _open(self, name: str, sites: Iterable[str], *, has_toolbar: bool) -> dict[str, int]:
-        """Listen for each site of an episode, and return the ports."""
+    async def _open(self, name: str, sites: Sequence[str], *, has_toolbar: bool, first_port: int) -> dict[str, int]:
+        """Listen for each site of an episode, for the first one at `first_port` if that is not 0. Return the ports by site."""
         listeners: list[Listener] = []
         self._served[name] = _Served(listeners, secrets.token_urlsafe(16) if self._address.token else "", has_toolbar)
         for site in sites:
-            candidates: Sequence[int] = self._address.ports or (0,)
+            candidates: Sequence[int] = (first_port,) if first_port and not listeners else self._address.ports or (0,)
             self._turn = (self._turn + 1) % len(candidates)
             sock = listen(self._address.host, [*candidates[self._turn :], *candidates[: self._turn]])
             listeners.append(Listener(sock, answering(partial(self._visit, name, site), in_json=False)))
@@ -157,6 +166,10 @@ class EpisodeService:
         self._thread.shutdown()
 
     # Who is let in.
+
+    @property
+    def needs_token(self) -> bool:
+        return bool(self._address.token)
 
     def check_name(self, request: Request) -> None:
         """Raise ArenaError for a request to a host name that was given to nobody."""

@@ -32,6 +32,7 @@ from webarena_gym.tools.play import settings_of
 
 _SESSION_STEPS = 100
 _LOOPBACK = "127.0.0.1"
+_MORE_PORTS = 100  # after that of a task's first site, where its other sites are served
 _TOKEN = "WEBARENA_GYM_TOKEN"  # noqa: S105 - the name of a variable
 _BODY = re.compile(rb"<body[^<>]*>")
 _SKIP_LINK = b'<a class="skip" href="#main">Skip to the content</a>'
@@ -85,7 +86,7 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--name", action="append", default=[], help="a host name under which clients reach the arena (may be repeated)"
     )
-    ports = "the ports of the episodes' sites (default: any that are free)"
+    ports = "the ports of the episodes' sites (default: any that are free; with --task, --port and those after it)"
     parser.add_argument("--ports", type=_ports, default=(), metavar="FIRST-LAST", help=ports)
     parser.add_argument(
         "--token", help=f"what clients must send; needed, and drawn if not given, with other hosts (default: ${_TOKEN})"
@@ -112,7 +113,10 @@ async def _serve(options: argparse.Namespace) -> None:
 
     is_own = is_loopback(options.host)
     token = options.token or os.environ.get(_TOKEN, "") or ("" if is_own else secrets.token_urlsafe(16))
-    address = Address(options.host, options.port, tuple(options.name), options.ports, token)
+    # With --task, the given port is that of the site where the task begins, so that one forwarded port is enough for most tasks.
+    is_first = options.task is not None and not options.ports
+    ports = range(options.port + 1, min(options.port + _MORE_PORTS, 65_536)) if is_first and options.port else options.ports
+    address = Address(options.host, 0 if is_first else options.port, tuple(options.name), tuple(ports), token)
     try:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
@@ -131,7 +135,7 @@ async def _serve(options: argparse.Namespace) -> None:
         else:
             settings = NewEpisode(task=options.task, variation=options.variation)
             name = next(iter(options.name), options.host)
-            state = await service.begin(settings, name, has_toolbar=True)
+            state = await service.begin(settings, name, has_toolbar=True, port=options.port if is_first else 0)
             print(state.goal, flush=True)
             for url in state.start_urls:
                 print(f"open {url}", flush=True)
