@@ -1,12 +1,17 @@
-"""What the adapters share, and that to VAGEN, which no index has: by VAGEN's protocol."""
+"""What the adapters share; that to TRL as far as it needs no TRL; and that to VAGEN, which no index has, by VAGEN's protocol."""
 
 import asyncio
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
+from gymnasium.error import ResetNeeded
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.errors import TaskError
-from webarena_gym.integrations.session import choose, dataset_rows
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, RefusedError, TaskError, WorldError
+from webarena_gym.integrations import trl
+from webarena_gym.integrations.session import Session, choose, dataset_rows
 from webarena_gym.integrations.vagen import WebArenaGym
 from webarena_gym.tasks import load
 
@@ -52,3 +57,105 @@ def test_tasks_are_chosen_by_site_and_template_and_a_choice_of_nothing_is_refuse
     ):  # fmt: skip
         with pytest.raises(TaskError, match=r"tset|shoping|map"):
             choose(**wrong)
+
+
+FAILURES = (
+    ApplicationError("it has died"), BrowserError("it was killed"), EvaluationError("no judge"), RefusedError("no model", 503, {}),
+    ResetNeeded("interrupted"), WorldError("no space"),
+)  # fmt: skip
+
+
+def failing(monkeypatch, method, error, times=10**6):
+    """Make a method of the env raise an error, so many times."""
+    left, real = [error] * times, getattr(WebArenaLite, method)
+
+    def call(self, *arguments, **keywords):
+        if left:
+            raise left.pop()
+        return real(self, *arguments, **keywords)
+
+    monkeypatch.setattr(WebArenaLite, method, call)
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("method", ["step", "conclude", "reset"])
+def test_trl_gets_no_reward_for_a_lost_episode_and_the_next_one_is_judged(monkeypatch, caplog, method, error):
+    made = trl.environment({"tasks": [TASK], "elements": "label"})()
+    with monkeypatch.context() as patch:
+        failing(patch, method, error, times=1)
+        page = made.reset(task=TASK.task_id)
+        assert (str(error) in page) == (method == "reset")
+        if method == "step":
+            with pytest.raises(type(error)):  # TRL passes what a tool raises to the model
+                made.scroll_down()
+        assert made.get_reward() is None
+    assert str(error) in caplog.text
+    assert TASK.intent in made.reset(task=TASK.task_id)
+    for step in TASK.solution:
+        if step.action.kind.value != "Exit":
+            made._session.say(WEBRL.format(step.action))
+    assert made.get_reward() == 1.0
+
+
+def test_an_env_of_trl_whose_tasks_never_begin_raises_and_an_unknown_task_does_at_once(monkeypatch):
+    made = trl.environment({"tasks": [TASK]})()
+    with pytest.raises(TaskError, match="nothing/1/0"):
+        made.reset(task="nothing/1/0")
+    failing(monkeypatch, "reset", BrowserError("no Chromium"))
+    made = trl.environment({"tasks": [TASK]})()
+    made.reset(task=TASK.task_id)
+    with pytest.raises(BrowserError, match="no Chromium"):
+        made.reset(task=TASK.task_id)
+
+
+class Scripted:
+    """Stands in for a trainer whose model says one reply after the other, the same in all episodes."""
+
+    def __init__(self, replies):
+        self._replies = iter(replies)
+        self.processing_class = SimpleNamespace(
+            apply_chat_template=lambda messages, **_: [len(messages)], decode=lambda ids, **_: "".join(map(chr, ids))
+        )
+
+    def _generate_single_turn(self, asked, *_):
+        reply = next(self._replies)
+        return [[ord(letter) for letter in reply] for _ in asked], None
+
+
+def test_rollouts_for_trl_go_on_where_an_episode_is_lost(monkeypatch):
+    replies = [WEBRL.format(step.action) for step in TASK.solution]
+    rollouts = trl.Rollouts({"tasks": [TASK], "elements": "label"})
+    prompts = [TASK.task_id] * 5
+    assert rollouts(prompts, Scripted(replies))["env_reward"] == [1.0] * 5
+    begin, say = Session.begin, Session.say
+    sessions = rollouts._sessions
+
+    def fail_to_begin(self, *arguments):
+        if self is sessions[3]:
+            raise BrowserError("it does not start")
+        return begin(self, *arguments)
+
+    def fail_to_act(self, reply):
+        if self is sessions[1] and self.info["step"] == 1:
+            raise BrowserError("it was killed")
+        return say(self, reply)
+
+    monkeypatch.setattr(Session, "begin", fail_to_begin)
+    monkeypatch.setattr(Session, "say", fail_to_act)
+    played = rollouts(prompts, Scripted(replies))
+    assert played["env_reward"] == rollouts.reward(**played) == [1.0, None, 1.0, None, 1.0]
+    said = ["".join(map(chr, ids)) for ids in played["completion_ids"]]
+    assert set(said) <= set(replies)
+    assert said[1] in replies[:2]
+    monkeypatch.setattr(Session, "begin", Mock(side_effect=BrowserError("it does not start")))
+    with pytest.raises(BrowserError, match="it does not start"):
+        rollouts(prompts, Scripted(replies))
+    rollouts.close()
+
+
+def test_rows_for_trl_name_their_environment():
+    rows = trl.dataset_rows("test", "map", environment="maps")
+    assert {row.pop("environment") for row in rows} == {"maps"}
+    assert rows == dataset_rows("test", "map")
+    assert {row["environment"] for row in trl.dataset_rows("hard")} == {"webarena_gym"}
+    assert [trl.environment().__name__, trl.environment(name="Maps").__name__] == ["WebArenaGym", "Maps"]

@@ -1,9 +1,14 @@
-"""TRL's GRPOTrainer on our tasks: its own tool loop, and rollouts with our context. Two updates of a tiny model each."""
+"""TRL's GRPOTrainer on our tasks: its own tool loop, and rollouts with our context. A few updates of a tiny model each."""
 
 import json
 import math
+import os
+import signal
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,7 +21,10 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from transformers.utils import get_json_schema
 from trl.data_utils import prepare_multimodal_messages
 
+from tests.processes import children
 from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.errors import BrowserError
 from webarena_gym.integrations.session import Session
 from webarena_gym.integrations.trl import Rollouts, dataset_rows, environment
 from webarena_gym.tasks import load
@@ -156,3 +164,135 @@ def test_the_text_of_pages_becomes_no_control_token_in_our_context(tokenizer, mo
     special = tokenizer.all_special_ids
     assert [token for token in other if token in special] == [token for token in plain if token in special]
     assert " ".join(SPECIAL) in tokenizer.decode(other)
+
+
+def call(name, **arguments):
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call><|im_end|>"
+
+
+def play(tokenizer, tmp_path, rows, steps=1, generations=4, **options):
+    """Train with episodes in which every second model of a group says the right answer, after one call of another tool.
+
+    Returns what was logged for each update, and the advantages of each group.
+    """
+    settings = trl.GRPOConfig(
+        output_dir=str(tmp_path), max_steps=steps, per_device_train_batch_size=generations, num_generations=generations,
+        max_completion_length=4096, max_tool_calling_iterations=3, report_to=[], logging_steps=1, use_cpu=True, save_strategy="no",
+        beta=0.0, log_completions=True,
+    )  # fmt: skip
+    trainer = trl.GRPOTrainer(
+        model=tiny_model(tokenizer), args=settings, train_dataset=Dataset.from_list(rows), processing_class=tokenizer, **options
+    )
+    answer = TASKS[0].solution[-1].action.argument
+    turns = count()
+    by_tools = "environment_factory" in options
+
+    def generate(asked, *_, **__):
+        turn, wait, ending = next(turns) % 3 if by_tools else next(turns) % 2, 'do(action="Wait")<|im_end|>', "<|im_end|>"
+        texts = [[wait, f'exit(message="{answer if place % 2 else "$1"}")<|im_end|>'] for place in range(generations)]
+        if by_tools:
+            texts = [
+                [call("wait"), call("exit", message=answer if place % 2 else "$1"), ending] for place in range(generations)
+            ]
+        left = [each[turn] for each in texts][-len(asked) :]  # an episode that is lost ends before the others
+        return [tokenizer(text, add_special_tokens=False)["input_ids"] for text in left], None
+
+    trainer._generate_single_turn = generate
+    score, advantages = trainer._generate_and_score_completions, []
+
+    def scored(inputs):
+        output = score(inputs)
+        advantages.append(output["advantages"].tolist())
+        return output
+
+    trainer._generate_and_score_completions = scored
+    trainer.train()
+    return [line for line in trainer.state.log_history if "loss" in line], advantages
+
+
+def expected_advantages(rewards):
+    """The advantages of GRPO within a group, 0 where there is no reward."""
+    known = torch.tensor([reward for reward in rewards if reward is not None])
+    deviation = known.std() if len(known) > 1 else 0.0
+    return [0.0 if reward is None else float((reward - known.mean()) / (deviation + 1e-4)) for reward in rewards]
+
+
+def losing(base, lost):
+    """A class of envs whose browser is lost in the episodes of these numbers."""
+    numbers = count()
+
+    class Losing(base):
+        def reset(self, **row):
+            page = super().reset(**row)
+            if next(numbers) in lost:
+                self._session.env.step = Mock(side_effect=BrowserError("it was killed"))
+            return page
+
+    return Losing
+
+
+def test_a_lost_episode_leaves_the_advantages_of_the_others(tokenizer, tmp_path):
+    row = dataset_rows(TASKS[:1])
+    env = {"tasks": TASKS[:1], "window": 800}
+    _, advantages = play(tokenizer, tmp_path, row, environment_factory=losing(environment(env), {3}))
+    assert advantages == [pytest.approx(expected_advantages([0.0, 1.0, 0.0, None]), abs=1e-4)]
+    _, advantages = play(tokenizer, tmp_path, row, environment_factory=environment(env))
+    assert advantages == [pytest.approx(expected_advantages([0.0, 1.0, 0.0, 1.0]), abs=1e-4)]
+
+
+def test_a_lost_rollout_leaves_the_advantages_of_the_others(tokenizer, tmp_path, monkeypatch):
+    rollouts = Rollouts({"tasks": TASKS[:1], "window": 800})
+    say = Session.say
+
+    def fail(self, reply):
+        if self is rollouts._sessions[0]:
+            raise BrowserError("it was killed")
+        return say(self, reply)
+
+    monkeypatch.setattr(Session, "say", fail)
+    rows = [{"prompt": TASKS[0].task_id}]
+    _, advantages = play(tokenizer, tmp_path, rows, rollout_func=rollouts, reward_funcs=rollouts.reward)
+    rollouts.close()
+    assert advantages == [pytest.approx(expected_advantages([None, 1.0, 0.0, 1.0]), abs=1e-4)]
+
+
+@pytest.mark.skipif(find_executable() is None, reason="no Chromium here: apt-get install chromium")
+def test_a_training_whose_browser_is_killed_in_every_tenth_episode_ends_normally(tokenizer, tmp_path):
+    """All episodes of a process share one Chromium: those of the group that need it after that are lost as well."""
+    numbers = count(1)
+
+    class Killed(environment({"tasks": TASKS[:1], "window": 800, "browser": "chromium"})):
+        def reset(self, **row):
+            self._is_doomed = next(numbers) % 10 == 0
+            return super().reset(**row)
+
+        def _call(self, name, arguments):
+            if self._is_doomed:
+                for pid in children(os.getpid()):
+                    with suppress(FileNotFoundError, ProcessLookupError):
+                        if "chrom" in Path(f"/proc/{pid}/comm").read_text():
+                            os.kill(pid, signal.SIGKILL)
+            return super()._call(name, arguments)
+
+    logs, advantages = play(tokenizer, tmp_path, dataset_rows(TASKS[:1]), steps=8, environment_factory=Killed)
+    whole, first, last = [0.0, 1.0, 0.0, 1.0], [0.0, None, None, None], [0.0, 1.0, 0.0, None]
+    rewards = [whole, whole, first, whole, last, whole, whole, first]  # episodes 10, 20 and 30
+    assert advantages == [pytest.approx(expected_advantages(each), abs=1e-4) for each in rewards]
+    means = [sum(known) / len(known) for known in ([each for each in group if each is not None] for group in rewards)]
+    assert [line["reward"] for line in logs] == pytest.approx(means)
+    assert all(math.isfinite(line["loss"]) for line in logs)
+
+
+def test_several_environments_in_one_run_are_found_by_the_rows(tokenizer, tmp_path):
+    maps = [task for task in load("test") if task.template == "map.place_page"][:1]
+    factories = {
+        "shop": environment({"tasks": TASKS[:1], "window": 800}, name="Shop"),
+        "map": environment({"tasks": maps, "window": 800}, name="Map"),
+    }
+    rows = [*dataset_rows(TASKS[:1], environment="shop"), *dataset_rows(maps, environment="map")]
+    logs, advantages = play(tokenizer, tmp_path, rows, steps=2, environment_factory=factories)
+    groups = [expected_advantages([0.0, 1.0, 0.0, 1.0]), [0.0] * 4]  # the answer is that of the shop's task
+    assert sorted(advantages, reverse=True, key=max) == [pytest.approx(each, abs=1e-4) for each in groups]
+    assert sorted(line["reward"] for line in logs) == [0.0, 0.5]
+    for name, mean in (("Shop", 0.5), ("Map", 0.0)):  # none in the update of the other
+        assert [line[f"rewards/{name}/mean"] for line in logs if line[f"rewards/{name}/mean"] is not None] == [mean]

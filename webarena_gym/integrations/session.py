@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gymnasium.error import ResetNeeded
+
 from webarena_gym.actions import Dialect, reply_of
 from webarena_gym.actions.action import Form
 from webarena_gym.actions.dialect import ANSWERS
 from webarena_gym.applications.application import Application, read_application
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import TaskError
+from webarena_gym.errors import ApplicationError, BrowserError, EvaluationError, ServerError, TaskError, WorldError
 from webarena_gym.observation.history import Message
 from webarena_gym.tasks import Task, load, named, select
 
@@ -24,6 +26,9 @@ Do what the task says and change nothing else. When it is done, call the tool th
 
 NAME = "webarena_gym"
 """The name by which other libraries know the env."""
+
+LOST = (ResetNeeded, ApplicationError, BrowserError, EvaluationError, ServerError, WorldError)
+"""Errors of an episode that was lost through no fault of the policy. A TaskError is the caller's mistake and not one of them."""
 
 _TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "number": float}
 
