@@ -1,10 +1,14 @@
-"""OpenEnv's server and client on our tasks: sessions side by side, and how they end."""
+"""OpenEnv's server and client on our tasks: sessions side by side, and how they end; and the folder for its own commands."""
 
 import asyncio
 import math
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,9 +16,14 @@ pytest.importorskip("openenv.core", reason="make test-integrations")
 
 import httpx
 import uvicorn
+from openenv.cli.__main__ import app as openenv
+from openenv.cli.commands import push
+from typer.testing import CliRunner
+from websockets.exceptions import ConnectionClosed
 
 from webarena_gym.actions import DIALECTS
 from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import ArenaError
 from webarena_gym.integrations.openenv import WebArenaGymAction, WebArenaGymClient, WebArenaGymEnvironment, app
 from webarena_gym.tasks import load
 
@@ -25,8 +34,9 @@ TASKS = [next(task for task in load("test") if task.template == name) for name i
 
 
 @contextmanager
-def serving(**env):
-    server = uvicorn.Server(uvicorn.Config(app({"elements": "label", **env}), port=0, log_level="error"))
+def serving(options=None, **env):
+    made = app({"elements": "label", **env}, **(options or {}))
+    server = uvicorn.Server(uvicorn.Config(made, port=0, log_level="critical"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     end = time.monotonic() + 60
@@ -108,3 +118,98 @@ def test_a_broken_episode_is_done_without_a_reward(monkeypatch):
     env.reset(seed=0)
     told = env.step(WebArenaGymAction(reply="x"))
     assert (told.done, told.reward, told.success, told.failure) == (True, None, None, "the browser is gone")
+
+
+def test_the_place_of_a_silent_client_is_freed_and_its_session_stays_closed():
+    with (
+        serving({"sessions": 1, "session_timeout_s": 0.5}) as address,
+        WebArenaGymClient(base_url=address).sync() as silent,
+    ):
+        silent.reset(seed=1)
+        end = time.monotonic() + 120
+        while True:  # until it is freed; OpenEnv looks every 5 s
+            assert time.monotonic() < end
+            try:
+                with WebArenaGymClient(base_url=address).sync() as other:
+                    assert other.reset(seed=2).observation.goal
+                    break
+            except (ConnectionClosed, RuntimeError):
+                threading.Event().wait(0.05)
+        for request in (lambda: silent.step(WebArenaGymAction(reply="x")), lambda: silent.reset(seed=1)):
+            with pytest.raises(RuntimeError, match="connect again"):
+                request()
+
+
+def test_a_session_has_a_timeout_by_default(monkeypatch):
+    config = Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr("webarena_gym.integrations.openenv.ConcurrencyConfig", config)
+    with pytest.raises(KeyboardInterrupt):
+        app()
+    config.assert_called_once_with(max_concurrent_envs=64, session_timeout=1800.0)
+
+
+def test_a_closed_environment_refuses_requests():
+    env = WebArenaGymEnvironment()
+    env.reset(seed=0)
+    env.close()
+    for request in (lambda: env.reset(seed=0), lambda: env.step(WebArenaGymAction(reply="x"))):
+        with pytest.raises(ArenaError, match="connect again"):
+            request()
+
+
+def do(*command, cwd):
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The written environment folder, with its lock file."""
+    parent = tmp_path_factory.mktemp("openenv")
+    do(sys.executable, "-m", "webarena_gym.integrations.openenv", "webarena_gym_env", cwd=parent)
+    do(Path(sys.executable).with_name("uv"), "lock", cwd=parent / "webarena_gym_env")
+    return parent / "webarena_gym_env"
+
+
+def test_openenv_finds_the_written_folder_valid(folder):
+    said = do(Path(sys.executable).with_name("openenv"), "validate", "--verbose", cwd=folder)
+    assert "Ready for multi-mode deployment" in said
+    assert said.count("[YES]") == 4
+    again = subprocess.run(
+        [sys.executable, "-m", "webarena_gym.integrations.openenv", folder], capture_output=True, text=True, check=False
+    )
+    assert (again.returncode, "exists" in again.stderr) == (2, True)
+
+
+def test_openenv_pushes_the_written_folder(folder, monkeypatch):
+    uploaded = {}
+
+    def upload(folder_path, **options):
+        uploaded.update({str(path.relative_to(folder_path)): path for path in Path(folder_path).rglob("*")}, **options)
+        uploaded["text"] = (Path(folder_path) / "Dockerfile").read_text()
+
+    monkeypatch.setattr(push, "whoami", lambda: {"name": "somebody"})
+    monkeypatch.setattr(push, "HfApi", lambda: Mock(upload_folder=upload))
+    done = CliRunner().invoke(openenv, ["push", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert uploaded["repo_id"] == "somebody/webarena_gym_env"
+    assert "ENABLE_WEB_INTERFACE=true" in uploaded["text"]
+    assert {"README.md", "uv.lock", "server/app.py", "webarena_gym/tasks/data/test.json"} <= uploaded.keys()
+
+
+def test_the_written_folder_installs_serves_and_is_found_by_its_name(folder):
+    do(Path(sys.executable).with_name("uv"), "sync", "--frozen", "--no-dev", "--no-editable", "--quiet", cwd=folder)
+    code = """
+from openenv.auto import AutoAction, AutoEnv
+from starlette.testclient import TestClient
+from webarena_gym_env.server.app import app
+
+client, action = AutoEnv.get_env_class("webarena_gym"), AutoAction.from_env("webarena_gym")
+with TestClient(app) as web, web.websocket_connect("/ws") as session:
+    session.send_json({"type": "reset", "data": {"seed": 1}})
+    print(client.__name__, action.__name__, bool(session.receive_json()["data"]["observation"]["goal"]))
+"""
+    assert (
+        do(folder / ".venv" / "bin" / "python", "-c", code, cwd=folder.parent) == "WebArenaGymClient WebArenaGymAction True\n"
+    )
