@@ -8,6 +8,8 @@ That says {"apart": bool, "enclosed": bool}, whether it and all that it starts h
 closed off (see `enclose`), and reads a JSON object a line: {"serve": folder, "address": path of a socket, "port": where a command
 listens, to which the socket then leads, "command": list, "environment": object, "log": path} is answered with {"pid": n}, {"alive": pid} with
 {"alive": bool, "status": n}, {"stop": pid} with {}; what fails with {"error": text}. When its input ends, all that it has started is killed.
+
+With the argument {"run": command, "hidden": paths} it runs that command closed off and exits with its status instead (see `run_program`).
 """
 
 from __future__ import annotations
@@ -121,7 +123,7 @@ def refuse_shared() -> None:
 # Namespaces of mounts, users, processes and networks.
 _NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _PRIVATE, _RECURSIVE = 0x1000, 0x40000, 0x8000
-_READ_ONLY, _NO_DEVICES = 1, 4
+_READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTION = 1, 2, 4, 8
 _MOUNT_SETATTR = 442  # has no function in the C library; Linux 5.12
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _CAPABILITIES = 0x404FB  # chown, read any file, change owners, users and groups, kill, bind low ports, chroot: none that mounts or makes devices
@@ -311,6 +313,43 @@ def can_enclose(folder: str, settings: Any) -> bool:
     os._exit(1)
 
 
+def hide(paths: list[str]) -> None:
+    """Let this process see the processes of its own namespace only, and an empty folder or file at each of the paths."""
+    call("unshare", _NEWNS)
+    mark("/", 0, 0, _RECURSIVE, _PRIVATE)
+    mount("proc", "/proc", "proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTION)
+    for path in paths:
+        if os.path.isdir(path):
+            mount("hidden", path, "tmpfs", _READ_ONLY)
+        else:
+            mount("/dev/null", path, None, _BIND)
+
+
+def run_program(command: list[str], hidden: list[str]) -> int:
+    """Run a command to its end and return its exit status; all that it has started ends with it.
+
+    It sees no processes but its own and nothing at the hidden paths. The mounts that hide them belong to the users of an outer namespace, so
+    that it cannot undo them, also as root. Raises OSError where the system does not let it.
+    """
+    die_with_parent()
+    if os.getuid():
+        separate(0)
+    call("unshare", _NEWPID)
+    go_on_in_fork()
+    separate(_NEWNS, lambda: hide(hidden))
+    pid = os.fork()
+    if not pid:
+        try:
+            os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+        except OSError as error:
+            os.write(2, f"the program {command[0]!r} cannot be run: {error}\n".encode())
+        os._exit(127)
+    ended = status = 0
+    while ended != pid:  # others are orphans, which the first process of a namespace inherits
+        ended, status = os.wait()
+    return os.waitstatus_to_exitcode(status)
+
+
 def keep_temporary_files(folder: str) -> None:
     """Let temporary files be made in a folder."""
     os.environ["TMPDIR"] = tempfile.tempdir = os.path.join(folder, "tmp")
@@ -471,6 +510,8 @@ def serve(settings: Any, is_enclosed: bool) -> int:
 def main() -> None:
     """Let a fork serve, closed off where the system lets it; stay outside, and remove the launcher's folder where whoever has started it is gone."""
     settings = json.loads(sys.argv[1])
+    if "run" in settings:
+        sys.exit(run_program(settings["run"], settings["hidden"]) & 0xFF)
     status = _OPEN
     for is_enclosed in (True, False):
         if status == _OPEN:

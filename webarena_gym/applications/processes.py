@@ -259,7 +259,7 @@ class Copy:
         self.is_closed = True
 
 
-def _of_all() -> Path:
+def copies_folder() -> Path:
     """Return the folder in which all processes of this user keep their copies, none of which sees those of another. Raises ApplicationError."""
     folder = Path(tempfile.gettempdir(), f"webarena-gym-{os.getuid()}")
     folder.mkdir(0o700, exist_ok=True)
@@ -276,7 +276,7 @@ class Launcher:
 
     def __init__(self, application: Application) -> None:
         self.application = application
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=_of_all()))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{application.name}-", dir=copies_folder()))
         self._host: Host | None = None
         self._next: Future[Copy] | None = None
         self._starting = None if application.load else ThreadPoolExecutor(1)
