@@ -113,7 +113,9 @@ def add_commands(commands: Any) -> None:
         "--connect-timeout", type=decimal(above=0), default=5.0, metavar="S",
         help="until a silent server counts as dead (default: 5)",
     )  # fmt: skip
-    programs = "--base-url is then that of an episode server; one is begun where none is given."
+    programs = (
+        "--base-url is then that of an episode server, whose token is in $WEBARENA_GYM_TOKEN; one is begun where none is given."
+    )
     add = evaluate.add_argument_group("programs", programs).add_argument
     add("--mode", choices=("browse", "step"), default="browse", help="play by a browser of its own, or by actions")
     evaluate.set_defaults(run=_evaluate)

@@ -27,11 +27,12 @@ from webarena_gym.evaluation.results import (
     Trial,
     read_episodes,
     read_result,
+    record_of,
     short,
     suite_digest,
     summarise,
 )
-from webarena_gym.evaluation.runner import EnvSeat, record_of
+from webarena_gym.evaluation.runner import EnvSeat
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 

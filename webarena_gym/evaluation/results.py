@@ -142,6 +142,24 @@ class Record:
         return bool(self.steps) or self.ending == "too_long"
 
 
+def record_of(trial: Trial, **outcome: Any) -> Record:
+    """Return the record of a trial with this outcome."""
+    task = trial.task
+    return Record(
+        task_id=task.task_id,
+        repeat=trial.repeat,
+        sites=list(task.sites),
+        checks=list(task.eval_types),
+        reference_steps=len(task.solution) or None,
+        **outcome,
+    )
+
+
+def failed_outcome(failure: str) -> dict[str, Any]:
+    """Return the outcome of an episode that failed, for `record_of`."""
+    return {"ending": "failed", "reward": None, "failure": failure}
+
+
 _PARTS = (("by site", "by_site"), ("by what is checked", "by_check"), ("by kind of difficulty", "by_difficulty"))
 _KEYS = {item.name for item in fields(Record)}
 _REQUIRED = ("task_id", "repeat", "sites", "checks", "ending", "reward")
@@ -249,7 +267,7 @@ def _differing(known: Mapping[str, Any], wanted: Mapping[str, Any], of: str = ""
 def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
     """Return the header and the records of an episodes file, the last of each episode; a line that was cut off at the end is left out.
 
-    Raises ResultError.
+    An episode that failed may have been played again. Raises ResultError for one that was played again after it had been judged.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -267,7 +285,14 @@ def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
             raise ResultError(f"{path}, line {number} is no JSON: {error}") from error
     if not values or not isinstance(values[0][1], dict) or values[0][1].get("format") != FORMAT:
         raise ResultError(f"{path} does not begin with the header of a run, a JSON object with format={FORMAT}")
-    records = {record.key: record for record in (parse_record(value, where) for where, value in values[1:])}
+    records: dict[tuple[str, int], Record] = {}
+    for where, value in values[1:]:
+        record = parse_record(value, where)
+        if (earlier := records.get(record.key)) is not None and earlier.is_judged:
+            raise ResultError(
+                f"{where}: {record.task_id}, repeat {record.repeat}, was judged before; expected one judged episode"
+            )
+        records[record.key] = record
     return values[0][1], list(records.values())
 
 

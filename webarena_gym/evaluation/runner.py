@@ -1,23 +1,16 @@
-"""Runs of `webarena-gym evaluate`: the trials of a plan, played in threads by agents of this process or by programs that talk to an episode server.
-
-A program is begun once for each episode, with its address in the environment variables `WEBARENA_GYM_URL` and `WEBARENA_GYM_EPISODE`: the
-server, and the id of the episode; and with `WEBARENA_GYM_TOKEN` where the server asks for one. It plays by the server's own interface,
-answers there, and ends with the status 0. One that ends otherwise, or takes too long, without having answered has failed, and its episode
-says nothing; one that ends well without an answer is judged with an empty one.
-"""
+"""Runs of `webarena-gym evaluate`: the trials of a plan, played in threads by agents of this process or by programs (see `programs`)."""
 
 import argparse
 import json
 import logging
 import os
 import re
-import shlex
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -29,7 +22,7 @@ from webarena_gym.applications.application import read_application
 from webarena_gym.arguments import read_pairs
 from webarena_gym.console import Progress
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import AgentError, ServerError, TaskError, WebArenaGymError
+from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.evaluation.agents import (
     CHAT,
     COMMAND,
@@ -42,6 +35,7 @@ from webarena_gym.evaluation.agents import (
     digest,
     load,
 )
+from webarena_gym.evaluation.programs import TOKEN, EpisodeClient, ProgramSeat, files_of_run, parse_command, why_open
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
@@ -49,6 +43,8 @@ from webarena_gym.evaluation.results import (
     Plan,
     Record,
     Trial,
+    failed_outcome,
+    record_of,
     sample,
     summarise,
     table,
@@ -56,9 +52,7 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.options import HARD_STEPS
 from webarena_gym.recording import play
-from webarena_gym.server.schema import ENV_SETTINGS
 from webarena_gym.servers.chat import ChatModel
-from webarena_gym.servers.rest import request_json
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
@@ -83,7 +77,7 @@ class EnvSeat:
         try:
             outcome = self._play(trial, steps, seconds, used)
         except (WebArenaGymError, *INFRASTRUCTURE_ERRORS) as error:
-            outcome = _failed(f"{type(error).__name__}: {error}")
+            outcome = failed_outcome(f"{type(error).__name__}: {error}")
             self.close()  # whatever state it is in
         return record_of(trial, **outcome, **used, seconds=time.perf_counter() - start)
 
@@ -113,7 +107,7 @@ class EnvSeat:
 
         for step in play(env, choose, *first):
             if "failure" in step.info:
-                return _failed(str(step.info["failure"]))
+                return failed_outcome(str(step.info["failure"]))
             steps.append({"url": step.before["url"], "reply": step.reply, "action_error": step.info["action_error"]})
             seconds.append((replied_s - asked_s, time.perf_counter() - replied_s))
             if step.terminated or step.truncated:
@@ -121,23 +115,6 @@ class EnvSeat:
                 told: dict[str, Any] = {name: step.info[name] for name in ("verdicts", "side_effects") if name in step.info}
                 return {"ending": ending, "reward": float(step.reward), **told}
         return {"ending": "too_long", "reward": 0.0}
-
-
-def _failed(failure: str) -> dict[str, Any]:
-    return {"ending": "failed", "reward": None, "failure": failure}
-
-
-def record_of(trial: Trial, **outcome: Any) -> Record:
-    """Return the record of a trial with this outcome."""
-    task = trial.task
-    return Record(
-        task_id=task.task_id,
-        repeat=trial.repeat,
-        sites=list(task.sites),
-        checks=list(task.eval_types),
-        reference_steps=len(task.solution) or None,
-        **outcome,
-    )
 
 
 class GivenUpError(WebArenaGymError):
@@ -198,137 +175,7 @@ def run(
                 )
 
 
-_SAID = 500  # characters of what a program said last, in a failure
-
-URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
-"""The environment variables that tell a program of its episode."""
-
-
-class EpisodeClient:
-    """Episodes on a server at this URL, or on one that is begun in this process, for the programs of a run.
-
-    Programs play by their own browser ("browse") or by actions ("step"). Raises AgentError for a keyword of the env that the server
-    does not take.
-    """
-
-    def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
-        env = dict(env)
-        application = env.pop("application", None)
-        unknown = {
-            name: value for name, value in env.items() if name not in ENV_SETTINGS and (name, value) != ("browser", "inprocess")
-        }
-        if unknown:
-            raise AgentError(f"the episode server takes no {next(iter(unknown))}; expected some of {', '.join(ENV_SETTINGS)}")
-        self._settings = {"mode": mode, **{name: value for name, value in env.items() if name in ENV_SETTINGS}}
-        self._token = token
-        self._cleanup = ExitStack()
-        self._url = (url or self._cleanup.enter_context(_begun(application)).url).rstrip("/")
-
-    def begin(self, trial: Trial) -> Mapping[str, str]:
-        """Begin an episode of a trial's task, which the server must know by its id. Raises ServerError."""
-        told = self._ask("", {**self._settings, "task": trial.task.task_id})
-        if told.get("task_id") != trial.task.task_id:
-            raise ServerError(f"the episode server began {told.get('task_id')!r}; expected {trial.task.task_id!r}")
-        return {URL: self._url, EPISODE: str(told["id"])} | ({TOKEN: self._token} if self._token else {})
-
-    def outcome(self, episode: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return how an episode ended; None where it goes on.
-
-        Raises ServerError, also for an episode that was lost, and AgentError for one that was played on after it had been judged.
-        """
-        told = self._ask(f"/{episode[EPISODE]}")
-        if told.get("failure"):
-            raise ServerError(f"the episode was lost: {told['failure']}")
-        if told["judged"] > 1:
-            raise AgentError(f"the program had the episode judged {told['judged']} times, so its reward says nothing")
-        if (result := told.get("result")) is None:
-            return None
-        judged = {"verdicts": result["verdicts"], "side_effects": result["side_effects"], "steps": told["steps"]}
-        return {"ending": "truncated" if result["truncated"] else "exited", "reward": float(result["reward"]), **judged}
-
-    def answer(self, episode: Mapping[str, str]) -> None:
-        self._ask(f"/{episode[EPISODE]}/answer", {"answer": ""})
-
-    def end(self, episode: Mapping[str, str]) -> None:
-        self._ask(f"/{episode[EPISODE]}", method="DELETE")
-
-    def close(self) -> None:
-        self._cleanup.close()
-
-    def _ask(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
-        told = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
-        if not isinstance(told, dict):
-            raise ServerError(f"the episode server answered {told!r:.200}; expected an object")
-        return told
-
-
-class ProgramSeat:
-    """Begins a program, which no shell reads, for each trial, and asks the server how its episode ended.
-
-    The server may be shared. The program may take `timeout_s` for an episode; where it breaks, the `hint` is said.
-    """
-
-    def __init__(self, command: str, client: EpisodeClient, timeout_s: float, hint: str = "") -> None:
-        self._command = parse_command(command)
-        self._client, self._timeout_s, self._hint = client, timeout_s, hint
-
-    def play(self, trial: Trial) -> Record:
-        start, client = time.perf_counter(), self._client
-        try:
-            episode = client.begin(trial)
-            try:
-                wrong = self._run(episode)
-                outcome = client.outcome(episode)
-                if wrong and not outcome:
-                    raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
-                if not outcome:
-                    client.answer(episode)
-                    outcome = client.outcome(episode) or {}
-            finally:
-                client.end(episode)
-        except WebArenaGymError as error:
-            outcome = _failed(f"{type(error).__name__}: {error}")
-        return record_of(trial, **outcome, seconds=time.perf_counter() - start)
-
-    def close(self) -> None:
-        """Nothing to free: the client is shared."""
-
-    def _run(self, episode: Mapping[str, str]) -> str:
-        """Run the program to its end, and return what went wrong; nothing where it ended well."""
-        program = self._command[0]
-        try:
-            done = subprocess.run(  # noqa: S603 - it is what the user wants to be run
-                self._command, env={**os.environ, **episode}, timeout=self._timeout_s, check=False,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return f"{program} did not end within {self._timeout_s:g} s, and had not answered"
-        except OSError as error:
-            raise AgentError(f"the program {program!r} cannot be run: {error}") from error
-        said = done.stderr.decode("utf-8", "replace").strip()[-_SAID:]
-        return f"{program} ended with status {done.returncode}, and had not answered: {said}" if done.returncode else ""
-
-
-def parse_command(command: str) -> list[str]:
-    """Return the program and its arguments. Raises AgentError."""
-    try:
-        parts = shlex.split(command)
-    except ValueError as error:
-        raise AgentError(f"the command {command!r} cannot be read: {error}") from error
-    if not parts:
-        raise AgentError("the command is empty; expected a program and its arguments after command:")
-    return parts
-
-
-def _begun(application: str | None) -> Any:
-    """Return a context in which a server listens. Raises AgentError."""
-    try:
-        from webarena_gym.server.app import running  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
-    return running(application=read_application(application) if application else None)
-
-
+_RUNS = Path("runs/evaluate")
 _FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
 _STEPS = 30  # of an episode of the standard suite
 _JOBS = {CHAT: 8, COMMAND: 4}  # where nothing is said
@@ -345,10 +192,10 @@ def evaluate(options: argparse.Namespace) -> int:
         WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
     except (TypeError, ValueError) as error:
         raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
+    source = plan.suite.get("application") or options.split
+    folder = options.out or _RUNS / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     agent, make_seat, stop = _agent(options, plan)
     header = plan.header(agent)
-    source = plan.suite.get("application") or options.split
-    folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{source}")
     if options.fresh:
         (folder / EPISODES).unlink(missing_ok=True)
     episodes = EpisodesFile(folder / EPISODES, header)
@@ -472,9 +319,13 @@ def _agent(
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         parse_command(command)
+        hidden = files_of_run(options.out or _RUNS, options.tasks, options.application)
+        if why := why_open(hidden):
+            print(f"webarena-gym: the program can read the files and processes of this run: {why}", file=sys.stderr)
         client = EpisodeClient(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
         hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
-        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, client, options.timeout, hint), client.close
+        make_program = partial(ProgramSeat, command, client, options.timeout, hint, None if why else hidden)
+        return {"name": name, "mode": options.mode}, make_program, client.close
     if name in _SCRIPTED:
         return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
     make = load(name)

@@ -246,7 +246,10 @@ def _kind(verdict: Mapping[str, Any]) -> str:
 def _sentence(verdict: Mapping[str, Any]) -> str:
     kind = _kind(verdict)
     right, wrong = _TOLD.get(kind, (f"The check {kind} has passed", f"The check {kind} has failed"))
-    return f"{right}." if verdict["passed"] else f"{wrong}: {_plain(kind, verdict)}."
+    if verdict["passed"]:
+        return f"{right}."
+    values = _plain(kind, verdict)
+    return f"{wrong}: {values}." if values else f"{wrong}."
 
 
 def _plain(kind: str, verdict: Mapping[str, Any]) -> str:

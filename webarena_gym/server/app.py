@@ -56,7 +56,7 @@ T = TypeVar("T")
 _WELCOME = "An arena of webarena-gym. POST /episodes begins an episode; /docs and /openapi.json describe all requests."
 _NO_BODY: Final = type(None)
 _LONGEST_ERROR = 500  # characters of a value in an error
-_OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json")  # hold no secrets, so they need no token where nothing is sent
+_OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json", "/tools")  # hold no secrets: they need no token where nothing is sent
 
 
 class Call(NamedTuple):
@@ -65,6 +65,7 @@ class Call(NamedTuple):
     service: EpisodeService
     host: str  # the host name that it was sent to
     id: str  # that of the path; "" where it has none
+    is_player: bool = False  # of the scored episode of this id
 
     async def play(self, what: str, work: Callable[[Episode], T]) -> T:
         """Do some work on the episode of the path, and log it there."""
@@ -87,12 +88,18 @@ class Operation(NamedTuple):
     body: Any  # the type of what is sent: in the body or, with GET, in the query
     result: Any  # the type of what is returned
     do: Callable[..., Awaitable[object]]
+    for_players: bool = False  # players of scored episodes may ask it of their own
 
 
 async def _tasks(call: Call, sent: TasksWanted) -> list[TaskLine]:
     settings = NewEpisode(split=sent.split, world_seed=sent.world_seed, variation=sent.variation, scale=sent.scale)
     found = await asyncio.to_thread(tasks_of, settings, call.service.store.application)
     return [TaskLine(task.task_id, task.intent, list(task.sites)) for task in found]
+
+
+async def _state(call: Call) -> EpisodeState:
+    state = await call.service.state(call.id)
+    return state.for_player() if call.is_player else state
 
 
 async def _restore(call: Call, sent: Restoration) -> EpisodeState:
@@ -127,15 +134,15 @@ OPERATIONS = (
         lambda call, sent: call.service.begin(sent, call.host),
     ),
     Operation(
-        "GET", _ONE, 200, "Return the state of an episode, and its requests.", _NO_BODY, EpisodeState, lambda call: call.service.state(call.id)
+        "GET", _ONE, 200, "Return the state of an episode, and its requests.", _NO_BODY, EpisodeState, _state, for_players=True
     ),
     Operation(
         "POST", f"{_ONE}/step", 200, "Take a step (step mode).", NewAction, StepResult,
-        lambda call, sent: call.play("step", lambda episode: episode.step(sent.action)),
+        lambda call, sent: call.play("step", lambda episode: episode.step(sent.action)), for_players=True,
     ),
     Operation(
         "POST", f"{_ONE}/answer", 200, "End an episode and judge it.", NewAnswer, Result,
-        lambda call, sent: call.play("answer", lambda episode: episode.conclude(sent.answer, sent.url)),
+        lambda call, sent: call.play("answer", lambda episode: episode.conclude(sent.answer, sent.url)), for_players=True,
     ),
     Operation(
         "POST", f"{_ONE}/snapshot", 200, "Keep the state of an episode.", _NO_BODY, Taken,
@@ -153,15 +160,17 @@ async def respond(service: EpisodeService, request: Request) -> Response:
     method, path, headers = request.method, request.scope["raw_path"].decode("latin-1"), request.headers
     service.check_name(request)
     service.check_origin(request)
-    if "transfer-encoding" in headers or headers.get("content-length", "0") != "0" or path not in _OPEN_PATHS:
-        service.check_token(request)
+    is_player = _is_player(service, request, path)
+    has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+    if not is_player and (has_body or path not in _OPEN_PATHS):
+        service.check_operator(request)
     body = await read_body(request)
     if path == "/" and method in ("GET", "HEAD"):
         return await _home(service)
     if path in ("/docs", "/openapi.json") and method in ("GET", "HEAD"):
         return _described(path)
     operation, name = _find(method, path)
-    call, arguments = Call(service, name_of(headers["host"]), name), []
+    call, arguments = Call(service, name_of(headers["host"]), name, is_player), []
     try:
         if operation.body is not _NO_BODY and method == "GET":
             query = parse_qs(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -174,6 +183,14 @@ async def respond(service: EpisodeService, request: Request) -> Response:
     except ValidationError as error:
         raise _malformed(error, "query" if method == "GET" else "body") from error
     return as_json(await operation.do(call, *arguments), operation.status)
+
+
+def _is_player(service: EpisodeService, request: Request, path: str) -> bool:
+    """Return True if the player of a scored episode asks of it what players may."""
+    with suppress(ArenaError):
+        operation, name = _find(request.method, path)
+        return operation.for_players and service.is_player(request, name)
+    return False
 
 
 def _find(method: str, path: str) -> tuple[Operation, str]:

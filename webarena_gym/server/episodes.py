@@ -23,6 +23,7 @@ from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.pages.page import Response
 from webarena_gym.server.gateway import Gateway, Visit, is_target
 from webarena_gym.server.schema import (
+    BROKEN,
     ArenaState,
     EpisodeState,
     Exchange,
@@ -34,6 +35,7 @@ from webarena_gym.server.schema import (
     StepResult,
     Summary,
     Verdict,
+    player_info,
 )
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.dice import Scale
@@ -206,6 +208,8 @@ class Episode:
         self._shown = Shown(text, info)
         if terminated or truncated:
             self._end(reward, info, truncated=truncated)
+        if self.settings.scored:
+            return StepResult(text, None if self._is_over else reward, terminated, truncated, player_info(info))
         return StepResult(text, reward, terminated, truncated, info)
 
     def browse(self, visit: Visit) -> Response:
@@ -244,7 +248,8 @@ class Episode:
                     expected = "the address of the page where you have ended"
                     raise ArenaError(f"no browser can open the address: {error}", 422, "body.url", url, expected) from error
         self._shown = Shown(text, info)
-        return self._end(reward, info)
+        result = self._end(reward, info)
+        return result.without_verdict() if self.settings.scored else result
 
     def snapshot(self) -> str:
         """Keep the state of the sites and of the player's session, and return its name. Raises ArenaError."""
@@ -315,12 +320,12 @@ class Episode:
         if self.failure:
             raise self._lost()
         if self._is_over:
-            raise ArenaError(f"the episode {self.id} is over and was judged; its state has the result", 409)
+            result = "" if self.settings.scored else "; its state has the result"
+            raise ArenaError(f"the episode {self.id} is over and was judged{result}", 409)
 
     def _lost(self) -> ArenaError:
-        return ArenaError(
-            f"the episode {self.id} is lost through no fault of the player, and has no reward: {self.failure}", 500
-        )
+        why = BROKEN if self.settings.scored else self.failure
+        return ArenaError(f"the episode {self.id} is lost through no fault of the player, and has no reward: {why}", 500)
 
     @contextmanager
     def _working(self) -> Iterator[None]:
@@ -336,6 +341,8 @@ class Episode:
         except BaseException as error:
             self.failure = f"{type(error).__name__}: {error}"
             self.env.close()
+            if self.settings.scored and isinstance(error, Exception):
+                raise self._lost() from error
             raise
 
 
@@ -407,6 +414,11 @@ class EpisodeStore:
         if closed_for == owner:
             raise ArenaError(f"the episode {name} is closed: {why}", 410)
         raise ArenaError("there is no such episode", 404, "path.id", name[:100], "the id of an episode that this client began")
+
+    def admits_player(self, name: str) -> bool:
+        """Return True if the id is all that a client needs to play the episode: one that is scored, or was closed."""
+        episode = self._episodes.get(name)
+        return name in self._closed if episode is None else episode.settings.scored
 
     def end(self, name: str, why: str) -> None:
         """Close an episode of any owner and free its world. Raises ArenaError for one that there is not."""

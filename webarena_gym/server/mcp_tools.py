@@ -175,7 +175,9 @@ def _schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judged(result: Result) -> Returned:
-    return Returned(result.in_words(), result=asdict(result))
+    """Return what a client learns of a result: the model behind it could use an expected value in its next episode of the task."""
+    told = result.without_values()
+    return Returned(told.in_words(), result=asdict(told))
 
 
 def server(played: McpTools) -> "Server[object]":

@@ -1,9 +1,11 @@
 """Requests to an episode server and its answers. Plain dataclasses: the HTTP edge validates them and describes them to clients."""
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal
 
 from webarena_gym.arguments import expect_between
+from webarena_gym.evaluators.outcome import in_words
 from webarena_gym.observation import Elements, Style
 from webarena_gym.observation.history import History
 from webarena_gym.options import EnvOptions, SideEffects, option_meanings
@@ -17,8 +19,17 @@ Split = Literal["train", "validation", "test", "pool", "hard", "pictures"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 
+BROKEN = "something broke down that is no fault of the player"
+"""The error that the player of a scored episode gets: the true one may quote what the judge expects."""
+
+_PLAYER_INFO = ("goal", "url", "page", "messages", "step", "steps_left", "action_error", "answer_form")
 _LARGEST_DRAW = 2**63 - 1
 _MOST_STEPS = 10_000
+
+
+def player_info(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of the env's `info` that the player of a scored episode gets: no verdict, and no task id, which names the world."""
+    return {key: info[key] for key in _PLAYER_INFO if key in info}
 
 
 class _Request:
@@ -59,6 +70,11 @@ class NewEpisode(_Request):
     variation: Variation = _option("variation")
     scale: Scale | None = _option("scale")
     side_effects: SideEffects = _option("side_effects", default="forbidden")
+    scored: bool = _field(
+        "Keep the verdict and the id of the task from the player, who reaches this episode by its id alone. Only the holder of the "
+        "arena's token can open such an episode and read its result.",
+        default=False,
+    )
     observation: Style = _option("observation")
     elements: Elements = _option("elements")
     dialect: Dialect = _option("dialect")
@@ -81,7 +97,7 @@ class NewEpisode(_Request):
 
 
 ENV_SETTINGS = tuple(
-    each.name for each in fields(NewEpisode) if each.name not in ("task", "split", "seed", "world_seed", "mode")
+    each.name for each in fields(NewEpisode) if each.name not in ("task", "split", "seed", "world_seed", "mode", "scored")
 )
 """The fields of a new episode that are keywords of the env."""
 
@@ -161,8 +177,8 @@ class Verdict:
 class Result:
     """Judgement of an episode."""
 
-    reward: float = _field("1 or 0.")
-    success: bool = _field("Whether the reward is 1.")
+    reward: float | None = _field("1 or 0; null for the player of a scored episode.")
+    success: bool | None = _field("Whether the reward is 1; null for the player of a scored episode.")
     verdicts: list[Verdict] = _field("What each check found, in the order in which they were made.")
     side_effects: list[str] = _field("What was changed beyond the task, where all other checks have passed.")
     told: list[str] = _field("The same in plain words.")
@@ -170,7 +186,19 @@ class Result:
 
     def in_words(self) -> str:
         """Return the reward and what was told, one sentence a line."""
-        return "\n".join((f"reward {self.reward:g}", *self.told))
+        reward = [] if self.reward is None else [f"reward {self.reward:g}"]
+        return "\n".join((*reward, *self.told))
+
+    def without_values(self) -> "Result":
+        """Return the result for a player who may begin the task again: which checks have passed, and no value that was compared."""
+        verdicts = [Verdict(each.check, each.passed, "", each.decided_by) for each in self.verdicts]
+        told = in_words({"success": self.success, "verdicts": [asdict(each) for each in verdicts]})
+        return replace(self, verdicts=verdicts, side_effects=[], told=told)
+
+    def without_verdict(self) -> "Result":
+        """Return the result as the player of a scored episode gets it."""
+        told = ["The episode is over. Its result is not told to the player."]
+        return replace(self, reward=None, success=None, verdicts=[], side_effects=[], told=told)
 
 
 @dataclass(frozen=True)
@@ -178,10 +206,12 @@ class StepResult:
     """Return value of `env.step`."""
 
     observation: str = _field("What the player sees now.")
-    reward: float = _field("1 or 0; 0 before the end.")
+    reward: float | None = _field("1 or 0; 0 before the end; null at the end of a scored episode.")
     terminated: bool = _field("The player has ended the episode, and it is judged.")
     truncated: bool = _field("The steps are used up, and it is judged.")
-    info: dict[str, Any] = _field("The `info` of the env, such as `action_error`, `page`, `url` and, at the end, `verdicts`.")
+    info: dict[str, Any] = _field(
+        "The `info` of the env, such as `action_error`, `page`, `url` and, at the end of an episode that is not scored, `verdicts`."
+    )
 
 
 @dataclass(frozen=True)
@@ -207,7 +237,7 @@ class EpisodeState:
     """An episode as it is now."""
 
     id: str = _field("Its id, for the paths of this interface.")
-    task_id: str = _field("The task that is played.")
+    task_id: str = _field("The task that is played; empty for the player of a scored episode.")
     mode: Mode = _field('How it is played: "browse" or "step".')
     status: Status = _field('"over" has a result; "lost" has a failure and no reward.')
     goal: str = _field("What is asked for.")
@@ -226,6 +256,12 @@ class EpisodeState:
     snapshots: list[str] = _field("The names of its snapshots.")
     result: Result | None = _field("How it was judged; none before the end.")
     failure: str = _field("What broke down, where the episode was lost through no fault of the player.")
+
+    def for_player(self) -> "EpisodeState":
+        """Return the state as the player of a scored episode gets it."""
+        shown = self.shown and Shown(self.shown.observation, player_info(self.shown.info))
+        result = self.result and self.result.without_verdict()
+        return replace(self, task_id="", shown=shown, result=result, failure=self.failure and BROKEN)
 
 
 @dataclass(frozen=True)

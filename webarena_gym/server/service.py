@@ -61,6 +61,8 @@ class Address(NamedTuple):
     """The ports that sites may be served at; any that is free without it."""
     token: str = ""
     """Token that clients must send; "" for none."""
+    operator: str = ""
+    """Token for everything but playing scored episodes; `token` by default. Without both, any client may do anything, and none is scored."""
 
 
 class _Served(NamedTuple):
@@ -81,6 +83,7 @@ class EpisodeService:
         self.site_urls: Sequence[str] = ()
         """URLs of the sites that are served beside it, for people to browse."""
         self._address = address
+        self._operator = address.operator or address.token
         own = [] if is_any(address.host) else [address.host.lower()]
         self._names = frozenset((*map(str.lower, address.names), *LOOPBACK, *own))
         self.loop = asyncio.get_running_loop()
@@ -99,6 +102,14 @@ class EpisodeService:
 
         The site where the task begins is served at `port`, if that is not 0. Raises ArenaError.
         """
+        if settings.scored and not self._operator:
+            raise ArenaError(
+                "an arena without a token shows results to everybody, so it can score nobody; start it with --token",
+                422,
+                "body.scored",
+                settings.scored,
+                "false",
+            )
         await self.run(self.store.expect_room)  # before worlds are built for it
         await asyncio.to_thread(tasks_of, settings, self.store.application)
         episode = await self.run(self.store.begin, settings)
@@ -128,7 +139,7 @@ class EpisodeService:
         return {site: listener.port for site, listener in zip(sites, listeners, strict=True)}
 
     async def state(self, name: str) -> EpisodeState:
-        """Return an episode's state; its addresses let a browser in. Raises ArenaError."""
+        """Return an episode's whole state; its addresses let a browser in. Raises ArenaError."""
         state = await self.run(lambda: self.store.find(name).state())
         key = self._served[name].key if name in self._served else ""
         if not key:
@@ -177,21 +188,22 @@ class EpisodeService:
         if name_of(host or "") not in self._names:
             raise ArenaError("the arena is not known by this host name; --name adds one", 421, "header.host", host, known)
 
-    def check_token(self, request: Request) -> None:
-        """Raise ArenaError for a request without the token, where one is needed."""
-        if self._address.token and not self._has_token(request):
+    def check_operator(self, request: Request) -> None:
+        """Raise ArenaError for a request without the operator's token, where there is one."""
+        if self._operator and not _has_token(request, self._operator):
             raise ArenaError(
                 "the token of this arena is missing or wrong", 401, "header.authorization", expected="Bearer TOKEN"
             )
+
+    def is_player(self, request: Request, name: str) -> bool:
+        """Return True if a request for an episode comes from the player of a scored one, who has its id and not the operator's token."""
+        return bool(self._operator) and not _has_token(request, self._operator) and self.store.admits_player(name)
 
     def check_origin(self, request: Request) -> None:
         """Raise ArenaError for a request that a page of somebody else's has made a browser send."""
         origin = request.headers.get("origin")
         if origin is not None and name_of(origin.partition("://")[2]) not in self._names:
             raise ArenaError("pages of other sites may not use the arena", 403, "header.origin", origin, "none")
-
-    def _has_token(self, request: Request) -> bool:
-        return _same(request.headers.get("authorization", ""), f"Bearer {self._address.token}")
 
     # The ports of episodes.
 
@@ -206,7 +218,7 @@ class EpisodeService:
             given, _, path = target.removeprefix(_ENTER).partition("/")
             if not _same(given, key):
                 raise ArenaError("the key of this address is not that of the episode", 401)
-        elif key and not (has_key or self._has_token(request)):
+        elif key and not (has_key or _has_token(request, self._address.token) or _has_token(request, name)):
             raise ArenaError("open one of the episode's start_urls first: they let a browser in", 401)
         body = await read_body(request)
         if served is None or name not in self._served:
@@ -256,6 +268,10 @@ def response_of(status: int, headers: Sequence[tuple[str, str]], body: bytes = b
     sized = [] if status in {204, 304} else [(b"content-length", str(len(body)).encode())]
     response.raw_headers = [(key.encode("latin-1"), value.encode("latin-1", "replace")) for key, value in headers] + sized
     return response
+
+
+def _has_token(request: Request, token: str) -> bool:
+    return _same(request.headers.get("authorization", ""), f"Bearer {token}")
 
 
 def _same(given: str, wanted: str) -> bool:

@@ -233,8 +233,9 @@ def play_session(options: argparse.Namespace) -> int:
                 episode.step(words[0])
             else:
                 episode.conclude("".join(words))
-            result = None if episode.result is None else asdict(episode.result)
-            told = episode.page if episode.result is None else episode.result.in_words()
+            judged = episode.result and episode.result.without_values()  # a model that has a shell could begin the task again
+            result = None if judged is None else asdict(judged)
+            told = episode.page if judged is None else judged.in_words()
         if command != "observe":
             _write(path, dict(zip(_KEYS, (_FORMAT, asdict(settings), replies, _digest(episode), result), strict=True)))
     print(told, flush=True)
