@@ -5,6 +5,7 @@ import json
 import shlex
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -194,8 +195,19 @@ def test_a_program_that_is_closed_off_sees_its_own_processes_and_ends_with_them(
     code = "import os, subprocess, sys; subprocess.Popen(['sleep', '100']); print(sum(map(str.isdecimal, os.listdir('/proc')))); sys.exit(3)"
     done = subprocess.run(closed_off([sys.executable, "-c", code], []), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, ast.literal_eval(done.stdout)) == (3, 3)
+    begun = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run(closed_off(["sleep", "100"], []), capture_output=True, timeout=1, check=False)
+    assert time.monotonic() - begun < 60  # a survivor would hold the pipes for 100 s
     missing = subprocess.run(closed_off(["/no/such/program"], []), capture_output=True, text=True, timeout=60, check=False)
     assert (missing.returncode, "cannot be run" in missing.stderr) == (127, True)
+
+
+def test_a_system_that_cannot_close_programs_off_is_announced(spy, capsys, monkeypatch):
+    monkeypatch.setattr("webarena_gym.evaluation.runner.why_open", lambda _: "namespaces are switched off")
+    agent = ["--agent", f"command:{sys.executable} -c ''", "--world-seed", str(SEED), "--template", TEMPLATES[0]]
+    assert main(["evaluate", *agent]) == 0
+    assert "the program can read the files and processes of this run: namespaces are switched off" in capsys.readouterr().err
 
 
 @closes

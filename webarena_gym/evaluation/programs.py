@@ -168,7 +168,7 @@ def why_open(hidden: Sequence[Path]) -> str:
         return f"namespaces are a feature of Linux, and this is {sys.platform}"
     command = closed_off([sys.executable, "-c", ""], hidden)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603 - our own
-    return "" if done.returncode == 0 else done.stderr.strip()[-_SAID:]
+    return "" if done.returncode == 0 else done.stderr.strip().rpartition("\n")[2][-_SAID:]
 
 
 def files_of_run(results: Path, tasks: Path | None = None, application: str | None = None) -> list[Path]:

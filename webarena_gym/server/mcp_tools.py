@@ -175,7 +175,7 @@ def _schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judged(result: Result) -> Returned:
-    """Return what a client learns of a result: the model behind it could use an expected value in its next episode of the task."""
+    """Return a result without the compared values, which the model behind the client could use in its next episode of the task."""
     told = result.without_values()
     return Returned(told.in_words(), result=asdict(told))
 
