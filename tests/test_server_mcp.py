@@ -99,10 +99,11 @@ def test_one_player_has_one_episode_and_several_name_theirs():
         assert not played.call("reset", {"seed": seed}).is_error
     assert len(store.state().episodes) == 1
     shared = toolbox(names_episodes=True)
-    names = [re.match(r"Episode (\w+)\n", shared.call("reset", {"task": WISH}).text)[1] for _ in range(2)]
+    names = {session: re.match(r"Episode (\w+)\n", shared.call("reset", {"task": WISH}, session).text)[1] for session in "ab"}
     for name, arguments in STEPS:
-        shared.call(name, {"episode": names[0], **arguments})
-    assert [shared.call("submit", {"episode": name}).result["success"] for name in names] == [True, False]
+        shared.call(name, {"episode": names["a"], **arguments}, "a")
+    judged = {session: shared.call("submit", {"episode": name}, session).result["success"] for session, name in names.items()}
+    assert judged == {"a": True, "b": False}
     assert shared.call("observe", {}).is_error
     assert all("episode" in tool.input_schema["required"] for tool in shared.tools()[1:])
 

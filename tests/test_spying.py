@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -236,8 +237,8 @@ def test_what_an_application_is_judged_by_is_hidden_from_programs(tmp_path, monk
 
 
 def test_tools_of_mcp_and_sessions_in_files_tell_no_expected_value(tmp_path, capsys):
-    played = McpTools(EpisodeStore(), NewEpisode(task=TASKS[0].task_id, max_steps=1), names_episodes=False)
     for name, given in (("submit", {"answer": "wrong"}), ("click", {"element": "x"})):
+        played = McpTools(EpisodeStore(), NewEpisode(task=TASKS[0].task_id, max_steps=1), names_episodes=False)
         played.call("reset", {})
         judged = played.call(name, given)
         kept = {"check": "string_match/fuzzy_match", "passed": False, "decided_by": "typed comparison"}
@@ -247,6 +248,65 @@ def test_tools_of_mcp_and_sessions_in_files_tell_no_expected_value(tmp_path, cap
     for words in (["start", TASKS[0].task_id], ["submit", "wrong"]):
         assert main(["play", "--session", str(file), *words]) == 0
     assert ANSWERS[0] not in file.read_text() + capsys.readouterr().out.partition("reward")[2]
+
+
+def submitted(tools, session, answer, episode):
+    """Return the reward of an answer in a session of MCP; None where it was refused."""
+    judged = tools.call("submit", {"answer": answer, **({"episode": episode} if episode else {})}, session)
+    assert judged.is_error is (judged.result is None)
+    return judged.result and judged.result["reward"]
+
+
+@pytest.mark.parametrize("names_episodes", [True, False])
+def test_a_session_of_mcp_is_judged_on_each_task_once(names_episodes):
+    tools = McpTools(EpisodeStore(), NewEpisode(), names_episodes=names_episodes)
+
+    def begin(session="one", **task):
+        returned = tools.call("reset", task, session)
+        found = re.match(r"Episode (\w+)\n", returned.text)
+        return returned.is_error, found and found[1]
+
+    first, second = (begin(task=TASKS[0].task_id)[1] for _ in range(2))
+    if not names_episodes:
+        assert (first, second) == (None, None)
+    assert submitted(tools, "one", "wrong", second) == 0
+    assert submitted(tools, "one", ANSWERS[0], first) is None  # it was begun before the verdict
+    assert begin(task=TASKS[0].task_id)[0]
+    assert tools.call("observe", {"episode": first} if first else {}, "one").text
+    if names_episodes:
+        refused = tools.call("click", {"episode": first, "element": "x"}, "one")
+        assert (refused.is_error, "is judged on each task once" in refused.text) == (True, True)
+        error, other = begin("two", task=TASKS[0].task_id)
+        assert (error, submitted(tools, "two", ANSWERS[0], other)) == (False, 1)
+    error, other = begin(task=TASKS[1].task_id)
+    assert (error, submitted(tools, "one", ANSWERS[1], other)) == (False, 1)
+
+
+@pytest.mark.skipif(not find_spec("mcp"), reason="no SDK of MCP here: pip install 'webarena-gym[mcp]'")
+def test_a_spy_with_the_official_client_of_mcp_learns_no_answer():
+    import anyio  # noqa: PLC0415 - comes with the SDK
+    import mcp  # noqa: PLC0415
+
+    task = load("test")[0]
+    answer = task.solution[-1].action.argument
+    command = ["-m", "webarena_gym", "mcp", "--task", task.task_id]
+
+    async def session():
+        found, rewards = [], []
+        async with mcp.Client(mcp.stdio_client(mcp.StdioServerParameters(command=sys.executable, args=command))) as client:
+            found += [(await client.list_tools()).model_dump_json()]
+            for given in ({}, {"task": task.task_id}):
+                await client.call_tool("reset", given)
+                for attempt in ("wrong", "", answer):
+                    result = await client.call_tool("submit", {"answer": attempt})
+                    found.append(result.model_dump_json())
+                    rewards += [result.structured_content["reward"]] if result.structured_content else []
+        return found, rewards
+
+    found, rewards = anyio.run(session)
+    assert rewards == [0.0]
+    assert answer
+    assert answer not in "\n".join(found)
 
 
 # The spy itself: where something is left open, it finds it.

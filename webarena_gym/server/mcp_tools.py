@@ -1,5 +1,6 @@
 """Episodes as tools over the Model Context Protocol: `reset`, `observe`, one for each action, and `submit`; on stdin and stdout, or over HTTP."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -45,6 +46,7 @@ Do what the task says and change nothing else. When it is done, call `submit` wi
 
 {ANSWERS}"""
 
+_REMEMBERED = 10_000  # verdicts
 _TASK_FIELDS = ("task", "split", "seed", "world_seed")
 _MEANINGS: Mapping[str, dict[str, Any]] = {
     "task": {"type": "string", "description": "the id of a task; one is drawn from the split without it"},
@@ -67,7 +69,8 @@ class McpTools:
     """Tools that play episodes. Its calls must not overlap.
 
     `settings` are the defaults of `reset`; a task that they name is always begun. With `names_episodes`, each call names its episode,
-    and an episode is visible only to the session that began it. Without, there is one episode at a time.
+    and an episode is visible only to the session that began it. Without, there is one episode at a time. A session is judged on each task
+    once.
     """
 
     def __init__(self, store: EpisodeStore, settings: NewEpisode, *, names_episodes: bool) -> None:
@@ -75,6 +78,7 @@ class McpTools:
         self._settings = replace(settings, mode="step")
         self._names_episodes = names_episodes
         self._newest = ""
+        self._judged: OrderedDict[tuple[str, str], None] = OrderedDict()  # sessions with the tasks that each was judged on
         self._dialect = DIALECTS[settings.dialect].naming_by(settings.elements)
         leaves = {form.name for form in self._dialect.forms if form.kind == "Exit"}
         self._actions = [tool["function"] for tool in tools(self._dialect) if tool["function"]["name"] not in leaves]
@@ -90,7 +94,9 @@ class McpTools:
             ),
             self._tool("observe", "Return the newest page again.", _schema({})),
             *(self._tool(action["name"], action["description"], action["parameters"]) for action in self._actions),
-            self._tool("submit", "End the task with an answer; returns the verdict.", _schema(answer)),
+            self._tool(
+                "submit", "End the task with an answer; returns the reward and which checks have passed.", _schema(answer)
+            ),
         ]
 
     def call(self, name: str, arguments: Mapping[str, Any], session: str = "") -> Returned:
@@ -104,7 +110,13 @@ class McpTools:
             given = dict(arguments)
             episode = self._store.find(self._named(given), session)
             with episode.logged(name):
+                if name != "observe" and episode.result is None:
+                    self._expect_unjudged(episode, session)
                 returned = self._play(episode, name, given)
+            if episode.result is not None:
+                self._judged[session, episode.task.task_id] = None
+                while len(self._judged) > _REMEMBERED:
+                    self._judged.popitem(last=False)
         except ArenaError as error:
             expected = f"; expected {error.expected}" if error.expected else ""
             returned = Returned(f"{error}{expected}", is_error=True)
@@ -148,9 +160,24 @@ class McpTools:
             self._store.end(self._newest, "another was begun")
             self._newest = ""
         episode = self._store.begin(settings, session)
+        try:
+            self._expect_unjudged(episode, session)
+        except ArenaError:
+            self._store.end(episode.id, "its task was judged before")
+            raise
         self._newest = episode.id
         named = f"Episode {episode.id}\n" if self._names_episodes else ""
         return Returned(f"{named}Task {episode.task.task_id}: {episode.goal}\n\n{episode.page}")
+
+    def _expect_unjudged(self, episode: Episode, session: str) -> None:
+        """Raise ArenaError if the session was judged on the task before: its client could try answers until one is right."""
+        task = episode.task.task_id
+        if (session, task) in self._judged:
+            raise ArenaError(
+                f"this session was judged on the task {task} before, and is judged on each task once",
+                409,
+                expected="another task, or a new session",
+            )
 
     def _named(self, given: dict[str, Any]) -> str:
         """Return which episode a call means, and take its name out of the arguments."""

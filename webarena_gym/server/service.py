@@ -180,7 +180,8 @@ class EpisodeService:
 
     @property
     def needs_token(self) -> bool:
-        return bool(self._address.token)
+        """True if clients without a token may only play scored episodes."""
+        return bool(self._operator)
 
     def check_name(self, request: Request) -> None:
         """Raise ArenaError for a request to a host name that was given to nobody."""
