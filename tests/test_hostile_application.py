@@ -17,7 +17,7 @@ import pytest
 from webarena_gym import WebArenaLite
 from webarena_gym.applications import host, state
 from webarena_gym.applications.application import Application
-from webarena_gym.applications.processes import _of_all, close_all, launcher_of
+from webarena_gym.applications.processes import close_all, copies_folder, launcher_of
 from webarena_gym.tasks import parse_task
 from webarena_gym.tasks.template import answer
 
@@ -138,7 +138,7 @@ def said_by(start, folder):
     seen = [folder / "tasks.json", folder / "hostile.py", folder / "state" / "base.txt", Path.home() / "left.txt"]
     listening = socket.create_server(("127.0.0.1", 0))
     told = {
-        "SEEN": ",".join(map(str, seen)), "STATE": "{state}", "TRAINER": str(os.getppid()), "HIDDEN": str(_of_all()),
+        "SEEN": ",".join(map(str, seen)), "STATE": "{state}", "TRAINER": str(os.getppid()), "HIDDEN": str(copies_folder()),
         "PORT": str(listening.getsockname()[1]),
     }  # fmt: skip
     application = Application(name="hostile", folder=str(folder), state="state", tasks=str(seen[0]), environment=told, **start)
