@@ -10,6 +10,7 @@ import sqlite3
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from itertools import count as counting
 from pathlib import Path
 
 import pytest
@@ -264,11 +265,10 @@ SELECT group_concat(a.name || printf('%.*c', 9000, 'x')) FROM pragma_function_li
 
 
 @pytest.mark.parametrize("query", LONG_VALUES.split(";\n"))
-def test_a_query_of_long_values_ends_with_an_error_or_soon(opened, query, monkeypatch):
-    monkeypatch.setattr(state_kind, "_LONGEST_S", 0.5)
+def test_a_query_of_long_values_ends_with_an_error_or_soon(opened, query):
     database = opened(sqlite3.connect(":memory:", check_same_thread=False))
     begun = time.process_time()
-    with suppress(sqlite3.Error), state_kind._bounded(database):
+    with suppress(sqlite3.Error), state_kind._bounded(database, counting(100_000, 100_000), time.monotonic() + 0.5):
         database.execute(query).fetchone()
     assert time.process_time() - begun < 10
     assert database.execute("SELECT length(zeroblob(500000))").fetchone() == (500000,)

@@ -261,7 +261,8 @@ class WebArenaLite(gymnasium.Env[Any, str]):
 
         `options={"max_steps": n}` truncates this episode after n steps, if the env's own limit does not before.
 
-        Raises TaskError for an unknown task or option, and ValueError for no positive number of steps.
+        Raises TaskError for an unknown task or option, EvaluationError for a task that the rules cannot judge, and ValueError for no
+        positive number of steps.
         """
         super().reset(seed=seed)
         task, max_steps = self._choose(options or {}), (options or {}).get("max_steps")
@@ -590,10 +591,11 @@ class WebArenaLite(gymnasium.Env[Any, str]):
         if "task" not in options:
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
         wanted = options["task"]
-        if isinstance(wanted, Task):
-            return wanted
-        known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
-        return known or task_suite.find(str(wanted), self.options.variation, self.options.scale, self._application)
+        if not isinstance(wanted, Task):
+            known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
+            wanted = known or task_suite.find(str(wanted), self.options.variation, self.options.scale, self._application)
+        _judgeable([wanted], self.options.rules, "raise", has_databases=self.options.sites is None)
+        return wanted
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Judge an episode that is over; returns what its info says of that. Raises BrowserError where a site may be to blame."""

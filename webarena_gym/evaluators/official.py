@@ -25,7 +25,7 @@ import ast
 import html
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -41,9 +41,11 @@ from webarena_gym.evaluators.outcome import (
     Verdict,
     View,
     as_texts,
+    check_address,
     check_target,
     judged,
     look_at,
+    shown,
 )
 from webarena_gym.servers.helpers import HELPERS, Scene
 
@@ -60,7 +62,7 @@ def is_exact(references: Sequence[str], url: str) -> bool:
     >>> is_exact(["http://a.test/x/"], "http://a.test/x"), is_exact(["http://a.test/x"], "http://a.test/x?y=1")
     (True, False)
     """
-    return _one_name(url) in [_one_name(reference) for reference in references]
+    return _one_name(url) in map(_one_name, references)
 
 
 def contains(references: Sequence[str], url: str) -> bool:
@@ -69,7 +71,8 @@ def contains(references: Sequence[str], url: str) -> bool:
     >>> contains(["http://a.test/x"], "http://a.test/xy?z=1"), contains(["http://a.test/x?b=2"], "http://a.test/x?a=1&b=2")
     (True, False)
     """
-    return any(_one_name(reference) in _one_name(url) for reference in references)
+    whole = _one_name(url)
+    return any(_one_name(reference) in whole for reference in references)
 
 
 def contains_path_and_query(references: Sequence[str], url: str) -> bool:
@@ -82,17 +85,20 @@ def contains_path_and_query(references: Sequence[str], url: str) -> bool:
     """
     path, query = _parts(url)
     bases = [_parts(reference) for reference in references]
-    wanted: dict[str, list[str]] = {}
+    wanted: dict[str, set[str]] = {}
     for _, values in bases:
         for key, options in values.items():
-            wanted.setdefault(key, []).extend(options)
+            wanted.setdefault(key, set()).update(options)
     return any(base in path for base, _ in bases) and all(
-        any(option in query.get(key, []) for option in options) for key, options in wanted.items()
+        not options.isdisjoint(query.get(key, ())) for key, options in wanted.items()
     )
 
 
 def _parts(url: str) -> tuple[str, dict[str, list[str]]]:
-    parts = urlsplit(url.rstrip("/"))  # before the query, a "/" counts
+    try:
+        parts = urlsplit(url.rstrip("/"))  # before the query, a "/" counts
+    except ValueError as error:
+        raise EvaluationError(f"{shown(url)} is no address: {error}") from error
     return parts.netloc + parts.path, parse_qs(parts.query)
 
 
@@ -123,7 +129,7 @@ def parse_call(text: str) -> Call:
     >>> parse_call("func:gitlab_get_project_memeber_role(__page__, 'ann')")
     Call(name='gitlab_get_project_memeber_role', arguments=('ann',))
     """
-    problem = f"{text!r} is no call of a helper function"
+    problem = f"{shown(text)} is no call of a helper function"
     try:
         node = ast.parse(text.removeprefix(PREFIX).strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two for what is too deep
@@ -152,6 +158,7 @@ Clean = Callable[[str], str]
 Finding = tuple[bool, str]
 """True if a text is as wanted, and who decided."""
 
+_SPACES = re.compile(" {2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NUMBER_OR_INITIAL = re.compile(r"(?:^|\s)(?:-?[.,]?\d[\d,.-]*|[^\W\d_])\.$")
 _GOES_ON = re.compile(r"[a-z;:,.!?]")
@@ -190,14 +197,18 @@ def tokens(text: str) -> tuple[str, ...]:
     """Return the words and signs of a text as NLTK's word tokenizer cuts them, sentence by sentence.
 
     Sentences are cut as by NLTK's own cutter (see `_sentences`), which needs data of its own; it would also leave the dot of a
-    known abbreviation ("dr.") with its word. Raises EvaluationError without NLTK.
+    known abbreviation ("dr.") with its word. Raises EvaluationError without NLTK, or where it gives up: from 3.10 on it bounds each of
+    its searches by the clock. Runs of spaces, for which earlier versions take quadratic time, are one space.
     """
     try:
         from nltk.tokenize.destructive import NLTKWordTokenizer  # noqa: PLC0415 - these rules alone need it
     except ImportError as error:
         raise EvaluationError("the rules webarena, vab and r1 cut words with NLTK: pip install nltk") from error
     tokenizer = NLTKWordTokenizer()
-    return tuple(token for sentence in _sentences(text) for token in tokenizer.tokenize(sentence))
+    try:
+        return tuple(token for sentence in _sentences(text) for token in tokenizer.tokenize(_SPACES.sub(" ", sentence)))
+    except TimeoutError as error:
+        raise EvaluationError(f"NLTK cannot cut a text of {len(text):,} characters into words: {error}") from error
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -221,7 +232,7 @@ def _sentences(text: str) -> Iterator[str]:
 def read_text(value: Any, where: str) -> str:
     """Return the one text that is wanted."""
     if not isinstance(value, str):
-        raise EvaluationError(f"{where} is {value!r}; expected a text")
+        raise EvaluationError(f"{where} is {shown(value)}; expected a text")
     return value
 
 
@@ -244,7 +255,7 @@ def read_bounds(value: Any, where: str) -> list[list[tuple[str, float]]]:
                 raise ValueError(text)  # noqa: TRY301 - one message for whatever is wrong
             return operator, float(number)
         except ValueError as error:
-            raise EvaluationError(f"{where} is {text!r}; expected a bound such as '>= 3'") from error
+            raise EvaluationError(f"{where} is {shown(text)}; expected a bound such as '>= 3'") from error
 
     return [[read(choice) for choice in text.split(OR)] for text in as_texts(value, where)]
 
@@ -277,21 +288,22 @@ def include_tokens(clean: Clean, wanted: list[str], said: Said) -> Finding:
     "a/b" has the tokens "a" and "b" too.
     """
     text = clean(said.text)
-    parts = tuple(part for token in tokens(text) if "/" in token for part in token.split("/"))
-    passed = all(any(_has(clean(choice), text, parts) for choice in each.split(OR)) for each in wanted)
+    words = frozenset(tokens(text))
+    words |= {part for token in words if "/" in token for part in token.split("/")}
+    passed = all(any(_has(clean(choice), text, words) for choice in each.split(OR)) for each in wanted)
     return passed, "token or part of the text"
 
 
 def exclude_tokens(clean: Clean, unwanted: list[str], said: Said) -> Finding:
     """No text is a token of what was said, or a part of it when it has several tokens (vab, r1)."""
     text = clean(said.text)
-    return not any(_has(clean(each), text) for each in unwanted), "token or part of the text"
+    words = frozenset(tokens(text))
+    return not any(_has(clean(each), text, words) for each in unwanted), "token or part of the text"
 
 
-def _has(wanted: str, text: str, more: Iterable[str] = ()) -> bool:
-    if len(tokens(wanted)) == 1:
-        return wanted in tokens(text) or wanted in more
-    return wanted in text
+def _has(wanted: str, text: str, words: frozenset[str]) -> bool:
+    """Return True if a text has another as one of its words, or, if that has several tokens, as a part."""
+    return wanted in (words if len(tokens(wanted)) == 1 else text)
 
 
 def be_one_of(clean: Clean, choices: list[str], said: Said) -> Finding:
@@ -441,11 +453,13 @@ def place_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
     """Return the check of url_match. Raises EvaluationError."""
     reference = evaluation.get("reference_url")
     if not isinstance(reference, str) or not reference:
-        raise EvaluationError(f"url_match without reference_url: it is {reference!r}")
+        raise EvaluationError(f"url_match without reference_url: it is {shown(reference)}")
     note = evaluation.get("url_note") or rules.default_url_rule
     if note not in rules.url_rules:
         raise EvaluationError(f"url_match has no rule {note!r}; expected one of {', '.join(rules.url_rules)}")
     choices = reference.split(OR)
+    for choice in choices:
+        check_address(choice, "reference_url")
 
     def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
         url = outcome.final.page.url
@@ -496,8 +510,15 @@ def _address(url: str) -> Callable[[Outcome], tuple[str, bool]]:
     """Return what says which address to open, and whether it follows from where the episode ended."""
     if not url.startswith(PREFIX):
         return lambda _: (url, False)
-    call = parse_call(url)
+    call = _call("url", url)
     return lambda outcome: (call(outcome.final, outcome), True)
+
+
+def _call(field: str, text: str) -> Call:
+    try:
+        return parse_call(text)
+    except EvaluationError as error:
+        raise EvaluationError(f"the {field} of a target of program_html: {error}") from error
 
 
 Locator = Callable[[View, Outcome], str | None]
@@ -506,16 +527,16 @@ Locator = Callable[[View, Outcome], str | None]
 
 def _locator(rules: Rules, target: Mapping[str, Any]) -> Locator:
     locator: str = target["locator"]
-    preparations = target.get("prep_actions") or []
+    preparations = as_texts(target["prep_actions"], "prep_actions") if target.get("prep_actions") else []
     if not locator.strip():
         return lambda view, _: str(view.run(_WHOLE_PAGE))
     if locator.startswith(("document.", "[...document.")):
-        return lambda view, _: _ask(view, locator, as_texts(preparations, "prep_actions") if preparations else [])
+        return lambda view, _: _ask(view, locator, preparations)
     if locator.startswith(PREFIX):
-        return parse_call(locator).__call__
+        return _call("locator", locator).__call__
     if rules.lambdas and locator.startswith("lambda:"):
         return lambda view, _: _apply(view, locator.removeprefix("lambda:"))
-    raise EvaluationError(f"the locator {locator!r} is neither empty nor a script that begins with document, nor a call")
+    raise EvaluationError(f"the locator {shown(locator)} is neither empty nor a script that begins with document, nor a call")
 
 
 def _ask(view: View, script: str, preparations: Sequence[str]) -> str:

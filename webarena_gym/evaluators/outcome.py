@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
 
 from lxml.html import Element
 
@@ -133,24 +134,52 @@ def answer_alone(answer: str) -> Outcome:
     return Outcome(answer, View(blank, no_scripts), open_page, database, {})
 
 
+_SHOWN = 200  # characters of a value in a message
+
+
+def shown(value: Any) -> str:
+    """Return the repr of a value for an error message, cut after 200 characters."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def as_texts(value: Any, where: str) -> list[str]:
     """Return references as a list of texts; a lone text counts as a list of one. Raises EvaluationError."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not values or not all(isinstance(item, str) for item in values):
-        raise EvaluationError(f"{where} is {value!r}; expected a text or a list of texts")
+        raise EvaluationError(f"{where} is {shown(value)}; expected a text or a list of texts")
     return values
 
 
+def with_base(url: str) -> str:
+    """Return a URL of a task file with a base URL in the place of its placeholder, so that it can be parsed before the sites are known.
+
+    >>> with_base("__SHOPPING__/cart"), with_base("http://a.test/__x__")
+    ('http://site.test/cart', 'http://a.test/__x__')
+    """
+    _, is_placeholder, path = url[2:].partition("__")
+    return f"http://site.test{path}" if url.startswith("__") and is_placeholder else url
+
+
+def check_address(url: str, where: str) -> None:
+    """Raise EvaluationError for a URL of a task file that cannot be parsed."""
+    try:
+        urlsplit(with_base(url))
+    except ValueError as error:
+        raise EvaluationError(f"{where} is {shown(url)}; expected an address: {error}") from error
+
+
 def check_target(target: Any) -> None:
-    """Raise EvaluationError for a target of program_html that lacks something, or has what nobody knows."""
+    """Raise EvaluationError for a target of program_html that lacks something, has what nobody knows, or no address."""
     known = {"url": str, "locator": str, "required_contents": dict, "prep_actions": list}
     check_parts("a target of program_html", target, known, optional="prep_actions")
+    check_address(target["url"], "the url of a target of program_html")
 
 
 def check_parts(what: str, value: Any, known: Mapping[str, Any], *, optional: str) -> None:
     """Raise EvaluationError unless a value is an object with these parts, one of them optional, and no others."""
     if not isinstance(value, Mapping):
-        raise EvaluationError(f"{what} is {value!r}; expected an object")
+        raise EvaluationError(f"{what} is {shown(value)}; expected an object")
     unknown = [key for key in value if key not in known]
     if unknown:
         raise EvaluationError(f"{what} has no {unknown[0]!r}; expected some of {', '.join(known)}")
@@ -161,7 +190,7 @@ def check_parts(what: str, value: Any, known: Mapping[str, Any], *, optional: st
         if key not in value and key != optional:
             raise EvaluationError(f"{what} lacks {key}; expected a {expected}")
         if key in value and not isinstance(value[key], kind):
-            raise EvaluationError(f"{what} has {key} {value[key]!r}; expected a {expected}")
+            raise EvaluationError(f"{what} has {key} {shown(value[key])}; expected a {expected}")
 
 
 def judge_name(judge: Judge) -> str:
@@ -188,7 +217,8 @@ class EvalKind:
     `name` stands in the list `eval_types` of a block; the block must then hold something under `key`. `keys` are all keys of the
     block that belong to the kind, each with the types that its JSON value may have, or none for any. `readers` has a reader for
     each set of rules that knows the kind. `looks_at` is what is judged: the answer, the place where the episode ended, or the
-    content of pages and databases. `validate` raises ValueError for values in a task file that could never be read.
+    content of pages and databases. `validate` raises ValueError for values in a task file that could never be read. `most_values` is
+    the largest number of values that each of its keys may hold (`evaluators.check_sizes`).
     """
 
     name: str
@@ -197,6 +227,7 @@ class EvalKind:
     readers: Mapping[str, Reader]
     looks_at: Literal["answer", "place", "content"]
     validate: Callable[[Mapping[str, Any]], None] = lambda _: None
+    most_values: int = 1_000
 
 
 _TOLD: Mapping[str, tuple[str, str]] = {

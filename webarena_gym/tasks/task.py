@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.answers import read_form
-from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
+from webarena_gym.errors import ActionError, EvaluationError, TaskError, WebArenaGymError
+from webarena_gym.evaluators import check_sizes
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.evaluators.kinds.verified import judged_by_package
 from webarena_gym.sites.catalogue import SITE_NAME
@@ -216,6 +217,9 @@ _JSON_NAMES = {
 }  # fmt: skip
 _DEEPEST = 30  # objects and lists in each other; those of any known task are at most 6
 _SHOWN = 200  # characters of a value in a message
+_LONGEST_INTENT = 10_000  # characters; the longest known has 545, and each answer is compared with it
+_MOST_PAGES = 20  # at the start of a task; known tasks have at most 4
+_MOST_STEPS = 1_000  # of a solution, which is replayed to judge side effects; known tasks have at most 58
 
 
 def parse_task(record: Any, where: str = "task") -> Task:
@@ -250,6 +254,12 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(
             f"{where}: start_url is {_shown(record['start_url'])}; expected an address, or several with |AND| between them"
         )
+    if len(pages := record["start_url"].split("|AND|")) > _MOST_PAGES:
+        raise TaskError(f"{where}: start_url has {len(pages):,} addresses; expected at most {_MOST_PAGES}")
+    if len(record["intent"]) > _LONGEST_INTENT:
+        raise TaskError(f"{where}: intent has {len(record['intent']):,} characters; expected at most {_LONGEST_INTENT:,}")
+    if len(record.get("solution", ())) > _MOST_STEPS:
+        raise TaskError(f"{where}: solution has {len(record['solution']):,} steps; expected at most {_MOST_STEPS:,}")
     _check_eval(record["eval"], where)
     if record.get("injection"):
         _check_eval(record["injection"], f"{where}, injection")
@@ -314,9 +324,10 @@ def _check_eval(block: Any, where: str) -> None:
     check_types(block, types, f"{where}, eval")
     kinds = eval_kinds()
     try:
+        check_sizes(block)
         for kind in kinds.values():
             kind.validate(block)
-    except ValueError as error:
+    except (EvaluationError, ValueError) as error:
         raise TaskError(f"{where}: {error}") from error
     for name in block["eval_types"]:
         if not isinstance(name, str) or name not in kinds:

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts, shown
 
 _TOLD = 200  # characters of a file that a verdict tells
 
@@ -19,6 +20,9 @@ def file_holds(path: str, contains: str) -> dict[str, Any]:
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     for check in evaluation.get("file") or ():
         check_parts("a check of a file", check, {"path": str, "contains": (str, type(None))}, optional="")
+        path = PurePosixPath(check["path"])
+        if path.is_absolute() or ".." in path.parts or not check["path"].isprintable():
+            raise EvaluationError(f"a check of a file has path {shown(check['path'])}; expected one in the application's state")
     return [partial(_judge, check) for check in evaluation.get("file") or ()]
 
 
@@ -26,10 +30,13 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     folder = outcome.files
     if folder is None:
         raise EvaluationError(f"the file {check['path']!r} cannot be read: only an application of one's own has files")
-    path = (folder / check["path"]).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise EvaluationError(f"the file {check['path']!r} is not in the application's state")
-    found = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    try:
+        path = (folder / check["path"]).resolve()
+        if not path.is_relative_to(folder.resolve()):
+            raise EvaluationError(f"the file {check['path']!r} is not in the application's state")
+        found = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+    except (OSError, RuntimeError) as error:  # such as a name that is too long, or links that lead in a circle
+        raise EvaluationError(f"the file {shown(check['path'])} cannot be read: {error}") from error
     wanted = check["contains"]
     passed = found is None if wanted is None else found is not None and wanted in found
     expected = "no file" if wanted is None else _piece(wanted, len(wanted.encode())) or "any text"

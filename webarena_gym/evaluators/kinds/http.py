@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_parts
+from webarena_gym.evaluators.outcome import Check, EvalKind, Judge, Outcome, Verdict, check_address, check_parts
 
 
 def answers_json(url: str, path: str, expected: Any) -> dict[str, Any]:
@@ -17,6 +17,7 @@ def answers_json(url: str, path: str, expected: Any) -> dict[str, Any]:
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     for check in evaluation.get("http") or ():
         check_parts("a check over HTTP", check, {"url": str, "path": str, "expected": object}, optional="path")
+        check_address(check["url"], "the url of a check over HTTP")
     return [partial(_judge, check) for check in evaluation.get("http") or ()]
 
 
@@ -25,7 +26,7 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
         text, reached = view.page.root.text_content().strip(), view.reached
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         if not reached:
             raise EvaluationError(f"{check['url']} cannot be reached") from None
         return [Verdict("http", False, "the answer is no JSON", "equal values", check["expected"], text[:200], check["url"])]

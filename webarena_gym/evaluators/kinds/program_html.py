@@ -8,13 +8,26 @@ from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import Any
 
-from lxml.cssselect import CSSSelector, SelectorError
-from lxml.etree import XPathError
+from cssselect import parse
+from cssselect.parser import CombinedSelector
+from lxml.cssselect import CSSSelector, LxmlHTMLTranslator, SelectorError
+from lxml.etree import XPath, XPathError
 
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.kinds.string_match import compare_text, read_references
-from webarena_gym.evaluators.outcome import WAITING, Check, EvalKind, Judge, Outcome, Verdict, View, check_target, look_at
+from webarena_gym.evaluators.outcome import (
+    WAITING,
+    Check,
+    EvalKind,
+    Judge,
+    Outcome,
+    Verdict,
+    View,
+    check_target,
+    look_at,
+    shown,
+)
 from webarena_gym.observation import field_value, visible_text
 
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")
@@ -37,6 +50,10 @@ def _check(target: Mapping[str, Any]) -> Check:
     if target.get("prep_actions"):
         raise EvaluationError("the native rules know no prep_actions; rules 'webarena', 'vab' and 'r1' do")
     url = target["url"]
+    if url.startswith("func:"):
+        raise EvaluationError(
+            f"program_html has url {shown(url)}, a call, which the native rules do not know; expected an address"
+        )
     wanted = read_references(target["required_contents"], f"program_html {url}")
     if not wanted:
         raise EvaluationError(f"program_html of {url} has no required_contents")
@@ -73,20 +90,22 @@ def _locator(locator: str) -> Callable[[View], str]:
         return lambda view: visible_text(view.page.root)
     script = _DOCUMENT.fullmatch(locator.strip().rstrip(";"))
     if locator.startswith("func:"):
-        raise EvaluationError(f"the locator {locator!r} is a call, which the native rules do not know; expected a CSS selector")
+        raise EvaluationError(
+            f"the locator {shown(locator)} is a call, which the native rules do not know; expected a CSS selector"
+        )
     if not script and "document." in locator:
         return lambda view: _ask(view, locator)
     css, attribute = (script.group(2), script.group(3)) if script else (locator, "")
     if len(css) > _LONGEST_SELECTOR:
         raise EvaluationError(f"the locator {css[:80]!r}... has {len(css)} characters; expected at most {_LONGEST_SELECTOR}")
     try:
-        selector = CSSSelector(css, translator="html")
+        select = _selector(css)
     except (SelectorError, ValueError, XPathError, RecursionError) as error:
         raise EvaluationError(f"the locator {css!r} is no CSS selector: {error}") from error
 
     def locate(view: View) -> str:
         try:
-            found = selector(view.page.root)[: 1 if script else None]
+            found = select(view.page.root)[: 1 if script else None]
         except XPathError as error:
             raise EvaluationError(f"the locator {css!r} cannot be looked for: {error}") from error
         if attribute == "checked":
@@ -94,6 +113,48 @@ def _locator(locator: str) -> Callable[[View], str]:
         return " ".join(_content(element) for element in found)
 
     return locate
+
+
+def _selector(css: str) -> Callable[[Any], list[Any]]:
+    """Return a function that selects elements under a root, in document order. Raises SelectorError or XPathError.
+
+    lxml alone takes cubic time for "li ~ li", since libxml2 merges the elements that each step finds with those found before. So
+    only the parts between combinators are looked for by lxml, and the combinators are followed here, in one pass each.
+    """
+    whole: Callable[[Any], list[Any]] = CSSSelector(css, translator="html")
+    groups = []
+    for selector in parse(css):
+        tree, steps = selector.parsed_tree, []
+        while isinstance(tree, CombinedSelector):
+            steps.append((tree.combinator, tree.subselector))
+            tree = tree.selector
+        steps.append(("", tree))
+        translator = LxmlHTMLTranslator()
+        groups.append([(kind, XPath(f"descendant-or-self::{translator.xpath(part)}")) for kind, part in reversed(steps)])
+    if all(len(group) == 1 for group in groups):
+        return whole
+
+    def select(root: Any) -> list[Any]:
+        elements, chosen = list(root.iter("*")), set()
+        for group in groups:
+            matches = set(group[0][1](root))
+            for combinator, path in group[1:]:
+                related = _related(elements, matches, combinator)
+                matches = related.intersection(path(root)) if related else related
+            chosen |= matches
+        return [element for element in elements if element in chosen]
+
+    return select
+
+
+def _related(elements: list[Any], matches: set[Any], combinator: str) -> set[Any]:
+    """Return the elements, of those of a tree in document order, to which a combinator leads from one of the matches."""
+    found: set[Any] = set()
+    for element in elements:
+        near = element.getparent() if combinator in " >" else next(element.itersiblings("*", preceding=True), None)
+        if near in matches or (combinator in " ~" and near in found):
+            found.add(element)
+    return found
 
 
 def _ask(view: View, script: str) -> str:

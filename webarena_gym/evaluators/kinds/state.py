@@ -4,8 +4,9 @@ import re
 import signal
 import sqlite3
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, pairwise
@@ -36,13 +37,15 @@ def deferred() -> Iterator[None]:
 
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
 MOST_STEPS = 50_000_000
-"""Instructions of SQLite's machine that a query may take: some seconds, and a hundred times what any task of this package needs."""
+"""Instructions of SQLite's machine that the queries of a task may take: some seconds, and a hundred times what any of this package needs."""
 
 _STEPS_AT_A_TIME = 100_000
 _LONGEST_VALUE = (
     200_000  # bytes; to look for one value in another is one step of SQLite's, and takes the product of their lengths
 )
-_LONGEST_S = 5.0  # of a query, which steps of long values may take in spite of their number; beyond it nothing is judged
+_LONGEST_S = (
+    5.0  # of a task's queries, which steps of long values may take in spite of their number; beyond it nothing is judged
+)
 _MOST_TOLD = 5  # rows
 _MORE = 6  # rows that are read beyond those that are expected, so that the reason can tell them
 
@@ -60,20 +63,20 @@ def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     known = {"site": str, "query": str, "expected": list, "parameters": list}
-    for check in evaluation.get("state") or ():
+    checks = evaluation.get("state") or ()
+    for check in checks:
         check_parts("a check of the state", check, known, optional="parameters")
-    return [partial(_judge, check) for check in evaluation.get("state") or ()]
+    return [partial(_judge_all, checks)] if checks else []
 
 
 @contextmanager
-def _bounded(database: sqlite3.Connection) -> Iterator[None]:
-    """Bound what queries do: they read, take a number of steps, make no long values, and end with an error if they go on for long."""
-    steps = count(_STEPS_AT_A_TIME, _STEPS_AT_A_TIME)
+def _bounded(database: sqlite3.Connection, steps: Iterator[int], end_s: float) -> Iterator[None]:
+    """Bound what queries do: they read, make no long values, and end with an error when the steps or the time are used up."""
     longest = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
     # So that no task file can write, attach or export anything.
     database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY)
     database.set_progress_handler(lambda: next(steps) > MOST_STEPS, _STEPS_AT_A_TIME)
-    timer = Timer(_LONGEST_S, database.interrupt)
+    timer = Timer(max(0.0, end_s - time.monotonic()), database.interrupt)
     timer.daemon = True
     timer.start()
     try:
@@ -86,7 +89,13 @@ def _bounded(database: sqlite3.Connection) -> Iterator[None]:
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
 
 
-def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+def _judge_all(checks: Sequence[Mapping[str, Any]], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+    """Return the verdict of each query. All queries share the limits on steps and time."""
+    steps, end_s = count(_STEPS_AT_A_TIME, _STEPS_AT_A_TIME), time.monotonic() + _LONGEST_S
+    return [_judge(check, outcome, steps, end_s) for check in checks]
+
+
+def _judge(check: Mapping[str, Any], outcome: Outcome, steps: Iterator[int], end_s: float) -> Verdict:
     """A query over the episode's own database must return exactly the expected rows, in order."""
     query, expected = check["query"], check["expected"]
     try:
@@ -94,21 +103,28 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     except KeyError as error:
         raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
     try:
-        with deferred(), _bounded(database):  # SQLite would take an interrupt in a callback for a fault of the query
+        with (
+            deferred(),
+            _bounded(database, steps, end_s),
+        ):  # SQLite would take an interrupt in a callback for a fault of the query
             cursor = database.execute(query, check.get("parameters", []))
             columns = [_title(column) for column, *_ in cursor.description or ()]
             found = [list(row) for row in cursor.fetchmany(len(expected) + _MORE)]
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
-        limit = f" (it may take {MOST_STEPS:,} steps, and {_LONGEST_S:g} s)" if str(error) == "interrupted" else ""
+        limit = (
+            f" (the queries of a task may take {MOST_STEPS:,} steps, and {_LONGEST_S:g} s)"
+            if str(error) == "interrupted"
+            else ""
+        )
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
     place = ", ".join(columns)
     if found == expected:
-        return [Verdict("state", True, "as expected", "equal rows", place=place)]
+        return Verdict("state", True, "as expected", "equal rows", place=place)
     if len(found) < len(expected) + _MORE:  # all rows are known, so what is not among them is nowhere
         extra, missing = _less(found, expected), _less(expected, found)
         found, expected = (extra, missing) if extra or missing else (found, expected)
-    return [Verdict("state", False, "", "equal rows", expected[:_MOST_TOLD], found[:_MOST_TOLD], place)]
+    return Verdict("state", False, "", "equal rows", expected[:_MOST_TOLD], found[:_MOST_TOLD], place)
 
 
 def _title(column: str) -> str:
@@ -154,4 +170,11 @@ def _less(rows: list[list[Any]], others: list[list[Any]]) -> list[list[Any]]:
     return left
 
 
-KIND = EvalKind(name="state", key="state", keys={"state": (list, NoneType)}, readers={"native": _read}, looks_at="content")
+KIND = EvalKind(
+    name="state",
+    key="state",
+    keys={"state": (list, NoneType)},
+    readers={"native": _read},
+    looks_at="content",
+    most_values=20_000,  # rows and parameters; this package's own tasks have at most 2,000
+)

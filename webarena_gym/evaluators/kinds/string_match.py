@@ -10,7 +10,8 @@ from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.outcome import OR, TYPED, Check, EvalKind, Judge, Outcome, Verdict, as_texts, judge_name
 
-_BEFORE = r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])"  # neither inside of a word or number nor behind a minus
+_BEFORE = re.compile(r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])")  # neither inside of a word or number nor behind a minus
+_AFTER = re.compile(r"(?!\w|[.,]\d)")
 _APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
 
 
@@ -26,16 +27,16 @@ def compare_text(
     approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Form | None = None
 ) -> list[Verdict]:
     """Return a verdict on a text for each reference of one comparison."""
-    verdicts = []
+    verdicts, cleaned = [], _clean(text)
     for reference in references:
         by, why = "whole words", ""
         match approach:
             case "exact_match":
-                passed, by = any(_clean(choice) == _clean(text) for choice in reference.split(OR)), "equal text"
+                passed, by = any(_clean(choice) == cleaned for choice in reference.split(OR)), "equal text"
             case "must_include":
-                passed = _contains(reference, text)
+                passed = _contains(reference, cleaned)
             case "must_exclude":
-                passed = not _contains(reference, text)
+                passed = not _contains(reference, cleaned)
                 why = "" if passed else f"{reference!r} must not be there"
             case _ if judge is not None and not is_not_available(reference):
                 passed, by = judge(intent, reference, text), judge_name(judge)
@@ -54,11 +55,16 @@ def _clean(text: str) -> str:
     return text.strip().lower()
 
 
-def _contains(reference: str, text: str) -> bool:
-    """Return True if the text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
-    choices = (_clean(choice) for choice in reference.split(OR))
-    haystack = " " + _clean(text)
-    return any(re.search(rf"{_BEFORE}{re.escape(choice)}(?!\w|[.,]\d)", haystack) is not None for choice in choices)
+def _contains(reference: str, cleaned: str) -> bool:
+    """Return True if a clean text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
+    haystack = f" {cleaned}"
+    for choice in map(_clean, reference.split(OR)):
+        start = haystack.find(choice)
+        while start >= 0:
+            if _BEFORE.match(haystack, start) and _AFTER.match(haystack, start + len(choice)):
+                return True
+            start = haystack.find(choice, start + 1)
+    return False
 
 
 def answer(**references: Any) -> dict[str, Any]:

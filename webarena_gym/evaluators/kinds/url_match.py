@@ -1,6 +1,6 @@
 """The eval kind `url_match`: the episode must end at one of the reference addresses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import NoneType
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
-from webarena_gym.evaluators.outcome import OR, Check, EvalKind, Judge, Outcome, Verdict, View
+from webarena_gym.evaluators.outcome import OR, Check, EvalKind, Judge, Outcome, Verdict, View, shown, with_base
 from webarena_gym.pages.page import Page
 
 _DEFAULT_PORTS = (None, 80, 443)
@@ -45,20 +45,24 @@ def read_address(url: str) -> Address:
         host, port = (parts.hostname or "").rstrip("."), parts.port
         pairs = parse_qsl(parts.query, keep_blank_values=True)
     except ValueError as error:
-        raise EvaluationError(f"{url!r} is no address: {error}") from error
-    values: dict[str, frozenset[str]] = {}
+        raise EvaluationError(f"{shown(url)} is no address: {error}") from error
+    values: dict[str, set[str]] = {}
     for key, value in pairs:
-        values[key] = values.get(key, frozenset()) | {value}
-    return Address(host if port in _DEFAULT_PORTS else f"{host}:{port}", unquote(parts.path).rstrip("/"), values)
+        values.setdefault(key, set()).add(value)
+    host = host if port in _DEFAULT_PORTS else f"{host}:{port}"
+    return Address(host, unquote(parts.path).rstrip("/"), {key: frozenset(found) for key, found in values.items()})
 
 
 def agree(reference: str, url: str) -> bool:
-    """Say whether an address is the reference: the same host and path, and no other values for the keys that it names.
+    """Return True if an address is the reference: the same host and path, and no other values for the keys that it names.
 
     Of several values for a key the reference takes any, but the address may have none beside them, since nobody here knows
     which of them its server reads.
     """
-    wanted, given = read_address(reference), read_address(url)
+    return _agree(read_address(reference), read_address(url))
+
+
+def _agree(wanted: Address, given: Address) -> bool:
     return wanted.location == given.location and all(
         given.values.get(key, frozenset()) and given.values[key] <= options for key, options in wanted.values.items()
     )
@@ -71,8 +75,8 @@ def identity_of(page: Page) -> PageIdentity | None:
     return PageIdentity(read_address(content), read_address(arranged)) if content and arranged else None
 
 
-def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContextManager[View]]) -> bool:
-    """Say whether a page is the one that the reference leads to.
+def shows(references: Sequence[str], page: Page, open_page: Callable[[str], AbstractContextManager[View]]) -> bool:
+    """Return True if a page is the one that a reference leads to.
 
     Both show the same, and are arranged in the same way so far as the reference says how. Raises EvaluationError for a
     reference that cannot be opened.
@@ -80,12 +84,26 @@ def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContext
     found = identity_of(page)
     if found is None:
         return False
-    wanted = read_address(reference)
+    addresses = [read_address(reference) for reference in references]
+    return any(_names(wanted, found) for wanted in addresses) or any(
+        # It may be written in another way than the site's own.
+        _leads_to(reference, wanted, found, open_page)
+        for reference, wanted in zip(references, addresses, strict=True)
+    )
+
+
+def _names(wanted: Address, found: PageIdentity) -> bool:
+    """Return True if an address is the one by which a page calls itself, so that it need not be opened."""
     names_all = wanted.values.keys() >= found.content.values.keys()
     names_no_more = all(found.arranged.values.get(key) == values for key, values in wanted.values.items())
-    if wanted.location == found.content.location and names_all and names_no_more:
-        return True
-    with open_page(reference) as view:  # it may be written in another way than the site's own
+    return wanted.location == found.content.location and names_all and names_no_more
+
+
+def _leads_to(
+    reference: str, wanted: Address, found: PageIdentity, open_page: Callable[[str], AbstractContextManager[View]]
+) -> bool:
+    """Return True if the page that opens at a reference shows the same as a page that was found."""
+    with open_page(reference) as view:
         asked, reached = identity_of(view.page), read_address(view.page.url)
     if asked is None or reached != wanted:
         return False  # what leads elsewhere, to sign in perhaps, is no place of its own
@@ -104,13 +122,19 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
     if not reference:
         raise EvaluationError("url_match without reference_url")
     choices = reference.split(OR)
+    for choice in choices:
+        try:
+            read_address(with_base(choice))
+        except EvaluationError as error:
+            raise EvaluationError(f"reference_url: {error}") from error
 
     def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
         url = outcome.final.page.url
         if outcome.pages_say_places:
-            passed = any(shows(choice, outcome.final.page, outcome.open_page) for choice in choices)
+            passed = shows(choices, outcome.final.page, outcome.open_page)
         else:
-            passed = any(agree(choice, url) for choice in choices)
+            given = read_address(url)
+            passed = any(_agree(read_address(choice), given) for choice in choices)
         return [Verdict("url_match", passed, "", "same place", choices, url)]
 
     return [check]
