@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from torch import Tensor, nn
 
 from agents.data.demonstrations import tasks_of
-from agents.models.checkpoints import AGENT, CheckpointError, agent_record, claim
+from agents.models.checkpoints import AGENT, CheckpointError, agent_record, claim, lock
 from agents.rollouts.policies import Request, look_behind
 from agents.settings import ENV_ID, lasting
 from agents.training.metrics import Metrics, read_metrics
@@ -225,6 +225,7 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
         "n_epochs": settings.epochs, "gamma": settings.discount, "ent_coef": settings.entropy_weight, "seed": settings.seed,
     }  # fmt: skip
     is_begun = (settings.out / MODEL).is_file()
+    lock(settings.out)
     claim(settings.out, lasting(settings), is_begun=is_begun)
     scorer = {"width": settings.width, "prior": settings.prior}
     kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}

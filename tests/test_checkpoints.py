@@ -7,6 +7,8 @@ import json
 import os
 import pickle
 import shutil
+import socket
+import subprocess
 import sys
 import zipfile
 from contextlib import suppress
@@ -22,14 +24,17 @@ from agents.models.checkpoints import (
     AGENT,
     CheckpointError,
     agent_record,
+    begin,
     checkpoints,
     find_model,
     load_model,
+    lock,
     save_agent,
     save_checkpoint,
 )
 from agents.models.parameters import adapt, merged
 from agents.models.small import create_model, train_tokenizer
+from agents.training.settings import BCSettings
 from tests.tiny import language_model, tiny_model
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
@@ -77,6 +82,106 @@ def test_a_write_that_breaks_off_is_a_clear_error(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert checkpoints(tmp_path) == [old]
+
+
+HOLDER = """
+import os, sys
+from pathlib import Path
+from agents.models.checkpoints import lock
+
+def wait():
+    print(os.getpid(), flush=True)
+    sys.stdin.read()
+
+lock(Path(sys.argv[1]))
+if "ranks" in sys.argv:
+    from agents.training.distributed import launch
+    launch(wait, 2)
+wait()
+"""
+
+
+@pytest.fixture
+def hold():
+    """Start another process that locks a folder, and return it when it has; with "ranks", two ranks of it."""
+    started = []
+
+    def start(folder, *options):
+        command, pipe = [sys.executable, "-c", HOLDER, str(folder), *options], subprocess.PIPE
+        started.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[1]))
+        for _ in range(1 + len(options)):
+            assert started[-1].stdout.readline()
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("fcntl") is None, reason="Windows has no flock")
+@pytest.mark.parametrize("options", [(), ("ranks",)])
+def test_a_folder_is_locked_until_the_process_that_trains_in_it_ends_however(tmp_path, hold, options):
+    settings, run = BCSettings(out=tmp_path), tmp_path / "run"
+    holder = hold(run, *options)
+    for is_begun in (False, True):  # a new run, and one that is resumed
+        if is_begun:
+            save(run, 1)
+        with pytest.raises(
+            ValueError, match=rf"{run} is in use by process {holder.pid} on {socket.gethostname()}, since 20.*Z?: "
+        ) as told:
+            begin(settings, run)
+        assert sys.executable in str(told.value)
+        assert str(told.value).endswith("choose another --out")
+        assert not (run / "begun_with.json").exists()
+    holder.kill()
+    holder.wait()
+    shutil.rmtree(run / "update_0000001")
+    assert begin(settings, run) is None
+    lock(run)  # the same process may, as each of the stages of a training does
+    shutil.rmtree(run)
+    assert begin(settings, run) is None  # and in a folder that was made again
+    assert json.loads((run / ".lock").read_text())["pid"] == os.getpid()
+
+
+def test_a_process_of_another_host_is_another_even_with_an_equal_id(tmp_path, hold, monkeypatch):
+    holder = hold(tmp_path)
+    monkeypatch.setattr(os, "getpid", lambda: holder.pid)
+    with pytest.raises(ValueError, match="is in use by process"):
+        lock(tmp_path)
+    (tmp_path / ".lock").write_text("")
+    with pytest.raises(ValueError, match="is in use by another process"):
+        lock(tmp_path)
+
+
+def test_a_file_system_without_locks_is_told_and_trained_on(tmp_path, monkeypatch, capsys):
+    import fcntl  # noqa: PLC0415 - not on Windows
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    lock(tmp_path)
+    assert "cannot be locked (No locks available)" in capsys.readouterr().err
+
+
+def test_every_command_that_trains_locks_its_folder(tmp_path, hold):
+    holder = hold(tmp_path)
+    found = "--out", str(tmp_path)
+    for name, *options in (
+        ("train_bc",), ("train_bc", "--model", "pointer"), ("train_grpo", "--model", str(LANGUAGE_MODEL)), ("train_eyes",),
+        ("agent_q", "--model", str(LANGUAGE_MODEL)),
+    ):  # fmt: skip
+        main = importlib.import_module(f"agents.{name}").main
+        with pytest.raises(ValueError, match=f"in use by process {holder.pid}"):
+            main([*options, *found])
+    done = subprocess.run(
+        [sys.executable, "-m", "agents.train_bc", *found], capture_output=True, text=True, timeout=300, check=False,
+        cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"in use by process {holder.pid}" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_what_a_kill_leaves_behind_is_no_checkpoint(tmp_path):

@@ -1,12 +1,17 @@
-"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically."""
+"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically, and the lock on a run's folder."""
 
 import json
 import os
 import re
+import shlex
 import shutil
+import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
@@ -19,7 +24,7 @@ if TYPE_CHECKING:  # what loads models takes seconds to import, and is not neede
     from transformers import PreTrainedModel
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
-_TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
+_TRAINER, _PROGRESS, _CLAIM, _LOCK = "trainer.pt", "progress.json", "begun_with.json", ".lock"
 _PREFIX = "update_"
 _POINTER = "pointer.json"
 _MODELS = ("config.json", "adapter_config.json", _POINTER, ENSEMBLE)  # of models, adapters, pointing networks, and ensembles
@@ -121,10 +126,56 @@ def checkpoints(run: Path) -> list[Checkpoint]:
 
 
 def begin(settings: Any, out: Path) -> Checkpoint | None:
-    """Record the settings of a run in its folder, and return its newest checkpoint, if any. Raises ValueError as `claim` does."""
+    """Lock the folder of a run, record its settings there, and return its newest checkpoint, if any.
+
+    Raises ValueError as `lock` and `claim` do.
+    """
+    lock(out)
     done = checkpoints(out)
     claim(out, lasting(settings), is_begun=bool(done))
     return done[-1] if done else None
+
+
+def lock(folder: Path) -> None:
+    """Lock a folder against training by other processes for as long as this process lives; to lock it again changes nothing.
+
+    The lock is the operating system's (flock), which releases it whenever the process ends, and is advisory: nothing but `lock` looks
+    at it. Windows and some network file systems have none. Raises ValueError that names the process which holds it.
+    """
+    try:
+        import fcntl  # noqa: PLC0415 - not on Windows
+    except ModuleNotFoundError:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    # Never closed by this process: closing it would release the lock.
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    own = {"pid": os.getpid(), "host": socket.gethostname(), "since": _first_lock_at(), "command": shlex.join(sys.orig_argv)}
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        holder: dict[str, Any] = {}
+        with suppress(ValueError):  # it has just been locked, and what holds it is not written yet
+            holder = json.loads((folder / _LOCK).read_text(encoding="utf-8"))
+        if holder == own:
+            return
+        known = (
+            "process {pid} on {host}, since {since}: {command}".format(**holder)
+            if own.keys() <= holder.keys()
+            else "another process"
+        )
+        raise ValueError(f"{folder} is in use by {known}; wait until it ends, end it, or choose another --out") from None
+    except OSError as error:
+        print(f"{folder} cannot be locked ({error.strerror}): see that no other training uses it", file=sys.stderr)
+        return
+    os.truncate(descriptor, 0)
+    os.write(descriptor, json.dumps(own).encode())
+
+
+@cache
+def _first_lock_at() -> str:
+    """Return when this process first locked a folder. With the process id and the host, it tells this process from any other."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
