@@ -175,6 +175,9 @@ def rows(query, expected, parameters=(), **more):
     ({"must_include": "234"}, [], ["$1,234"]), ({"must_include": "50"}, [], ["it is $3.50"]),
     ({"must_include": "red"}, ["-red, 1.red"], []), ({"must_include": ["a"], "must_exclude": ["b"]}, [], ["a and b"]),
     ({"must_exclude": ["b"]}, ["a"], ["b", ""]), ({"fuzzy_match": ["$5.00"]}, ["5 dollars"], []),
+    ({"fuzzy_match": ["red", "blue"]}, ["red, blue", "blue; red", '["red", "blue"]', "red and blue", "red\nblue"], ["red", "red; blue; green"]),
+    ({"fuzzy_match": ["red |OR| crimson", "blue"]}, ["blue, crimson"], ["red, crimson", "red |OR| crimson; blue"]),
+    ({"fuzzy_match": ["driving: 2min", "walking: 16min"]}, ["Walking: 16 min\nDriving: 2 min"], ["2min, 16min", "driving: 16min; walking: 2min"]),
     ({"fuzzy_match": "N/A"}, ["N/A"], [""]),
 ])  # fmt: skip
 def test_string_match(references, right, wrong):

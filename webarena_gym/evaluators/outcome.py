@@ -203,7 +203,7 @@ def judged(references: Sequence[str], text: str, intent: str, judge: Judge | Non
     """Say whether a text means what the references say, and who decided: the judge, or the comparison by type."""
     if judge is not None:
         return bool(judge(intent, ", ".join(references), text)), judge_name(judge)
-    return matches("; ".join(references), text, intent), TYPED
+    return matches(references, text, intent), TYPED
 
 
 Reader = Callable[[Mapping[str, Any]], list[Check]]

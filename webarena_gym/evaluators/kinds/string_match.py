@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
-from webarena_gym.answers import Form, compare, is_not_available, read_form
+from webarena_gym.answers import OR, Form, compare, is_not_available, read_form
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
-from webarena_gym.evaluators.outcome import OR, TYPED, Check, EvalKind, Judge, Outcome, Verdict, as_texts, judge_name
+from webarena_gym.evaluators.outcome import TYPED, Check, EvalKind, Judge, Outcome, Verdict, as_texts, judge_name
 
 _BEFORE = re.compile(r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])")  # neither inside of a word or number nor behind a minus
 _AFTER = re.compile(r"(?!\w|[.,]\d)")
@@ -26,7 +26,10 @@ def read_references(references: Mapping[str, Any], where: str) -> dict[str, list
 def compare_text(
     approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Form | None = None
 ) -> list[Verdict]:
-    """Return a verdict on a text for each reference of one comparison."""
+    """Return a verdict on a text for each reference of one comparison; by type, a list of references is compared as one list."""
+    if approach == "fuzzy_match" and judge is None and len(references) > 1:
+        result = compare(references, text, intent, asked)
+        return [Verdict(f"{check}/{approach}", result.is_right, result.why, TYPED, references, text[:200])]
     verdicts, cleaned = [], _clean(text)
     for reference in references:
         by, why = "whole words", ""
@@ -41,9 +44,7 @@ def compare_text(
             case _ if judge is not None and not is_not_available(reference):
                 passed, by = judge(intent, reference, text), judge_name(judge)
             case _:
-                findings = [compare(choice, text, intent, asked) for choice in reference.split(OR)]
-                best = next((finding for finding in findings if finding.is_right), findings[0])
-                passed, by, why = best.is_right, TYPED, best.why
+                (passed, why), by = compare(reference, text, intent, asked), TYPED
         verdicts.append(Verdict(f"{check}/{approach}", passed, why, by, reference, text[:200]))
     return verdicts
 

@@ -10,8 +10,7 @@ from string import Template as Text
 from typing import Any
 
 from webarena_gym.answers import is_not_available
-from webarena_gym.answers.form import stem
-from webarena_gym.answers.values import read, split_minutes
+from webarena_gym.answers.values import kind_of, read
 from webarena_gym.applications.application import Application
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.sites.country.dice import Scale
@@ -103,26 +102,26 @@ def right_forms(answer: str) -> Iterator[str]:
 
 def _notations(answer: str) -> Iterator[str]:
     yield answer
-    values = list(split_minutes(read(answer)))
-    if len(values) != 1 or (values[0].start, values[0].end) != (0, len(answer)):
+    kind = kind_of(answer)
+    amount = None if kind == "text" else read(kind, answer)
+    if amount is None:
         yield from () if is_not_available(answer) else (answer.upper(), answer.lower()) if answer.isascii() else ()
-        return
-    kind, amount = values[0].kind, values[0].amount
-    if kind == "money" and isinstance(amount, float | int):
+    elif kind == "money" and isinstance(amount, tuple):
+        amount = amount[1]
         yield from (f"${amount:.2f}", f"USD {amount:.2f}", f"{amount:.2f} dollars", f"${amount:,.2f}")
-    elif kind == "number" and isinstance(amount, float | int):
+    elif kind == "number" and isinstance(amount, float):
         is_whole = amount == int(amount) and not answer.startswith("0") and amount < 1e9
         yield from (f"{int(amount)}", f"{int(amount):,}") if is_whole else ()
-    elif kind == "date" and isinstance(amount, tuple) and amount[0]:
+    elif kind == "date" and isinstance(amount, tuple):
         year, month, day = map(int, amount)
         name = "January February March April May June July August September October November December".split()[month - 1]  # noqa: SIM905
         yield from (f"{year:04}-{month:02}-{day:02}", f"{month}/{day}/{year}")
         yield from (f"{name} {day}, {year}", f"{day} {name} {year}", f"{name[:3]} {day}, {year}")
-    elif kind == "duration" and isinstance(amount, float | int) and amount % 60 == 0 and amount < 86400:
+    elif kind == "duration" and isinstance(amount, float) and amount % 60 == 0 and amount < 86400:
         hours, minutes = divmod(int(amount) // 60, 60)
         yield from (f"{int(amount) // 60} minutes", f"{int(amount) // 60} min")
         yield from (f"{hours} h {minutes} min", f"{hours} hours and {minutes} minutes")
-    elif kind == "distance" and isinstance(amount, float | int):
+    elif kind == "distance" and isinstance(amount, float):
         yield from (f"{amount:g} m" if amount < 1e6 else answer, f"{amount / 1000:.6g} km", f"{amount / 1000:.6g} kilometers")
 
 
@@ -137,11 +136,7 @@ def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
                 yield _filled(joint, right, value)
                 yield _filled(joint, value, right)
     for joint in JOINTS:
-        own = re.findall(r"[a-z]+", joint.replace("${a}", ""))
-        is_said = len(own) == 1 and stem(own[0]) in map(
-            stem, re.findall("[a-z]+", task.intent.lower())
-        )  # a word of the goal turns no answer: "59 min (estimate)"
-        if "${b}" not in joint and not is_said and not is_polar and not is_not_available(right):
+        if "${b}" not in joint and not is_polar and not is_not_available(right):
             yield _filled(joint, right, "")
     if re.fullmatch(r"\$?[\d,]+(?:\.\d+)?", right):
         yield from (_filled(scale, right, "") for scale in _SCALES)

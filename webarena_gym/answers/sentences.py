@@ -1,0 +1,260 @@
+"""Sentences that state one value: at most forty forms, whose subjects are pieces of the goal, matched from beginning to end.
+
+A goal such as "How many reviews does the Linen Scarf have?" allows "There are 13 reviews." and "The Linen Scarf has 13 reviews.".
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from webarena_gym.answers.form import UNIT_WORDS
+
+FORMS = (
+    "V", "V N", "V N T", "V T", "V P", "V is S",
+    "it is V", "it is V N", "it is V T", "it is V N T", "it : V",
+    "there is V", "there is V N", "there is V N T", "T there is V", "T there is V N",
+    "S is V", "S is V T", "T S is V", "L : V", "S has V", "S has V N", "S has V N T", "S has F V", "S has F of V",
+    "S costs V", "it costs V", "S takes V", "it takes V", "it takes V T", "S was D by V",
+    "C V", "C V N", "C V N T", "C V T", "T C V", "T C V N",
+)  # fmt: skip
+"""Forms of a sentence. V is the value, S and T are pieces of the goal, of which T begins with a preposition; N is what the goal counts, P
+the rest of a question behind "who" or "which", C the subject and verb behind "did", D a word of the goal in the past; others are `_WORDS`.
+"""
+
+_FIELDS = frozenset(
+    """it that this they these those answer result value price cost total sum amount count number quantity time duration distance date name
+    title status email e-mail mail phone address website url rating author sku code method payment population difference username user product place""".split()  # noqa: SIM905
+)
+"""Subjects that fit any goal."""
+_WORDS = {symbol: frozenset(words.split()) for symbol, words in {
+    "it": " ".join(_FIELDS), "is": "is are was were", "was": "is are was were", "has": "has have had",
+    "costs": "cost costs", "takes": "take takes took", "there": "there", "by": "by", "of": "of", ":": ":",
+}.items()}  # fmt: skip
+_PREPOSITIONS = frozenset("in on at by from to for of with within during about".split())  # noqa: SIM905
+_BARE = _PREPOSITIONS | frozenset(
+    "is are was were has have had do does did can could would will i my it and or if which who what how many much there please".split()  # noqa: SIM905
+)  # a subject neither begins nor ends with these
+_VAGUE = _BARE | frozenset("one most least among first second last next more less fewer".split())  # noqa: SIM905
+_SAME = {"your": "my", "our": "my", "you": "i", "we": "i", "me": "i"}
+_LEFT_OUT = frozenset(["the", "a", "an", "so", "thus", "therefore", "hence"])
+_PAST = {"made": "make", "gave": "give", "wrote": "write", "took": "take", "spent": "spend", "bought": "buy", "got": "get",
+         "left": "leave", "written": "write", "sent": "send", "given": "give", "paid": "pay", "came": "come", "has": "have", "had": "have"}  # fmt: skip
+_EXAMPLE = re.compile(r"\b(?:like|form|format|such as|as|say|answer)\s+(?:\"[^\"]{1,200}\"(?:\s+or\s+\"[^\"]{1,200}\")?|[$\d][\w:.,-]*)", re.IGNORECASE)  # fmt: skip
+_CLAUSE_END = re.compile(r"(?<=[.?!:])\s|\n|[()]")
+_EXCLUDES = re.compile(
+    r"\b(?:not|no|none|never|except|without|excluding|left out|only|besides|else|other|another|wrong|false|[Aa]nswer)\b"
+)
+_QUOTED = re.compile(r'"([^"\n]+)"')
+_JOINS = re.compile(r"\b(?:and|or|both|together|altogether|combined|differ\w*|than|sum|between|compare)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\b(?:how many|number of|count(?: all)?(?: the| of)?)\s+(?=\w)", re.IGNORECASE)
+_ASKED = re.compile(r"\b(who|which|what)\b", re.IGNORECASE)
+_DONE = re.compile(r"\b(?:did|do|does|would|can)\b", re.IGNORECASE)
+_LONGEST, _LONGEST_GOAL = 80, 5_000  # tokens of a sentence, characters of a goal
+
+
+class Goal(NamedTuple):
+    """The pieces of a goal: its clauses as words between blanks, one a line; the words from what it counts on, with the place of the
+    counted noun; what follows "who" or "which x", and "did"; and its names, all of which a sentence mentions where `is_joint`.
+    """
+
+    text: str
+    stems: frozenset[str]
+    counted: tuple[tuple[list[str], int], ...]
+    predicates: tuple[str, ...]
+    clauses: tuple[str, ...]
+    names: frozenset[str]
+    is_joint: bool
+
+
+@lru_cache(maxsize=1024)  # all episodes of a task have its goal
+def read_goal(intent: str, about: tuple[str, ...] = ()) -> Goal:
+    """Return the pieces of a goal; `about` are names that sentences may mention besides."""
+    text = _EXAMPLE.sub(" ", intent[:_LONGEST_GOAL])
+    clauses = [(clause, _EXCLUDES.search(_QUOTED.sub("", clause))) for clause in _CLAUSE_END.split(text)]
+    pieces = [piece for clause, excludes in clauses for piece in (clause.split(", ") if excludes else [clause])]
+    plain = [piece for piece in pieces if not _EXCLUDES.search(_QUOTED.sub("", piece))]
+    words = [norms for norms in map(_norms, [*plain, *about]) if norms]
+    names = {norm for quoted in _QUOTED.findall(text) for norm in _norms(quoted)}
+    for piece in pieces:
+        tokens = piece.split()[1:]
+        names.update(norm for each in tokens if each[:1].isupper() or any(map(str.isdigit, each)) for norm in _norms(each))
+    return Goal(
+        "\n".join(map(_padded, words)),
+        frozenset(stem(word) for clause in words for word in clause),
+        tuple(_counted(_norms(piece[match.end() :])) for piece in plain for match in _COUNTED.finditer(piece)),
+        tuple(
+            _padded(rest if match[1].lower() == "who" else list(itertools.dropwhile(lambda word: word not in _WORDS["is"] | _WORDS["has"], rest)))
+            for piece in plain for match in _ASKED.finditer(piece) for rest in [_norms(piece[match.end() :])]
+        ),
+        tuple(_stemmed(_norms(piece[match.end() :])) for piece in plain for match in _DONE.finditer(piece)),
+        frozenset(names - _BARE),
+        bool(_JOINS.search(_QUOTED.sub("", text))),
+    )  # fmt: skip
+
+
+def _counted(words: list[str]) -> tuple[list[str], int]:
+    """Return the stems of words behind "how many" and the place of the noun: the first plural."""
+    plurals = (place for place, word in enumerate(words) if word == "people" or (word[-1:] == "s" and word not in _BARE))
+    return [stem(word) for word in words], next(plurals, 0)
+
+
+def values(text: str, goal: Goal, *, is_typed: bool) -> Iterator[str]:
+    """Yield each text that can be the value in a sentence of some form, the whole text first; each once.
+
+    Behind a value that is no amount, a piece of the goal could be part of a longer name.
+    """
+    yield text
+    text = re.sub(r"\b(it|that|there)['’]s(?= )", r"\1 is", text, count=1, flags=re.IGNORECASE)
+    tokens = [match.span() for match in itertools.islice(re.finditer(r":(?!\S)|\S(?:[^\s:]|:(?=\S))*", text), _LONGEST + 1)]
+    if not 2 <= len(tokens) <= _LONGEST:
+        return
+    sentence, size, seen = _Sentence([text[start:end] for start, end in tokens], goal), len(tokens), {(0, len(tokens))}
+    for form in FORMS[1:]:
+        lead, trail = (part.split() for part in form.split("V"))
+        if trail == ["T"] and not is_typed:
+            continue
+        for place in itertools.product(sorted(sentence.ends(lead, 0)), range(1, size + 1)):
+            start, end = place
+            if end > start and place not in seen and size in sentence.ends(trail, end) and sentence.names_all(form, *place):
+                seen.add(place)
+                first, last = tokens[start][0], tokens[end - 1][1]
+                if "\n" not in text[:first].rstrip() + text[last:]:
+                    yield text[first:last]
+                    yield re.sub(r"^the ", "", text[first:last], flags=re.IGNORECASE)
+
+
+def is_label(text: str, goal: Goal) -> bool:
+    """Return True for what the goal counts, and if the words of a label fit any goal or are of a goal that does not join several things.
+
+    A name of the goal is no label, for another answer could stand there; nor is a piece of one.
+    """
+    words = [word for word in map(_norm, text.split()) if word not in _LEFT_OUT]
+    words = words[:-1] if words and words[-1].removesuffix("s") in UNIT_WORDS else words
+    is_own = not goal.is_joint and _padded(words) in goal.text
+    if _EXCLUDES.search(text.lower()):
+        return False
+    if not goal.names.isdisjoint(words):
+        return is_own and (words[0].isalpha() if len(words) == 1 else not goal.names.issuperset(words))
+    stems = frozenset() if goal.is_joint else goal.stems
+    is_known = all(word in _FIELDS or (stem(word) in stems and word not in _VAGUE) for word in words)
+    return bool(text.strip()) and (is_known or is_own or _is_counted(words, goal))
+
+
+def is_piece(text: str, goal: Goal) -> bool:
+    """Return True if a text stands in the goal."""
+    return _padded(_norms(text)) in goal.text
+
+
+class _Sentence:
+    """The words of an answer, which are matched with symbols of forms."""
+
+    def __init__(self, tokens: Sequence[str], goal: Goal) -> None:
+        self.words, self.goal, self.is_lower = [_norm(token) for token in tokens], goal, [token.islower() for token in tokens]
+        self._found: dict[tuple[str, int], list[int]] = {}
+
+    def ends(self, symbols: Sequence[str], start: int) -> frozenset[int]:
+        """Return where a row of symbols can end that begins at a word."""
+        places = {start}
+        for symbol in symbols:
+            for place in places:
+                if (symbol, place) not in self._found:
+                    self._found[symbol, place] = list(self._ends(symbol, place))
+            places = {end for place in places for end in self._found[symbol, place]}
+        return frozenset(places)
+
+    def names_all(self, form: str, start: int, end: int) -> bool:
+        """Return True unless the goal joins several things and a sentence with a piece of the goal leaves some of its names out."""
+        if not self.goal.is_joint or not {"S", "T", "D", "C"} & set(form.split()):
+            return True
+        return bool(self.goal.names) and self.goal.names <= {*self.words[:start], *self.words[end:]}
+
+    def _ends(self, symbol: str, start: int) -> Iterator[int]:
+        words = self.words
+        while start < len(words) and words[start] in _LEFT_OUT and symbol != "N":
+            start += 1
+        if start == len(words) or (symbol == "N" and words[start] in _LEFT_OUT):
+            return
+        if symbol == "S" and words[start] in self.goal.names and self.is_lower[start]:
+            return  # "the drive" is not Lake Drive
+        if symbol in _WORDS:
+            if words[start] in _WORDS[symbol]:
+                yield start + 1
+                if symbol == "is" and words[start + 1 : start + 2] == [":"]:
+                    yield start + 2
+        elif symbol == "D":
+            if stem(words[start]) in self.goal.stems and (words[start] in _PAST or words[start].endswith("ed")):
+                yield start + 1
+        elif symbol != "T" or words[start] in _PREPOSITIONS:
+            for end in range(start + 1, len(words) + 1):
+                piece = [word for word in words[start:end] if word not in _LEFT_OUT]
+                if self._is(symbol, piece) and (symbol in "NP" or not _EXCLUDES.search(" ".join(piece))):
+                    yield end
+
+    def _is(self, symbol: str, piece: list[str]) -> bool:
+        goal = self.goal
+        match symbol:
+            case "S":
+                return piece[0] not in _BARE and piece[-1] not in _BARE and _is_subject(piece, goal)
+            case "F":
+                return len(piece) == 1 and (piece[0] in _FIELDS or _padded(piece) in goal.text)
+            case "L":
+                return is_label(" ".join(piece), goal)
+            case "T":  # "to walk" and "in total" where the goal has no preposition
+                is_added = len(piece) > 1 and piece[1] not in goal.names and piece[0] in ("to", "in", "by", "for")
+                end = "\n" if piece[-1][0].isdigit() else ""  # "with 4" is no piece of "with 4 stars"
+                pieces = [_padded(piece) + end, *([_padded(piece[1:]) + end] if is_added else [])]
+                return len(piece) > 1 and any(each in goal.text + "\n" for each in pieces)
+            case "C":
+                is_verb = len(piece) > 1 and piece[-1] not in goal.names | _PREPOSITIONS
+                return is_verb and any(clause.startswith(_stemmed(piece)) for clause in goal.clauses)
+            case "N":
+                return _is_counted(piece, goal)
+            case _:
+                return bool(piece) and any(predicate.startswith(_padded(piece)) for predicate in goal.predicates)
+
+
+def _is_subject(piece: list[str], goal: Goal) -> bool:
+    """Return True for a piece of the goal, or two joined pieces, of which the first may fit any goal: "price of" a product."""
+    cuts = [(piece[:cut], piece[cut + (cut > 0 and piece[cut] in ("of", "for")) :]) for cut in range(len(piece))]
+    return any(
+        _padded(tail) in goal.text and (not head or _padded(head) in goal.text or (len(head) == 1 and head[0] in _FIELDS))
+        for head, tail in cuts
+    )
+
+
+def _is_counted(piece: list[str], goal: Goal) -> bool:
+    """Return True for what the goal counts, with or without its adjectives and what follows it in the goal."""
+    stems = [stem(word) for word in piece]
+    return any(
+        words[begin : begin + len(stems)] == stems and begin + len(stems) > noun
+        for words, noun in goal.counted
+        for begin in range(noun + 1)
+    )
+
+
+def stem(word: str) -> str:
+    """Return a word without its ending, so that its forms are equal."""
+    word = _PAST.get(word, word)
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word.removesuffix(ending).rstrip("e")
+    return word
+
+
+def _norm(token: str) -> str:
+    word = token.casefold().strip("\"'“”‘’,").removesuffix(".").rstrip("\"'”’")
+    return _SAME.get(word, word)
+
+
+def _norms(text: str) -> list[str]:
+    return [word for word in map(_norm, re.sub(r"[?!:;](?=\s|$)", "", text).split()) if word and word not in _LEFT_OUT]
+
+
+def _padded(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "
+
+
+def _stemmed(words: Sequence[str]) -> str:
+    return _padded([stem(word) for word in words])
