@@ -156,7 +156,8 @@ class PromptEncoder:
             if not any(name in content for name in self._control_names) and not self._has_more(found[index], texts[index]):
                 continue
             cut = next(chr(code) for code in range(0x10FFFD, 0, -1) if chr(code) not in content)
-            for pattern in (re.compile(f"(?=(?:{self._control_pattern.pattern}))(?s:.)"), _CHARACTER):
+            control = self._control_pattern.pattern
+            for pattern in (re.compile(f"(?=(?:{control}))(?s:.)"), _CHARACTER):
                 text = render(partial(pattern.sub, rf"\g<0>{cut}"))
                 found[index] = self._tokenize_pieces(text.split(cut))
                 if not self._has_more(found[index], text):
