@@ -12,7 +12,7 @@ PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX
 unexport PYTHONDONTWRITEBYTECODE  # else each process that imports transformers compiles it, eight seconds of CPU
 TEST := $(BIN)/python -m pytest -q -o console_output_style=count -n auto --dist loadfile --no-loadscope-reorder  # a file's tests share their browser
 
-.PHONY: install demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs peers suite clean
+.PHONY: install demo starter test test-slow test-lowest test-newest test-integrations check bench looks screenshots axe docs findings peers suite clean
 
 # Runs a command, and says every 15 s that it goes on.
 define PATIENTLY
@@ -147,6 +147,9 @@ docs: .venv-docs/.ready  ## the documents as a site in site/, built without netw
 	$(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/pip install --quiet -c constraints.txt '.[docs]'
 	touch $@
+
+findings:  ## surprises about other packages, each shown without this one; needs PyPI
+	set -e; for script in findings/*.sh; do echo "== $$script"; bash $$script; done
 
 peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare with, each in an environment of its own
 
