@@ -108,7 +108,7 @@ def _unboxed(text: str) -> str:
     if not boxes:
         return text
     contents = [(box[1] if box[2] is None else box[2]).strip() for box in boxes]
-    if text[boxes[-1].end() :].strip(" .$*)]\\\n\t"):
+    if text[boxes[-1].end() :].strip(" $*)]\\\n\t") not in ("", "."):
         raise ValueError("something stands behind the marked answer")
     if len({content.casefold() for content in contents}) > 1:
         raise ValueError("several answers are marked")

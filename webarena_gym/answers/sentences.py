@@ -48,7 +48,7 @@ _EXCLUDES = re.compile(
 )
 _QUOTED = re.compile(r'"([^"\n]+)"')
 _JOINS = re.compile(r"\b(?:and|or|both|together|altogether|combined|differ\w*|than|sum|between|compare)\b", re.IGNORECASE)
-_COUNTED = re.compile(r"\b(?:how many|number of|count(?: all)?(?: the| of)?)\s+(?=\w)", re.IGNORECASE)
+_COUNTED = re.compile(r"\b(?:[Hh]ow many|[Nn]umber of|(?:\AC|c)ount(?: all)?(?: the| of)?)\s+(?=\w)")
 _ASKED = re.compile(r"\b(who|which|what)\b", re.IGNORECASE)
 _DONE = re.compile(r"\b(?:did|do|does|would|can)\b", re.IGNORECASE)
 _LONGEST, _LONGEST_GOAL = 80, 5_000  # tokens of a sentence, characters of a goal
@@ -113,7 +113,7 @@ def values(text: str, goal: Goal, *, is_typed: bool) -> Iterator[str]:
     sentence, size, seen = _Sentence([text[start:end] for start, end in tokens], goal), len(tokens), {(0, len(tokens))}
     for form in FORMS[1:]:
         lead, trail = (part.split() for part in form.split("V"))
-        if trail == ["T"] and not is_typed:
+        if trail[:1] in (["T"], ["N"]) and not is_typed:
             continue
         for place in itertools.product(sorted(sentence.ends(lead, 0)), range(1, size + 1)):
             start, end = place
@@ -196,7 +196,8 @@ class _Sentence:
         goal = self.goal
         match symbol:
             case "S":
-                return piece[0] not in _BARE and piece[-1] not in _BARE and _is_subject(piece, goal)
+                is_noun = piece[0] not in _BARE and piece[-1] not in _BARE and any(map(str.isalpha, piece))
+                return is_noun and _is_subject(piece, goal)
             case "F":
                 return len(piece) == 1 and (piece[0] in _FIELDS or _padded(piece) in goal.text)
             case "L":
