@@ -17,7 +17,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from math import isnan
+from io import BytesIO
+from math import isfinite, isnan
 from random import Random
 from statistics import fmean, pstdev
 from typing import Any, NamedTuple
@@ -37,7 +38,9 @@ from agents.training.settings import EyesSettings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.console import writing
 from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluation.statistics import paired_lift, wilson
 from webarena_gym.miniwob import MiniWobText
 from webarena_gym.tasks import Expert
@@ -377,8 +380,10 @@ def play(network: Eyes, tasks: Tasks, task: Any, rng: Random | None, temperature
         decisions.append(Decision(view, chosen, float(logprobs[chosen])))
         reply = course.take(view, chosen)
         if reply is not None:
-            observation, reward, terminated, truncated, _ = tasks.env.step(reply)
+            observation, reward, terminated, truncated, info = tasks.env.step(reply)
             if terminated or truncated:
+                if not isfinite(reward) and "failure" not in info:
+                    raise EvaluationError(f"task {task}: the env returned the reward {reward}; expected a finite number")
                 return decisions, reward
 
 
@@ -463,8 +468,11 @@ def train(settings: EyesSettings) -> dict[str, Any]:
 
     def save() -> None:
         beside = settings.out / f".unfinished_{NEWEST}"
-        torch.save(state, beside)
-        beside.replace(file)
+        content = BytesIO()  # torch itself calls a full disk a fault of the program
+        torch.save(state, content)
+        with writing(file):
+            beside.write_bytes(content.getbuffer())
+            beside.replace(file)
 
     def scores() -> list[float]:
         bar, rewards = console.Progress(len(tasks.test), "episodes evaluated"), []
@@ -523,5 +531,6 @@ def train(settings: EyesSettings) -> dict[str, Any]:
         "clone_loss": state["clone_loss"],
         "tasks": {name: [fmean(own) for own in zip(*pairs, strict=True)] for name, pairs in by_task.items()},
     }
-    (settings.out / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    with writing(settings.out / "result.json"):
+        (settings.out / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return result

@@ -38,7 +38,7 @@ import torch
 
 from agents.data.demonstrations import tasks_of
 from agents.data.trajectories import Trajectory
-from agents.models.checkpoints import begin, is_pointer, save_checkpoint
+from agents.models.checkpoints import begin, is_pointer, save_checkpoint, saved_at_the_end
 from agents.rollouts.branching import fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
@@ -345,7 +345,12 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
         progress = {"elapsed_s": elapsed_s, "groups": begun, "spent": spent}
         return save_checkpoint(args.out, update, state.result, model.tokenizer, state, progress, args.agent()).path
 
-    with closing(envs), closing(policy), Metrics(args.out, update, method.title, is_silent=not ranks.is_main) as metrics:
+    with (
+        closing(envs),
+        closing(policy),
+        Metrics(args.out, update, method.title, is_silent=not ranks.is_main) as metrics,
+        saved_at_the_end(args.out, save, lambda: update if ranks.is_main else 0),
+    ):
         while (progress := args.trained(update, elapsed_s, spent)) < 1:
             start_s = time.perf_counter()
             # What is random in an update comes from its number, so a resumed run draws the same.

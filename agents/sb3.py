@@ -34,6 +34,7 @@ from agents.settings import ENV_ID, lasting
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import SB3Settings
 from webarena_gym.candidates import PAGE, PRESENCE, RELEVANCE, ROW, CandidateActions, Featurizer, observation_space
+from webarena_gym.console import writing
 from webarena_gym.tasks import Task
 
 
@@ -224,8 +225,8 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
         "learning_rate": settings.learning_rate, "n_steps": settings.steps_per_update, "batch_size": settings.batch,
         "n_epochs": settings.epochs, "gamma": settings.discount, "ent_coef": settings.entropy_weight, "seed": settings.seed,
     }  # fmt: skip
-    is_begun = (settings.out / MODEL).is_file()
     lock(settings.out)
+    is_begun = (settings.out / MODEL).is_file()
     claim(settings.out, lasting(settings), is_begun=is_begun)
     scorer = {"width": settings.width, "prior": settings.prior}
     kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
@@ -241,7 +242,9 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
 def _save(model: Any, settings: SB3Settings) -> None:
     """Write the model to a temporary file and rename it, so that a kill leaves the old one or the new one."""
     settings.out.mkdir(parents=True, exist_ok=True)
-    (settings.out / AGENT).write_text(json.dumps(settings.agent()), encoding="utf-8")
     beside = settings.out / f".unfinished_{MODEL}"
-    model.save(beside)
-    beside.replace(settings.out / MODEL)
+    with writing(settings.out / AGENT):
+        (settings.out / AGENT).write_text(json.dumps(settings.agent()), encoding="utf-8")
+    with writing(settings.out / MODEL):
+        model.save(beside)
+        beside.replace(settings.out / MODEL)

@@ -6,19 +6,23 @@ import io
 import json
 import os
 import pickle
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import zipfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from agents.average import AverageSettings, average
 from agents.average import main as average_main
+from agents.data.trajectories import Step, Trajectory, write_trajectories
 from agents.models import checkpoints as module
 from agents.models.checkpoints import (
     AGENT,
@@ -26,6 +30,7 @@ from agents.models.checkpoints import (
     agent_record,
     begin,
     checkpoints,
+    claim,
     find_model,
     load_model,
     lock,
@@ -34,8 +39,11 @@ from agents.models.checkpoints import (
 )
 from agents.models.parameters import adapt, merged
 from agents.models.small import create_model, train_tokenizer
+from agents.training.metrics import Metrics
+from agents.training.rollouts import TrainedStep, write_groups, write_samples
 from agents.training.settings import BCSettings
 from tests.tiny import language_model, tiny_model
+from webarena_gym.console import status
 
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
 
@@ -70,22 +78,77 @@ def test_a_full_disk_leaves_the_old_checkpoint_whole(tmp_path, monkeypatch):
     load_model(tmp_path)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
-def test_a_write_that_breaks_off_is_a_clear_error(tmp_path):
+@contextmanager
+def no_file_above(size):
+    """Let no file grow above a size, as if the disk were full."""
     import resource  # noqa: PLC0415 - not everybody has it
 
-    old, usual = save(tmp_path, 1), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, usual[1]))  # Python ignores the signal that comes with it
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, usual[1]))  # Python ignores the signal that comes with it
     try:
-        with pytest.raises(CheckpointError, match="cannot write the checkpoint"):
-            save(tmp_path, 2)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+def test_a_write_that_breaks_off_is_a_clear_error(tmp_path):
+    old = save(tmp_path, 1)
+    with no_file_above(20_000), pytest.raises(CheckpointError, match=r"cannot write the checkpoint .* make room and run"):
+        save(tmp_path, 2)
     assert checkpoints(tmp_path) == [old]
+
+
+STEP = TrainedStep(
+    Trajectory("a", "b", (Step("c" * 40_000, "d", prompt_ids=(1,) * 10_000, response_ids=(2,)),), 1.0, "exited"), 0, 1.0, 1.0
+)
+
+
+def resumed(run):
+    (run / "metrics.jsonl").write_text('{"update": 1, "success": 0.5}\n')
+    return lambda: Metrics(run, 1, "M-GRPO")
+
+
+def logged(run):
+    metrics = Metrics(run, 0, "M-GRPO")
+
+    def write():
+        with metrics:
+            metrics.log(1, {"success": 0.5})
+
+    return write
+
+
+WRITES = {
+    "metrics of a resumed run": (resumed, "metrics.jsonl"),
+    "a line of metrics": (logged, "metrics.jsonl"),
+    "trajectories": (lambda run: partial(write_trajectories, run / "a.jsonl", [STEP.episode]), "a.jsonl"),
+    "compressed trajectories": (lambda run: partial(write_trajectories, run / "a.jsonl.gz", [STEP.episode]), "a.jsonl.gz"),
+    "groups": (lambda run: partial(write_groups, run, 1, [STEP.episode]), "000001.jsonl.gz"),
+    "samples": (lambda run: partial(write_samples, run / "samples" / "000001.parquet", [STEP]), "000001.parquet"),
+    "settings": (lambda run: partial(claim, run, {"a": 1}, is_begun=False), "begun_with.json"),
+    "lock": (lambda run: partial(lock, run), ".lock"),
+    "agent": (lambda run: partial(save_agent, run, SimpleNamespace(save_pretrained=lambda _: 0), SimpleNamespace(save_pretrained=lambda _: 0), {"a": 1}), ""),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+@pytest.mark.parametrize(("write", "name"), WRITES.values(), ids=WRITES)
+def test_what_a_full_disk_stops_is_told_in_one_line_with_the_file_and_a_way_out(tmp_path, capsys, write, name):
+    work = write(tmp_path)
+    with no_file_above(0):
+        code = status("train", work)
+    assert code == 1
+    said = capsys.readouterr().err
+    assert re.fullmatch(
+        rf"train: {tmp_path}\S*{re.escape(name)}: .*File too large; make room there, or write elsewhere, and run the command again\n",
+        said,
+    ), said
 
 
 HOLDER = """
 import os, sys
+from functools import partial
 from pathlib import Path
 from agents.models.checkpoints import lock
 

@@ -1,5 +1,7 @@
 import importlib.util
+import os
 import random
+import signal
 from copy import deepcopy
 from functools import cache, partial
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ import torch
 from agents import grpo
 from agents.cluster.learners import ShardedLanguageModel, ShardedState, deal, shard_ranks
 from agents.data.trajectories import Sample, Step, Trajectory
+from agents.rollouts.players import LostProcessError
 from agents.training.distributed import ALONE, Ranks, launch
 from agents.training.rollouts import weighted
 from tests import tiny
@@ -209,6 +212,33 @@ def fail_in_the_second():
     if ranks.index == 1:
         raise ZeroDivisionError("a blunder")
     return ranks.gather([1])
+
+
+class DiesWhenRead:
+    """An argument of which a process dies that unpickles it."""
+
+    def __reduce__(self):
+        return os._exit, (7,)
+
+
+def end_the_second(how):
+    ranks = Ranks.here()
+    if ranks.index == 1:
+        os.kill(os.getpid(), signal.SIGKILL) if how == "killed" else os._exit(3)
+    return ranks.gather([1])
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize(("how", "told"), [
+    ("killed", "was killed by SIGKILL"), ("left", "ended with status 3"), (DiesWhenRead(), "ended with status 7"),
+])  # fmt: skip
+def test_a_process_that_is_lost_is_told_in_one_line(how, told, count, capfd):
+    with pytest.raises(
+        LostProcessError, match=rf"process \d+, rank [12] of {count}, {told}; the same command goes on"
+    ) as raised:
+        launch(end_the_second, count, how)
+    assert "\n" not in str(raised.value)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_an_error_in_another_process_is_raised_with_its_traceback():

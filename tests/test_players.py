@@ -19,7 +19,7 @@ from agents.evaluation.settings import EvaluationSettings
 from agents.models.checkpoints import checkpoints
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.players import Player, PlayerError, Players, process_count
+from agents.rollouts.players import LostProcessError, Player, Players, process_count
 from agents.rollouts.policies import LanguageModelPolicy, ScriptedPolicy
 from agents.settings import EnvSettings
 from agents.train_rl import make_settings
@@ -94,7 +94,7 @@ def test_an_error_is_raised_with_its_traceback_and_a_process_that_is_lost_is_tol
         played(players)
         for process in players._processes:
             os.kill(process.pid, signal.SIGKILL)
-        with pytest.raises(PlayerError, match="ended with status -9"):
+        with pytest.raises(LostProcessError, match="ended with status -9"):
             played(players)
     with closing(Players(partial(make_scripted_player, blunder), 1, num_envs=4)) as players:
         with pytest.raises(ZeroDivisionError, match="a blunder") as raised:

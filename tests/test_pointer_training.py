@@ -1,5 +1,8 @@
 """Training of pointing networks: cloning, M-GRPO, resuming, several processes. Few tasks of two templates, of the real sites."""
 
+import multiprocessing
+import threading
+from dataclasses import replace
 from functools import cache
 
 import pyarrow.parquet as pq
@@ -14,6 +17,7 @@ from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_pointer, is_small, load_model
 from agents.models.pointer.network import load_pointer
 from agents.models.pointer.reader import Reader
+from agents.rollouts.players import LostProcessError
 from agents.train_bc import main
 from agents.training import cloning as train_bc
 from agents.training import pointer_cloning
@@ -202,6 +206,27 @@ def test_processes_that_play_compute_the_gradients_that_one_would(tmp_path, unsu
     # Adam's first steps have the size of the learning rate, whichever sign a gradient of nearly nothing has.
     apart = sum((alone[name] - together[name]).abs().sum() for name in before)
     assert apart < 0.01 * moved
+
+
+def test_a_killed_rank_ends_the_training_with_one_line_and_a_last_checkpoint(tmp_path, unsure):
+    def kill():
+        while not read_metrics(tmp_path):
+            threading.Event().wait(0.05)
+        (rank,) = [process for process in multiprocessing.active_children() if process.name == "rank 1"]
+        rank.kill()
+
+    settings = rl_settings(unsure, tmp_path, processes=2, updates=200, save_every=1_000)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(
+        LostProcessError, match="rank 1 of 2, was killed by SIGKILL; the same command goes on from the newest checkpoint"
+    ):
+        train_rl.train(settings)
+    killer.join()
+    last, done = checkpoints(tmp_path)[-1].update, read_metrics(tmp_path)[-1]["update"]
+    assert last == done >= 1
+    train_rl.train(replace(settings, updates=last + 1))
+    assert read_metrics(tmp_path)[-1]["update"] == checkpoints(tmp_path)[-1].update == last + 1
 
 
 def test_averaged_parameters_lie_between_the_first_and_the_trained_ones_and_runs_have_a_mean(tmp_path, unsure, whole):

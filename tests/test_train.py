@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from pkgutil import resolve_name
 from random import Random
 
 import pyarrow.parquet as pq
@@ -19,9 +20,10 @@ from agents.settings import lasting
 from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
 from agents.training import cloning as train_bc
-from agents.training.metrics import read_metrics
+from agents.training.metrics import Metrics, read_metrics
 from agents.training.settings import METHODS, BCSettings, ReplaySettings, hidden_from_pointing_networks
 from tests import tiny
+from webarena_gym.errors import EvaluationError
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +114,50 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
     assert agent_record(tmp_path / "one")["max_new_tokens"] == 64
     train_bc.train(bc(tmp_path / "all", updates=1), [step._replace(reply=step.reply * 40) for step in steps])
     assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize(("method", "changes", "good"), [
+    ("grpo", {}, 20), ("grpo", {"advantages": "forks"}, 200), ("tsr", {"search_width": 2}, 60), ("awr", {"replay": 16}, 20),
+])  # fmt: skip
+def test_a_reward_that_is_no_number_names_its_episode_and_a_last_checkpoint_is_saved(
+    tmp_path, clone, monkeypatch, method, changes, good, reward
+):
+    tasks, step, ends = tiny.tasks(20), tiny.TinyShop.step, []
+
+    def odd(self, action):
+        observation, given, terminated, truncated, info = step(self, action)
+        ends.extend([1] * (terminated or truncated))
+        return observation, reward if len(ends) > good else given, terminated, truncated, info
+
+    own = {"model": str(clone), "group_size": 4, "tasks_per_update": 2, "max_new_tokens": 12, "save_every": 50, "updates": 50}
+    settings = make_settings(method, out=tmp_path, **own, **changes)
+    with monkeypatch.context() as patched:
+        patched.setattr(tiny.TinyShop, "step", odd)
+        with pytest.raises(
+            EvaluationError, match=rf"task tiny/\d+, seed \d+: the env returned the reward {reward} .*expected a finite"
+        ):
+            trainer.train(settings, tasks, resolve_name(settings.trainer))
+    done = [record["update"] for record in read_metrics(tmp_path)]
+    assert done
+    assert [checkpoint.update for checkpoint in checkpoints(tmp_path)] == done[-1:]
+
+
+def test_a_run_that_ended_by_an_odd_reward_goes_on_exactly(tmp_path, clone, monkeypatch):
+    tasks, log = tiny.tasks(40), Metrics.log
+    whole = trainer.train(grpo(tmp_path / "whole", clone), tasks)
+
+    def end(self, update, values):
+        log(self, update, values)
+        if update == 3:
+            raise EvaluationError("an odd reward")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Metrics, "log", end)
+        with pytest.raises(EvaluationError, match="an odd reward"):
+            trainer.train(grpo(tmp_path / "ended", clone), tasks)
+    assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "ended")] == [3]
+    assert_same_weights(whole, trainer.train(grpo(tmp_path / "ended", clone), tasks))
 
 
 @pytest.mark.parametrize("changes", [

@@ -4,14 +4,15 @@ A user's mistake is one line on the error output and status 2, a failure one lin
 """
 
 import argparse
+import errno
 import math
 import os
 import select
 import sys
 import time
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import fill
 from traceback import walk_tb
@@ -33,6 +34,7 @@ TRACEBACK = "WEBARENA_GYM_TRACEBACK"
 """The variable that, where it is set, lets errors through with their tracebacks."""
 
 _OURS = ("agents", "benchmarks", "webarena_gym")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FAILURES = (BrowserError, ConformanceError, EvaluationError, WorkerError, WorldError)
 
 
@@ -68,6 +70,17 @@ def status(program: str, work: Callable[[], int | None]) -> int:
         return _told(program, error, code)
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name a file in the OSErrors of writing it: Python names it only where it cannot be opened, and not where the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def complain(program: str, message: object) -> None:
     """Print a message on the error output: as one line, but what an application has said for itself as it stands."""
     text = str(message).strip() if isinstance(message, ApplicationError) else " ".join(str(message).split())
@@ -92,7 +105,8 @@ def _told(program: str, error: BaseException, code: int) -> int:
     if isinstance(error, ModuleNotFoundError):
         complain(program, f"the package {error.name} is not installed: pip install {error.name}, or the extra that has it")
     elif isinstance(error, OSError) and error.filename is not None and error.strerror:
-        complain(program, f"{error.filename}: {error.strerror}")
+        way_out = "; make room there, or write elsewhere, and run the command again" if error.errno in _FULL else ""
+        complain(program, f"{error.filename}: {error.strerror}{way_out}")
     else:
         complain(program, error)
     return code

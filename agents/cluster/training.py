@@ -21,7 +21,7 @@ from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ra
 from agents.data.demonstrations import tasks_of
 from agents.data.trajectories import Trajectory
 from agents.grpo import GRPO, State, clipped_loss, kind_of, learn
-from agents.models.checkpoints import begin, save_checkpoint
+from agents.models.checkpoints import begin, save_checkpoint, saved_at_the_end
 from agents.rollouts.collector import Collector, Stage, group_episodes
 from agents.rollouts.curriculum import Group, RolloutError
 from agents.rollouts.envs import create_envs
@@ -158,6 +158,8 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
             checkpoint = save_checkpoint(args.out, update, result, model.tokenizer, state, progress, args.agent())
             return checkpoint.path
 
+        if ranks.count == 1:  # all ranks are needed to save what is sharded
+            stack.enter_context(saved_at_the_end(args.out, save, lambda: update))
         while True:
             start_s, plan = time.perf_counter(), None
             if ranks.is_main and (progress := args.trained(update, elapsed_s, spent)) < 1:

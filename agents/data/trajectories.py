@@ -16,6 +16,7 @@ from agents.settings import ENV_FIELDS, EnvSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.applications.application import read_application
+from webarena_gym.console import writing
 from webarena_gym.errors import ActionError, WebArenaGymError
 from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.tasks import Task
@@ -116,7 +117,8 @@ def action_of(reply: str) -> Action | None:
 def write_trajectories(path: Path, trajectories: Iterable[Trajectory]) -> None:
     """Write the trajectories as JSON Lines, one object each; compressed if the name ends in .gz."""
     lines = "".join(json.dumps(_columns(item), ensure_ascii=False) + "\n" for item in trajectories).encode()
-    path.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
+    with writing(path):
+        path.write_bytes(gzip.compress(lines, 6, mtime=0) if path.suffix == ".gz" else lines)
 
 
 def _columns(item: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import shlex
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -19,6 +19,8 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from agents.settings import lasting
+from webarena_gym.console import writing
+from webarena_gym.errors import WebArenaGymError
 
 if TYPE_CHECKING:  # what loads models takes seconds to import, and is not needed to refuse an option
     from transformers import PreTrainedModel
@@ -105,18 +107,40 @@ def save_checkpoint(
         _flush(run)
     except (OSError, RuntimeError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise CheckpointError(f"cannot write the checkpoint {final}: {error}; earlier ones in {run} are whole") from error
+        raise CheckpointError(
+            f"cannot write the checkpoint {final}: {error}; earlier ones in {run} are whole; if the disk is full, make room and run the command again"
+        ) from error
     for old in checkpoints(run)[:-keep]:
         shutil.rmtree(old.path, ignore_errors=True)
     return Checkpoint(final, update)
 
 
+@contextmanager
+def saved_at_the_end(run: Path, save: Callable[[], object], update: Callable[[], int]) -> Iterator[None]:
+    """Write a last checkpoint where a training ends by an error of its envs or processes, of updates that none has yet.
+
+    `save` writes the checkpoint of the update that `update` returns. An update that was cut off in the middle of its optimizer steps is
+    no part of the number, though the parameters may have taken some of them.
+    """
+    try:
+        yield
+    except WebArenaGymError as error:
+        done = checkpoints(run)
+        if update() > (done[-1].update if done else 0):
+            try:
+                save()
+            except CheckpointError as second:  # what ended the training is told first
+                error.add_note(str(second))
+        raise
+
+
 def save_agent(folder: Path, model: Any, tokenizer: Any, agent: dict[str, Any]) -> None:
     """Write a model and its agent record, `agent`, without a trainer's state."""
     folder.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    (folder / AGENT).write_text(json.dumps(agent), encoding="utf-8")
+    with writing(folder):
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        (folder / AGENT).write_text(json.dumps(agent), encoding="utf-8")
 
 
 def checkpoints(run: Path) -> list[Checkpoint]:
@@ -161,15 +185,17 @@ def lock(folder: Path) -> None:
             return
         known = (
             "process {pid} on {host}, since {since}: {command}".format(**holder)
-            if own.keys() <= holder.keys()
+            if isinstance(holder, dict) and own.keys() <= holder.keys()
             else "another process"
         )
         raise ValueError(f"{folder} is in use by {known}; wait until it ends, end it, or choose another --out") from None
     except OSError as error:
+        os.close(descriptor)
         print(f"{folder} cannot be locked ({error.strerror}): see that no other training uses it", file=sys.stderr)
         return
-    os.truncate(descriptor, 0)
-    os.write(descriptor, json.dumps(own).encode())
+    with writing(folder / _LOCK):
+        os.truncate(descriptor, 0)
+        os.write(descriptor, json.dumps(own).encode())
 
 
 @cache
@@ -185,8 +211,9 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
     if not is_begun:
         folder.mkdir(parents=True, exist_ok=True)
         beside = folder / f".unfinished_{_CLAIM}_{os.getpid()}"  # parallel processes may claim the same folder
-        beside.write_text(json.dumps(wanted), encoding="utf-8")
-        beside.replace(file)
+        with writing(file):
+            beside.write_text(json.dumps(wanted), encoding="utf-8")
+            beside.replace(file)
         return
     if not file.is_file():
         raise ValueError(f"{folder} does not say what it was begun with ({_CLAIM}); {way_out}")

@@ -19,7 +19,7 @@ import gymnasium
 from agents.data.trajectories import Ending, Step, Trajectory
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.curriculum import Group
-from agents.rollouts.envs import InProcessEnvs, take
+from agents.rollouts.envs import InProcessEnvs, final_reward, take
 from agents.rollouts.policies import Policy, Reply, Request, resume
 from agents.settings import EnvSettings
 from webarena_gym.actions.replies import answer_part
@@ -128,14 +128,13 @@ def fork(
         for slot, reply in _replies(policy, requests).items():
             item = playing[slot]
             if not (reply.failure or reply.too_long):
-                _, reward, terminated, truncated, item.info = take(inner[slot], reply.text)
-                item.steps += 1
-                if not (terminated or truncated):
+                result = take(inner[slot], reply.text)
+                item.info, item.steps = result.info, item.steps + 1
+                if not (result.terminated or result.truncated):
                     continue
-            elif reply.too_long:
-                reward = 0.0
             del playing[slot]
             if not (reply.failure or "failure" in item.info):
+                reward = 0.0 if reply.too_long else final_reward(result, episode.task, episode.seed)
                 rewards[item.start, item.number] = reward
     steps = [
         replace(step, continuations=tuple(rewards[key] for key in sorted(rewards) if key[0] == number))
@@ -254,7 +253,7 @@ class SearchingCollector(Collector):
             task = self._playing[env_id].episode.task
             for reply, result, _ in outcomes if len(outcomes) > 1 else ():
                 if result.terminated or result.truncated:
-                    scores[env_id, reply.text] = result.reward
+                    scores[env_id, reply.text] = final_reward(result, task, self._playing[env_id].episode.seed)
                 else:
                     steps = (*self._playing[env_id].steps, self._step(env_id, reply, result))
                     episode = Trajectory(task.task_id, task.intent, steps, 0.0, "truncated", env=self._env)
@@ -287,7 +286,8 @@ class SearchingCollector(Collector):
         playing.steps.append(replace(self._step(env_id, reply, result), importance=importance, gain=gain))
         playing.info = result.info
         if result.terminated or result.truncated:
-            self._finish(env_id, "exited" if result.terminated else "truncated", result.reward)
+            reward = final_reward(result, playing.episode.task, playing.episode.seed)
+            self._finish(env_id, "exited" if result.terminated else "truncated", reward)
         elif snapshot is not None:
             self._local.local(env_id).restore(snapshot)
 
@@ -434,8 +434,9 @@ def _grow(
             if failure or reply.too_long:
                 judged[child.number] = 0.0, (), failure
             else:
-                _, reward, terminated, truncated, info = result
-                ending: Ending | None = "exited" if terminated else "truncated" if truncated else None
+                info = result.info
+                ending: Ending | None = "exited" if result.terminated else "truncated" if result.truncated else None
+                reward = final_reward(result, task, seed + number) if ending else 0.0
                 told = reward if ending and tells_rewards else None
                 steps = (*parent.steps, reply.step(parent.page, str(info["action_error"])))
                 child = State(child.number, parent, info["messages"], info["page"], steps, ending, told)

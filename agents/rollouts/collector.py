@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
 from agents.data.trajectories import Ending, Step, Trajectory
-from agents.rollouts.envs import Envs, InProcessEnvs
+from agents.rollouts.envs import Envs, InProcessEnvs, final_reward
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import EnvSettings
 from webarena_gym.tasks import Task
@@ -66,7 +66,7 @@ class Collector:
     that the envs were made with, which trajectories keep.
 
     An episode that fails for reasons other than the policy, in the env or in the engine, has the ending "failed". Any other error is
-    a bug and stops the collection.
+    a bug and stops the collection, and so does a reward that is not finite: an EvaluationError that names the episode.
     """
 
     def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0, env: EnvSettings | None = None) -> None:
@@ -179,7 +179,8 @@ class Collector:
                 playing.steps.append(reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"]))
             playing.info, playing.spent_s = result.info, _NOTHING.copy()
             if result.terminated or result.truncated:
-                self._finish(env_id, "exited" if result.terminated else "truncated", result.reward)
+                reward = final_reward(result, playing.episode.task, playing.episode.seed)
+                self._finish(env_id, "exited" if result.terminated else "truncated", reward)
                 continue
             seed = sampling_seed(self._seed, playing.episode.number, len(playing.steps))
             local = self._envs.local(env_id) if isinstance(self._envs, InProcessEnvs) else None

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from agents.data.trajectories import Trajectory, from_record
+from webarena_gym.errors import WorkerError
 from webarena_gym.tasks import Task
 
 
@@ -34,7 +35,7 @@ class Group(NamedTuple):
         return any(trajectory.policy_version < version - staleness for trajectory in self.valid)
 
 
-class RolloutError(Exception):
+class RolloutError(WorkerError):
     """No rollout of a whole batch could be played to its end, so training would learn nothing."""
 
 

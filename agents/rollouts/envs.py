@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import nan
+from math import isfinite, nan
 from typing import Any, Protocol
 
 import gymnasium
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.settings import ENV_ID
+from webarena_gym.errors import EvaluationError
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS, Result, WebArenaLiteVector
 
@@ -105,6 +106,15 @@ def take(env: Any, action: str) -> Result:
     except INFRASTRUCTURE_ERRORS as error:
         return failed(f"{type(error).__name__}: {error}")
     return Result(observation, float(reward), terminated, truncated, info)
+
+
+def final_reward(result: Result, task: Task, seed: int) -> float:
+    """Return the reward of an episode that is over and did not fail. Raises EvaluationError, which names the episode, if it is not finite."""
+    if not isfinite(result.reward):
+        raise EvaluationError(
+            f"task {task.task_id}, seed {seed}: the env returned the reward {result.reward} without a failure in info; expected a finite number"
+        )
+    return result.reward
 
 
 def failed(reason: str) -> Result:

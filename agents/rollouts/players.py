@@ -24,6 +24,7 @@ from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage, fra
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import Policy
 from agents.settings import EnvSettings, collect_rarely
+from webarena_gym.errors import WorkerError
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
@@ -44,8 +45,8 @@ class Player(NamedTuple):
     env: EnvSettings | None = None
 
 
-class PlayerError(Exception):
-    """A worker process has ended or could not be started."""
+class LostProcessError(WorkerError):
+    """A process that plays or trains for this one has ended, or could not be started."""
 
 
 class Players:
@@ -54,7 +55,7 @@ class Players:
     `make_player` is called in each process and must be picklable by cloudpickle. `num_envs` is the number of episodes that are under
     way in all processes together. `seed` is the run's: equal runs play equal episodes with any number of processes.
 
-    An exception in a process is raised here, with its traceback as a note. Raises PlayerError for a process that is lost.
+    An exception in a process is raised here, with its traceback as a note. Raises LostProcessError for a process that is lost.
     """
 
     def __init__(self, make_player: Callable[[], Player], processes: int, *, num_envs: int, seed: int = 0) -> None:
@@ -108,7 +109,9 @@ class Players:
             except queue.Empty:
                 for own, process in zip(self._under_way, self._processes, strict=True):
                     if process.exitcode is not None:
-                        raise PlayerError(f"a process with {len(own)} episodes ended with status {process.exitcode}") from None
+                        raise LostProcessError(
+                            f"a process with {len(own)} episodes ended with status {process.exitcode}"
+                        ) from None
                 continue
             if isinstance(report, Exception):
                 raise report

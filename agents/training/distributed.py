@@ -4,6 +4,7 @@ The process group of `torch.distributed` is made by `launch`, or outside: by Ray
 """
 
 import pickle
+import signal
 import socket
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 import cloudpickle  # type: ignore[import-untyped]
@@ -19,7 +20,7 @@ import torch
 from torch import Tensor, distributed, nn
 
 from agents.models.checkpoints import is_small
-from agents.rollouts.players import PRELOADED, process_count
+from agents.rollouts.players import PRELOADED, LostProcessError, process_count
 from agents.settings import collect_rarely
 from agents.training.rollouts import TrainedStep
 from webarena_gym.processes import work_for_parent
@@ -29,6 +30,16 @@ T = TypeVar("T")
 
 _PATIENCE = timedelta(days=7)  # of a process for the others
 _ENDING_S = 5.0  # how long a process may take to end by itself
+_READY = pickle.dumps(None)  # a process can join its group
+
+
+@contextmanager
+def _all_are_there() -> Iterator[None]:
+    """Raise LostProcessError where torch cannot communicate with the other ranks."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise LostProcessError(f"another process of the training has ended: {str(error).splitlines()[0]}") from error
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,11 @@ class Ranks:
         return self.index == 0
 
     def share(self, value: T | None = None) -> T:
-        """Return rank 0's value in every process."""
+        """Return rank 0's value in every process. Raises LostProcessError, as all methods that need the other ranks do."""
         values = [value]
         if self.count > 1:
-            distributed.broadcast_object_list(values, src=0)
+            with _all_are_there():
+                distributed.broadcast_object_list(values, src=0)
         return values[0]  # type: ignore[return-value]
 
     def gather(self, values: list[T]) -> list[T]:
@@ -66,7 +78,8 @@ class Ranks:
         if self.count == 1:
             return values
         parts: list[list[T]] = [[] for _ in range(self.count)]
-        distributed.all_gather_object(parts, values)
+        with _all_are_there():
+            distributed.all_gather_object(parts, values)
         return [value for part in parts for value in part]
 
     def part(self, steps: Sequence[TrainedStep], indices: Sequence[int]) -> list[int]:
@@ -82,8 +95,9 @@ class Ranks:
         flat = torch.cat([
             (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1) for parameter in trained
         ])  # fmt: skip
-        distributed.all_reduce(has_gradient)
-        distributed.all_reduce(flat)
+        with _all_are_there():
+            distributed.all_reduce(has_gradient)
+            distributed.all_reduce(flat)
         for parameter, values, is_there in zip(
             trained, flat.split([parameter.numel() for parameter in trained]), has_gradient, strict=True
         ):
@@ -109,7 +123,8 @@ def training_processes(args: Any) -> int:
 def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
     """Call a function with the arguments in `count` processes on this machine, which are ranks of one group; return rank 0's result.
 
-    This process is rank 0. An exception in another one is raised here, with its traceback as a note.
+    This process is rank 0. An exception in another one is raised here, with its traceback as a note. Raises LostProcessError, which says how
+    it ended, for a process that has ended without one, such as one that was killed.
     """
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
@@ -127,14 +142,20 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
         others.append((process, here))
     threads = torch.get_num_threads()
     try:
+        for process, here in others:
+            _wait_until_ready(process, here)
         with _group(0, count, port):
             return work(*arguments)
-    except RuntimeError as error:  # what torch says of a lost process is less than what the process has said
-        for process, here in others:
+    except (LostProcessError, RuntimeError) as error:
+        # What torch says of a lost process is less than what the process has said, or how it ended.
+        for process, _ in others:
             process.join(_ENDING_S)
-            with suppress(EOFError, OSError):
-                if here.poll() and (told := pickle.loads(here.recv_bytes())):  # noqa: S301 - our own process
-                    raise told from error
+        for raised in (each for _, here in others for each in _errors(here)):
+            if not isinstance(raised, LostProcessError):
+                raise raised from error
+        for process, _ in others:
+            if process.exitcode:
+                raise LostProcessError(_ended(process, count)) from error
         raise
     finally:
         torch.set_num_threads(threads)
@@ -144,6 +165,32 @@ def launch(work: Callable[..., T], count: int, *arguments: Any) -> T:
             if process.exitcode is None:
                 process.kill()
                 process.join()
+
+
+def _wait_until_ready(process: Any, connection: Connection) -> None:
+    """Wait until a process can join its group; torch would wait for one that has ended until the group's timeout."""
+    wait([connection, process.sentinel])
+    try:
+        is_ready = connection.poll() and connection.recv_bytes() == _READY
+    except EOFError:
+        is_ready = False
+    if not is_ready:
+        raise LostProcessError(f"{process.name} has ended before it could begin")
+
+
+def _errors(connection: Connection) -> Iterator[Exception]:
+    """Yield the errors that a process has sent."""
+    with suppress(EOFError, OSError):
+        while connection.poll():
+            if error := pickle.loads(connection.recv_bytes()):  # noqa: S301 - our own process
+                yield error
+
+
+def _ended(process: Any, count: int) -> str:
+    """Return how a process of a group ended, in one line."""
+    code = process.exitcode
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    return f"process {process.pid}, {process.name} of {count}, {how}; the same command goes on from the newest checkpoint"
 
 
 @contextmanager
@@ -164,6 +211,7 @@ def _rank(connection: Connection, content: bytes, index: int, count: int, port: 
     work_for_parent(_ENDING_S)
     collect_rarely()
     work, arguments = cloudpickle.loads(content)
+    connection.send_bytes(_READY)
     try:
         with _group(index, count, port):
             work(*arguments)

@@ -1,14 +1,17 @@
 """Metrics of a run: a line of JSON per update, the same for TensorBoard, a bar that shows how far it is, and what it has spent."""
 
 import json
+import os
+import socket
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import fmean, pstdev
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from webarena_gym.console import Progress
+from webarena_gym.console import Progress, writing
 
 if TYPE_CHECKING:  # reports read metrics without torch
     from agents.rollouts.curriculum import Group
@@ -31,11 +34,20 @@ class Metrics:
         run.mkdir(parents=True, exist_ok=True)
         kept = [record for record in read_metrics(run) if record["update"] <= update] if update else []
         beside = run / f".unfinished_{_FILE}"  # so that a kill at any moment leaves the old lines or the new ones
-        beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
-        self._file = beside.replace(run / _FILE).open("a", encoding="utf-8")
-        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - options are refused without torch
+        self._path = run / _FILE
+        with writing(self._path):
+            beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
+            self._file = beside.replace(self._path).open("a", encoding="utf-8")
+        from tensorboard.compat.proto.event_pb2 import SessionLog  # noqa: PLC0415 - options are refused without it
+        from tensorboard.summary.writer.record_writer import RecordWriter  # noqa: PLC0415
 
-        self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)
+        name = f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}.{update}"
+        self._events = run / "tensorboard" / name
+        self._events.parent.mkdir(exist_ok=True)
+        self._board: Any = RecordWriter(self._events.open("wb"))
+        self._add_event(file_version="brain.Event:2")
+        if update:  # what is known of later updates is dropped
+            self._add_event(step=update + 1, session_log=SessionLog(status=SessionLog.START))
         self._progress = Progress(100, f"% of {title}")
 
     def __enter__(self) -> "Metrics":
@@ -44,17 +56,30 @@ class Metrics:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._file:
             self._progress.clear()
-            self._file.close()
-            self._board.close()
+            with suppress(OSError) if error else writing(self._path):  # writes what is left
+                self._file.close()
+            with suppress(OSError) if error else writing(self._events):
+                self._board.close()
 
     def log(self, update: int, values: Mapping[str, float]) -> None:
         """Write the values of one update."""
         if not self._file:
             return
-        self._file.write(json.dumps({"update": update, **values}) + "\n")
-        self._file.flush()
-        for name, value in values.items():
-            self._board.add_scalar(name, value, update)
+        with writing(self._path):
+            self._file.write(json.dumps({"update": update, **values}) + "\n")
+            self._file.flush()
+        from tensorboard.compat.proto.summary_pb2 import Summary  # noqa: PLC0415
+
+        scalars = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
+        self._add_event(step=update, summary=Summary(value=scalars))
+
+    def _add_event(self, **content: Any) -> None:
+        """Write an event for TensorBoard, whose own writer is a thread that prints a traceback where the disk is full."""
+        from tensorboard.compat.proto.event_pb2 import Event  # noqa: PLC0415
+
+        with writing(self._events):
+            self._board.write(Event(wall_time=time.time(), **content).SerializeToString())
+            self._board.flush()
 
     def show(self, progress: float, text: str) -> None:
         """Show which part of the run is done, from 0 to 1, with a text behind it."""

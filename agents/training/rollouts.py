@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
+from webarena_gym.console import writing
 
 if TYPE_CHECKING:  # reports read rollouts without torch
     from agents.rollouts.curriculum import Group
@@ -133,4 +134,5 @@ def write_samples(path: Path, steps: Iterable[TrainedStep]) -> None:
     rows = [{name: value(item) for name, (_, value) in columns.items()} for item in steps]
     schema = pa.schema([(name, kind) for name, (kind, _) in columns.items()])
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    with writing(path):
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from webarena_gym import __version__
 from webarena_gym.arguments import expect_positive
+from webarena_gym.console import writing
 from webarena_gym.errors import ResultError, TaskError
 from webarena_gym.evaluation.statistics import Score, clustered, over_tasks, score_line
 from webarena_gym.evaluators.outcome import is_injected
@@ -249,7 +250,7 @@ class EpisodesFile:
     def add(self, record: Record) -> None:
         """Note an episode that is over; one that was noted before is replaced."""
         self.records[record.key] = record
-        with self.path.open("a", encoding="utf-8") as file:
+        with writing(self.path), self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
 
 
