@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from webarena_gym.errors import ActionError
@@ -166,7 +167,7 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
     Prose has parentheses without quoted or named values, as in "press (Enter) later"; `press(Enter)` on a line of its own is a call.
     Raises ActionError at the first malformed call, and where a text would be cut, as in `exit(message="a (b "c") d")`.
     """
-    head = re.compile(rf"(?<![\w.])({'|'.join(names)})(\s*)\(")
+    head = _head_of(tuple(names))
     scans: list[_Scan] = []
     unreadable: ActionError | None = None
     position = 0
@@ -193,10 +194,16 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
         scans.append(scan)
         position = _line_end(text, scan.end) if _COMMENT.match(text, scan.end) else scan.end
     if scans:
-        _check_end(scans[-1], text[scans[-1].end :])
+        if scans[-1].end < len(text):
+            _check_end(scans[-1], text[scans[-1].end :])
     elif unreadable:
         raise unreadable
     return [scan.call for scan in scans]
+
+
+@cache
+def _head_of(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.])({'|'.join(names)})(\s*)\(")
 
 
 def _line_end(text: str, position: int) -> int:
@@ -224,14 +231,14 @@ def _scan_call(text: str, head: re.Match[str]) -> _Scan:
         is_bare = is_bare and keyword is None
         start = keyword.end() if keyword else position
         inner = None
-        if listed := _LIST.match(text, start):  # of one text, as BrowserGym's options may be
+        if quote := _QUOTE.match(text, start):
+            value, position, inner = _scan_string(text, quote.start(1), name)
+            is_bare = False
+        elif listed := _LIST.match(text, start):  # of one text, as BrowserGym's options may be
             value, position, inner = _scan_string(text, listed.end(), name, in_list=True)
             if not (end := _LIST_CLOSE.match(text, position)):
                 raise ActionError(f"{name}(...) has a list of several values; expected one value")
             is_bare, position = False, end.end()
-        elif quote := _QUOTE.match(text, start):
-            value, position, inner = _scan_string(text, quote.start(1), name)
-            is_bare = False
         elif bare := _BARE.match(text, start):
             value, position = bare[1], bare.end()
             is_bare = is_bare and not _LITERAL.fullmatch(value)
@@ -275,7 +282,12 @@ def _scan_string(text: str, position: int, name: str, *, in_list: bool = False) 
             out.append(character)
         elif mark[0] == quote and (_LIST_END.match(text, position) if in_list else _END.match(text, position)):
             # characters that JSON writes as two codes are joined; half of one becomes U+FFFD
-            return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace"), position, inner
+            value = "".join(out)
+            return (
+                value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"),
+                position,
+                inner,
+            )
         else:
             out.append(mark[0])
             inner = quote if mark[0] == quote else inner
