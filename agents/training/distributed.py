@@ -34,7 +34,7 @@ _READY = pickle.dumps(None)  # a process can join its group
 
 
 @contextmanager
-def _all_are_there() -> Iterator[None]:
+def _lost_rank_as_error() -> Iterator[None]:
     """Raise LostProcessError where torch cannot communicate with the other ranks."""
     try:
         yield
@@ -69,7 +69,7 @@ class Ranks:
         """Return rank 0's value in every process. Raises LostProcessError, as all methods that need the other ranks do."""
         values = [value]
         if self.count > 1:
-            with _all_are_there():
+            with _lost_rank_as_error():
                 distributed.broadcast_object_list(values, src=0)
         return values[0]  # type: ignore[return-value]
 
@@ -78,7 +78,7 @@ class Ranks:
         if self.count == 1:
             return values
         parts: list[list[T]] = [[] for _ in range(self.count)]
-        with _all_are_there():
+        with _lost_rank_as_error():
             distributed.all_gather_object(parts, values)
         return [value for part in parts for value in part]
 
@@ -95,7 +95,7 @@ class Ranks:
         flat = torch.cat([
             (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(-1) for parameter in trained
         ])  # fmt: skip
-        with _all_are_there():
+        with _lost_rank_as_error():
             distributed.all_reduce(has_gradient)
             distributed.all_reduce(flat)
         for parameter, values, is_there in zip(

@@ -22,6 +22,7 @@ _FENCE_END = re.compile(r"\s*```")
 _REST_OF_LINE = re.compile(
     r"[ \t]*+(?:<\|\w++\|>|</?\w++>)*+[ \t]*$", re.MULTILINE
 )  # blanks, and tokens with which models end a turn
+_OPENED = re.compile(r"[ \t]*\[")
 _BETWEEN = re.compile(r"\][ \t]*\[")
 _ENTERED = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
 _MARK = re.compile(r"[\[\]]")
@@ -103,13 +104,13 @@ def _find_actions(text: str) -> list[_Written]:
             continue
         # Brackets in the text are not balanced: if the line or fence ends with one, all of it is the action.
         fence = text.find(_FENCE, start) if match[1] else -1
-        newline = text.find("\n", start)
-        stop = fence if fence >= 0 else newline if newline >= 0 else len(text)
+        newline = text.find("\n", start) if fence < 0 else -1
+        stop = max(fence, newline) if max(fence, newline) >= 0 else len(text)
         rest = text[start:stop].strip()
         if rest.startswith("[") and rest.endswith("]"):
             written.append(_Written(match[2], rest, fence >= 0))
             position = stop + len(_FENCE) * (fence >= 0)
-        elif text[end:].lstrip(" \t").startswith("["):
+        elif _OPENED.match(text, end):
             raise ActionError(
                 f"the bracket opened in {match[2]} {text[start : start + 40]!r} is never closed; write \\[ for a bracket in a text"
             )
