@@ -20,6 +20,7 @@ from webarena_gym.tasks import Task, find, templates, templates_of
 from webarena_gym.tools.audit.answers import another as another
 from webarena_gym.tools.audit.answers import other_answers, try_answers
 from webarena_gym.tools.audit.evidence import Sightings, groundless
+from webarena_gym.tools.audit.memorised import BOUND, memorised
 from webarena_gym.tools.audit.pictures import needs_eyes, told
 from webarena_gym.tools.audit.replays import Findings as Findings
 from webarena_gym.tools.audit.replays import earns, exit_with
@@ -104,6 +105,21 @@ def audit_tasks(options: argparse.Namespace, chosen: Sequence[Task], application
         setting = {name: getattr(options, name) for name in ("browser", "variation", "world_seed")} | {"seconds": seconds}
         print(json.dumps({**findings.totals(), **setting}))
     return 0 if findings.is_clean else 1
+
+
+def try_memorised(options: argparse.Namespace, chosen: Sequence[Task]) -> int:
+    """Print how much memorised answers earn, and return the exit status: 0 for at most BOUND."""
+    found = memorised(chosen, options.variation)
+    print("\n".join(found.lines()))
+    if options.json:
+        totals = {
+            "memorised": found.rewarded.total(),
+            "tasks": found.tasks.total(),
+            "worlds": found.worlds,
+            "share": found.share,
+        }
+        print(json.dumps(totals))
+    return 0 if found.share <= BOUND else 1
 
 
 def _places(tasks: Iterable[Task], variation: Variation) -> set[Place]:
