@@ -17,6 +17,8 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 - `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back, wait or a function of the site;
   a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
+- `achievable`, beside `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine draws of ten come from
+  it, with this section's intent and type, so that the wording does not say that the answer is N/A. Both must draw their slots alike;
 - `slots`: texts by name; those that it leaves out are columns of that name.
 
 Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
@@ -52,6 +54,7 @@ from webarena_gym.sites.country.texts import date_time, long_date, money, read_d
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.tasks import grounds
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import Ground, Grounds
 from webarena_gym.tasks.task import Step, check_types
 from webarena_gym.templates import ways
 
@@ -67,10 +70,12 @@ _MAKE: Mapping[str, Callable[..., t.Draw]] = {
     "says": ways.impossible,
     "lacks": ways.impossible,
 }
-_OWN = {"intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots"}
+_OWN = {
+    "intent", "sites", "type", "on", "given", "query", "source", "pair", "other", "also", "needs", "way", "slots", "achievable",
+}  # fmt: skip
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "intent": (str, list), "type": (str,), "on": (str,), "query": (str,), "other": (str,), "way": (list,), "sites": (list,),
-    "given": (dict,), "also": (dict,), "needs": (dict,), "slots": (dict,), "pair": (bool,),
+    "given": (dict,), "also": (dict,), "needs": (dict,), "slots": (dict,), "pair": (bool,), "achievable": (str, dict),
 }  # fmt: skip
 _REST = {"seen", "wrong", "start_url", "ground", "about", "yes", "no", "ordered", "labels", "page", "said"}
 
@@ -146,6 +151,11 @@ def filled(row: Mapping[str, Any], text: str) -> str:
     return text.format_map(row)
 
 
+def part_follows(part: str, ground: Ground) -> Grounds:
+    """Return the ground of one part of an answer, such as the count before a name."""
+    return {part: ground}
+
+
 def without(items: Iterable[Any], item: Any) -> list[Any]:
     """Return the items but one."""
     return [each for each in items if each != item]
@@ -170,7 +180,7 @@ BUILT_IN: Mapping[str, Any] = {
     "click": t.click, "hover": t.hover, "type": t.type_text, "search": t.search, "choose": t.choose, "back": t.back, "wait": t.wait,
     "turn_pages": ways.turn_pages, "on_page": ways.on_page, "click_nth": click_nth, "follow": follow, "state": t.state, "at_url": t.at_url, "page_shows": t.page_shows,
     "http": answers_json, "file": file_holds,
-    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of, "joined": grounds.joined, "difference_of": grounds.difference_of,
+    "says": grounds.says, "lacks": grounds.lacks, "sum_of": grounds.sum_of, "number_of": grounds.number_of, "joined": grounds.joined, "difference_of": grounds.difference_of, "part_follows": part_follows,
     "choice": choice, "randint": randint, "randrange": randrange, "shuffled": shuffled, "without": without, "filled": filled,
     "sample": sample, "pick": pick, "first": first, "every": every, "ranked": ranked, "row_becomes": row_becomes,
     "money": money, "long_date": long_date, "date_time": date_time, "distance": distance, "duration": duration,
@@ -199,7 +209,8 @@ class Row(Formatter):
         self._where, self._names, self._kind = where, {**BUILT_IN, **names}, kinds[0]
         self._way = [self._step(line) for line in entry.get("way", ())]
         tables = ("given", "also", "needs", "slots")  # by name, and no calls
-        self._entry = {key: self._named(value) for key, value in entry.items() if key not in ("intent", "type", "way", *tables)}
+        apart = ("intent", "type", "way", "achievable", *tables)
+        self._entry = {key: self._named(value) for key, value in entry.items() if key not in apart}
         self._entry |= {key: {name: self._named(value) for name, value in entry.get(key, {}).items()} for key in tables}
         slots = self._entry["slots"]
         fields = (field for intent in phrasings(entry) for _, field, _, _ in self.parse(intent) if field)
@@ -429,11 +440,41 @@ def templates_of(
     return known
 
 
+_RARITY = 10  # one draw of so many cannot be done, where a section names an achievable one
+_TRIES = 30  # draws of one kind, so that a world where one kind is scarce does not give the other more often
+
+
+def _achievable(where: str, entry: Mapping[str, Any], entries: Mapping[str, Any], names: Mapping[str, Any]) -> Row:
+    """Return the row that draws the achievable tasks of a section's wording. Raises TaskError."""
+    other = entry["achievable"]
+    if not entry.keys() & {"says", "lacks"}:
+        raise t.TaskError(f"{where} has an achievable section, but neither says nor lacks: its own draws are achievable")
+    if isinstance(other, str) and not isinstance(entries.get(other), Mapping):
+        raise t.TaskError(f"{where} names the achievable section {other!r}, which its file has not")
+    row = entries[other] if isinstance(other, str) else other
+    return Row(f"{where}.achievable", {**row, "intent": entry["intent"]}, names)
+
+
+def _mix(usual: Row, rare: Row, world: t.Sampler) -> t.Draw:
+    """Draw from one of two rows, rarely from the second. Raises NothingToDraw after several tries without a task."""
+    row = usual if world.rng.randrange(_RARITY) else rare
+    for _ in range(_TRIES - 1):
+        try:
+            return row(world)
+        except t.NothingToDraw:
+            if world.planted:  # another try would keep these rows
+                raise
+    return row(world)
+
+
 def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], names: Mapping[str, Any]) -> t.Template:
     entry: Any = {"intent": entries[key]} if isinstance(entries[key], str) else entries[key]
     function = names.get(entry.get("spoils", key))
     if "intent" in entry and entry.keys() & {"way", "draw"}:
-        draw: Callable[[t.Sampler], t.Draw] = Row(where, entry, names)
+        row = Row(where, entry, names)
+        draw: Callable[[t.Sampler], t.Draw] = row
+        if "achievable" in entry:
+            draw = partial(_mix, _achievable(where, entry, entries, names), row)
     elif callable(function):
         draw = partial(function, is_spoiled=True) if "spoils" in entry else function
     else:

@@ -1,12 +1,12 @@
 """Helpers of the templates of every site: draws of common forms, long lists and repeated labels."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from webarena_gym.sites.country.names import WORDS_PER_WORLD, invented
 from webarena_gym.sites.country.texts import money
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import Ground
+from webarena_gym.tasks.grounds import Ground, Grounds
 from webarena_gym.tasks.task import Step
 
 
@@ -71,7 +71,7 @@ def question(
     seen: str = "",
     wrong: Sequence[str] = (),
     start_url: str = "",
-    ground: Ground | None = None,
+    ground: Ground | Grounds | None = None,
     page: str = "",
     said: str = "",
     **told: Any,
@@ -79,13 +79,13 @@ def question(
     """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
 
     The wrong answer to a number is the next one, unless `wrong` names others. `ground` says what an answer follows from that no page
-    states; `page` is the address to be open at the end; `said` is the answer as the solution writes it, if it does otherwise; `told` is
-    what the task tells about the answer (`t.told`).
+    states, or, as a mapping, what some of its parts follow from; `page` is the address to be open at the end; `said` is the answer as
+    the solution writes it, if it does otherwise; `told` is what the task tells about the answer (`t.told`).
     """
     text = str(truth)
     if isinstance(truth, int) and not wrong:
         wrong = [str(truth + 1)]
-    check, grounds = t.answer(fuzzy_match=text), {text: ground} if ground else {}
+    check, grounds = t.answer(fuzzy_match=text), ground if isinstance(ground, Mapping) else {text: ground} if ground else {}
     solution = [*way, t.leave(said or text, seen)]
     check = t.told(check, **told) if told else check
     return t.Draw(slots, t.all_of(check, t.at_url(page)) if page else check, solution, wrong, start_url, grounds)
