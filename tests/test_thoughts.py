@@ -108,6 +108,8 @@ NEARBY = page(
     ("$1,010.75", "What do orders 000000007 and 000000005 come to?", [ORDERS], "$10.50 + $1,000.25 = $1,010.75"),
     ("$14.50", "What did I spend in December 2022?", [ORDERS], "$10.50 + $4.00 = $14.50"),
     ("2", "How many orders did I place in December 2022?", [ORDERS], "Counted, that is 2"),
+    ("2; 000000006", "How many orders did I place in December 2022, and which is the earliest?", [ORDERS], 'that is 2. The other part of the answer is "000000006"'),
+    ("Yes; 1h 30min", "Can I be there within two hours, and how long does it take?", ROUTES[:1], "90 is not more than 120"),
     ("$4.00", "What was the total of order 000000006?", [ORDERS], '"$4.00" under "Total" in the line of "000000006"'),
     ("$10.50", "How much is the latest order that is complete?", [ORDERS], 'the date "12/9/22"'),
     ("2h 15min", "How long am I on the way?", ROUTES, "90 + 45 = 135"),

@@ -116,10 +116,11 @@ def _within_reach(answer: str, goal: str, readings: Sequence[Reading]) -> str:
     limit = find_limit(goal)
     if limit is None:
         return ""
-    if answer in ("Yes", "No"):
+    word, _, time = answer.partition("; ")
+    if word in ("Yes", "No"):
         value = next((value for label, value in readings[-1].facts if label == "Time"), "")
         minutes = DURATION.read(value)
-        if minutes is None or (minutes <= limit) != (answer == "Yes"):
+        if minutes is None or (minutes <= limit) != (word == "Yes") or time not in ("", value):
             return ""
         verdict = f"{minutes} is {'not more' if minutes <= limit else 'more'} than {limit}"
         return f"The page gives the time {quote(value)}, which is {minutes} minutes. The limit is {limit} minutes; {verdict}: {answer}."
@@ -272,17 +273,19 @@ def subtract(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def count(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """The answer is the number of rows of a month, or of negative scores."""
-    if not answer.isdecimal() or "how many" not in goal.lower():
+    """The answer is the number of rows of a month, or of negative scores, and after it perhaps a text of a page."""
+    number, _, rest = answer.partition("; ")
+    if not number.isdecimal() or "how many" not in goal.lower() or (rest and not any(page.quotes(rest) for page in readings)):
         return ""
+    more = f" The other part of the answer is {quote(rest)}." if rest else ""
     month = find_month(goal)
     for why, rows in _groups(goal, readings) if month else ():
-        if month and month.name in why and len(rows) == int(answer):
-            return f"{why} {quote_all([row.cells[0] for row in rows])}. Counted, that is {answer}."
+        if month and month.name in why and len(rows) == int(number):
+            return f"{why} {quote_all([row.cells[0] for row in rows])}. Counted, that is {number}.{more}"
     pages = {reading.url: reading for reading in readings}.values()
     scores = [match[0] for reading in pages for text in reading.texts if (match := _NEGATIVE.match(text))]
-    if "negative" in goal and len(scores) == int(answer) > 0:
-        return f"Negative scores on the pages: {quote_all(scores)}. Counted, that is {answer}."
+    if "negative" in goal and len(scores) == int(number) > 0:
+        return f"Negative scores on the pages: {quote_all(scores)}. Counted, that is {number}.{more}"
     return ""
 
 

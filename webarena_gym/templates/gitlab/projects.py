@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import Any
 
 from webarena_gym.sites.gitlab.world_projects import licenses
@@ -210,15 +212,31 @@ def open_commits_of(row: t.Row) -> list[Step]:
 
 
 def fitting(world: t.Sampler, row: t.Row, column: str) -> dict[str, Any]:
-    """Return the commits of the author of a row in its day, month or year: the place of the last, their hashes, and how many there are of all."""
+    """Return the commits of the author of a row in its day, month or year: the place of the last, their
+    hashes, the title of the latest, and how many there are of all.
+    """
     commits = filtered(world, row)
     places = [place for place, commit in enumerate(commits) if commit[column] == row[column]]
-    return {"last": places[-1], "hashes": [commits[place]["sha"][:8] for place in places], "all": len(commits)}
+    hashes = [commits[place]["sha"][:8] for place in places]
+    return {"last": places[-1], "hashes": hashes, "latest": commits[places[0]]["title"], "all": len(commits)}
 
 
 def month_of(day: str) -> str:
     """Return the month of a day as people write it."""
     return f"{date.fromisoformat(day):%B %Y}"
+
+
+def two_by_total(world: t.Sampler) -> list[t.Row]:
+    """Draw a number of commits that two contributors to one of the projects made together, and then such two. Raises NothingToDraw."""
+    query = f"""{MADE}SELECT *, count(*) AS found FROM made WHERE is_trunk GROUP BY project_id, author_email
+        ORDER BY project_id, author_email"""
+    pairs: dict[int, list[tuple[t.Row, t.Row]]] = {}
+    for _, rows in groupby(world.rows(query), key=itemgetter("project_id")):
+        people = list(rows)
+        if len(people) > 2 and len({row["author_name"] for row in people}) == len(people):
+            for one, other in combinations(people, 2):
+                pairs.setdefault(one["found"] + other["found"], []).append((one, other))
+    return world.rng.sample(world.rng.choice(pairs[world.rng.choice(sorted(pairs))]), 2)
 
 
 def ranked(world: t.Sampler, least: int) -> list[t.Row]:

@@ -256,6 +256,13 @@ SPANS = {"week": "the past week", "month": "the past month", "year": "the past y
 
 UNREAD = f"{ME} IN (t.sender_id, t.receiver_id) AND m.sender_id != {ME} AND NOT m.is_read"
 SHOWN = "c.user_id = :user_id AND c.state = 'visible' AND s.state = 'visible'"
+NEWEST_AUTHORS = (
+    POSTS
+    + """SELECT p.*, (SELECT count(*) FROM comment c JOIN submission s USING (submission_id)
+        WHERE c.user_id = p.user_id AND c.state = 'visible' AND s.state = 'visible' AND c.down > c.up) AS found
+    FROM posts p WHERE newest = 1"""
+)
+"""The latest post of each forum, and how many comments of its author have a negative score."""
 OF_TAG = """SELECT f.name, (SELECT count(*) FROM subscription x WHERE x.forum_id = f.forum_id) AS subscribers
     FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = :tag ORDER BY subscribers DESC, f.name"""
 SPEAKERS = """SELECT u.username, c.up - c.down AS score FROM comment c JOIN user u USING (user_id)

@@ -269,6 +269,18 @@ def mark(row: t.Row) -> str:
     return f"/f/{row['forum']}/{row['submission_id']}/"
 
 
+def a_forum(world: t.Sampler) -> str:
+    """Draw the name of a forum that is no beginning of another's."""
+    query = """SELECT name FROM forum f WHERE NOT EXISTS (
+        SELECT 1 FROM forum o WHERE o.name != f.name AND instr(lower(o.name), lower(f.name)) = 1) ORDER BY name"""
+    return str(world.pick(query, site="reddit")["name"])
+
+
+def forum_address(name: str) -> str:
+    """Return the address of a forum as the browser shows it."""
+    return f"{URLS['__REDDIT__']}/f/{name}"
+
+
 def marks(world: t.Sampler, wanted: Sequence[t.Row]) -> tuple[list[str], list[str]]:
     """Return what tells the addresses of some posts, and what tells those of all others of the whole forum."""
     own = [mark(row) for row in wanted]

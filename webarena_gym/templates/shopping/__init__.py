@@ -43,6 +43,15 @@ WITH mine AS (
 """My orders, with their place in the list of orders, where the newest comes first."""
 
 
+OPTIONS = (
+    GOODS
+    + """SELECT o.option_id, is_salable, (SELECT group_concat(label, ', ') FROM (
+        SELECT label FROM product_option_value v WHERE v.option_id = o.option_id ORDER BY position)) AS labels
+    FROM goods JOIN product_option o USING (product_id)"""
+)
+"""The options of the goods, each with all its labels as one text."""
+
+
 def open_product(name: str) -> list[Step]:
     """Return the steps to a product's page."""
     return [t.search(SEARCH_BOX, name), t.click(name)]
@@ -127,6 +136,14 @@ def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
 def kind_of(row: t.Row) -> str:
     """Return the last word of what a product is, in small letters: towel, sneakers."""
     return str(row["name"]).partition(",")[0].split()[-1].lower()
+
+
+def phone_on_page(world: t.Sampler, row: t.Row) -> str:
+    """Add the maker's phone number to the page of a product, and return the number."""
+    phone = f"({world.rng.randint(201, 989)}) 555-{world.rng.randint(0, 9999):04d}"
+    last = world.value("SELECT max(position) FROM product_attribute WHERE product_id = ?", row["product_id"])
+    world.plant("product_attribute", product_id=row["product_id"], name="Phone", value=phone, position=(last or 0) + 1)
+    return phone
 
 
 ONE_PAGE = 12  # products on one page of a list, in the plain layout
@@ -234,6 +251,13 @@ def months(world: t.Sampler, condition: str) -> list[list[t.Row]]:
     for row in world.rows(MINE + f"SELECT * FROM mine WHERE {condition} ORDER BY place"):
         found.setdefault(row["created_at"][:7], []).append(row)
     return list(found.values())
+
+
+def month_by_count(world: t.Sampler) -> list[t.Row]:
+    """Draw a number of orders that I placed in some month, and then the orders of such a month."""
+    found = months(world, "true")
+    count = world.rng.choice(sorted({len(orders) for orders in found}))
+    return world.rng.choice([orders for orders in found if len(orders) == count])
 
 
 def month_name(row: t.Row) -> str:

@@ -66,6 +66,21 @@ def a_month(world: t.Sampler, table: str = "sales_order") -> Month:
     return Month(date.fromisoformat(f"{row['month']}-01"))
 
 
+def two_months_by_count(world: t.Sampler, table: str, condition: str = "1") -> list[tuple[Month, int]]:
+    """Draw two months that are over, the earlier one first, with how many rows that meet a condition were created in each.
+
+    The numbers are drawn before the months, so that rare ones are asked for as often. Raises NothingToDraw.
+    """
+    query = f"""SELECT substr(created_at, 1, 7) AS month, count(*) AS found FROM {table} WHERE {condition} GROUP BY month
+        HAVING month < (SELECT substr(value, 1, 7) FROM world WHERE key = 'now') ORDER BY month"""
+    rows = world.rows(query)
+    counts = sorted({row["found"] for row in rows})
+    wanted = [world.rng.choice(counts) for _ in range(2)]
+    drawn = [world.rng.choice([row for row in rows if row["found"] == count]) for count in wanted]
+    t.skip_if(drawn[0]["month"] == drawn[1]["month"], "two months")
+    return [(Month(date.fromisoformat(f"{month}-01")), found) for month, found in sorted(map(tuple, drawn))]
+
+
 def typed(day: date) -> str:
     """Return a day as it is typed into a form."""
     return f"{day:%m/%d/%Y}"
