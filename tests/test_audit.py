@@ -14,6 +14,7 @@ from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import Draw, Template, answer, at_url, click, leave, not_achievable
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import another, answers, imitate
+from webarena_gym.tools.audit.memorised import BOUND, memorised
 
 audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.py has those
 
@@ -134,3 +135,46 @@ def test_what_breaks_in_a_template_is_told_with_its_name():
     for get in (lambda: suite.find("map.broken/0/0"), lambda: suite.draw(["map.broken"], world_seed=0, count=1)):
         with pytest.raises(TaskError, match=said):
             get()
+
+
+def asked(world, truth, wording="Which?", **changes):
+    """Return a task of a world that asks for one answer."""
+    return replace(
+        task(answer(fuzzy_match=truth), [leave(truth)], (), "quiz", f"quiz/{world}/{truth}"),
+        intent=wording,
+        world_seed=world,
+        **changes,
+    )
+
+
+def test_the_best_constant_of_a_wording_is_learned_from_other_worlds_and_judged():
+    same = [asked(world, "blue") for world in (1, 2, 3)]
+    found = memorised(same)
+    assert (found.rewarded["quiz"], found.tasks["quiz"], found.worlds, found.share) == (3, 3, 3, 1.0)
+    assert "3 of 3 tasks (100.0%)" in found.lines()[0]
+    # The same value in another notation is right as well, as the judge says.
+    assert memorised([asked(1, "$5.00"), asked(2, "$5.00"), asked(3, "5 dollars")]).rewarded["quiz"] == 3
+    # Its own world teaches nothing: each of these answers is the most frequent one of its own world alone.
+    assert memorised([asked(world, f"colour {world}") for world in (1, 1, 2, 2)]).rewarded["quiz"] == 0
+    # Neither does another wording.
+    assert memorised([asked(1, "blue", "Which?"), asked(2, "blue", "What?")]).rewarded["quiz"] == 0
+    with pytest.raises(TaskError, match="of 1 world"):
+        memorised([asked(1, "blue"), asked(1, "red")])
+
+
+def test_a_memorised_answer_must_pass_the_other_checks_of_its_task():
+    beside = [replace(one, eval=answer(fuzzy_match="blue") | {"eval_types": ["string_match", "url_match"], **place}) for one, place in zip(
+        [asked(1, "blue"), asked(2, "blue")],
+        [{key: value for key, value in at_url(url).items() if key != "eval_types"} for url in ("__SHOPPING__", "__SHOPPING__/checkout/cart/")],
+        strict=True,
+    )]  # fmt: skip
+    assert memorised(beside).rewarded["quiz"] == 1  # the page at which the first one begins is the one that it asks for
+
+
+def test_memorised_answers_earn_next_to_nothing_in_the_suite():
+    tasks = [task for world in (51, 52, 53, 54) for task in suite.load("test", world)]
+    found = memorised(tasks)
+    assert found.tasks.total() > 600
+    assert found.share <= BOUND, found.lines()
+    former = memorised(suite.load_version("train", 1))
+    assert former.share > 3 * BOUND  # which says that the measure measures

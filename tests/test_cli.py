@@ -5,7 +5,7 @@ from collections import Counter
 from statistics import median
 
 from webarena_gym.console import Progress
-from webarena_gym.tasks import load, read_tasks, templates
+from webarena_gym.tasks import load, load_version, read_tasks, templates
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import Findings
 from webarena_gym.tools.cli import main
@@ -71,6 +71,23 @@ def test_what_the_audit_finds_is_printed(capsys, monkeypatch):
     assert status == 1
     assert "  other rewarded: a/1/0: by b\n  excused: c/1/0: any\n" in out
     assert "2 tasks of d\n" in out
+
+
+def test_the_audit_of_memorised_answers_needs_two_worlds_and_says_how_much_they_earn(capsys):
+    which = ("audit", "--memorised", "--template", "shopping.order_total", "--world-seed", "3")
+    assert run(capsys, *which)[0] == 2
+    status, out, _ = run(capsys, *which, "--fresh-worlds", "1", "--json")
+    assert status == 0
+    assert out.startswith("memorised: 0 of 2 tasks (0.0%)")
+    assert json.loads(out.splitlines()[-1]) == {"memorised": 0, "tasks": 2, "worlds": 2, "share": 0.0}
+
+
+def test_tasks_of_version_1_are_exported_and_not_drawn(capsys, tmp_path):
+    kept = tmp_path / "tasks.json"
+    status, out, _ = run(capsys, "tasks", "--suite-version", "1", "--split", "test", "--export", str(kept))
+    assert (status, out) == (0, f"165 tasks in {kept}\n")
+    assert read_tasks(kept) == load_version("test", 1)
+    assert run(capsys, "tasks", "--suite-version", "1", "--world-seed", "3")[0] == 2
 
 
 def test_progress_is_drawn_on_a_terminal_with_the_time_that_is_left(capsys, monkeypatch):

@@ -59,6 +59,9 @@ SPLITS: Mapping[str, Split] = {
 whose templates have kinds of difficulty and belong to no other; and the one of tasks that need eyes.
 """
 
+VERSIONS = (1, 2)
+"""The versions of the suite; the last is the one that `load` returns. Version 1 had answers that could be known without the pages."""
+
 _DRAWS = {"pool": 2, "hard": 3, "pictures": 3}  # tasks that a template gives to its split
 
 
@@ -181,6 +184,23 @@ def load(
     how: dict[str, Any] = {"variation": variation, "longest": own.longest, "scale": scale or own.scale}
     tasks = (spread(names, world_seed=seed, total=total, **how) for names, total in _parts(split))  # site by site
     return tuple(chain.from_iterable(tasks))
+
+
+def load_version(split: str, version: int) -> tuple[Task, ...]:
+    """Return the tasks of a split as a version of the suite has them. Raises TaskError for an unknown version or split.
+
+    Version 1 had other tasks in the splits "train", "validation" and "test" alone, some under ids that version 2 has as well: they are
+    kept as they were, and cannot be drawn again.
+    """
+    expect_split(split)
+    if version not in VERSIONS:
+        raise TaskError(f"there is no version {version} of the suite; expected one of {', '.join(map(str, VERSIONS))}")
+    record = json.loads((DATA / "version_1.json").read_text(encoding="utf-8"))
+    if version == VERSIONS[-1] or split not in record["splits"]:
+        return _shipped(split)
+    former = {task["task_id"]: parse_task(task) for task in record["tasks"]}
+    same = {task.task_id: task for task in _shipped(split)}
+    return tuple(former.get(task_id) or same[task_id] for task_id in record["splits"][split])
 
 
 def is_own(split: str, world_seed: int | None, scale: Scale | None) -> bool:

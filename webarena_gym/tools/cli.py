@@ -56,6 +56,10 @@ def make_parser() -> Parser:
     tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
     tasks.add_argument("--list-templates", action="store_true", help="list all templates that there are, whatever the split")
     tasks.add_argument("--export", type=writable(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
+    tasks.add_argument(
+        "--suite-version", type=int, choices=task_suite.VERSIONS, default=task_suite.VERSIONS[-1],
+        help="the split's own tasks as this version of the suite had them (default: %(default)s)",
+    )  # fmt: skip
     tasks.add_argument("--write-suite", action="store_true", help="draw the splits anew into the package's data files")
     tasks.set_defaults(run=_tasks)
 
@@ -75,6 +79,11 @@ def make_parser() -> Parser:
         dest="side_effects",
         action="store_false",
         help="do not try solutions with something else done before or after them, nor with detours; the audit then takes a ninth of the time",
+    )
+    audit.add_argument(
+        "--memorised",
+        action="store_true",
+        help="try the best constant answer of each wording, learned from the other worlds, in place of all else; needs two worlds or more",
     )
     add_work(audit)
     audit.set_defaults(run=_audit)
@@ -219,7 +228,9 @@ def _tasks(options: argparse.Namespace) -> int:
         for name, template in task_suite.templates().items():
             print(f"{name:<40} {template.intent}")
         return 0
-    chosen = _chosen(options, [options.world_seed])
+    chosen = (
+        _of_version(options) if options.suite_version != task_suite.VERSIONS[-1] else _chosen(options, [options.world_seed])
+    )
     if options.export:
         _export(chosen, options.export)
     elif options.stats:
@@ -228,6 +239,20 @@ def _tasks(options: argparse.Namespace) -> int:
         for task in chosen:
             print(f"{task.task_id:<55} {'+'.join(task.eval_types):<24} {len(task.solution):>2} steps  {task.intent}")
     return 0
+
+
+def _of_version(options: argparse.Namespace) -> list[Task]:
+    """Return the tasks of a split in a former version of the suite. Raises TaskError where they would have to be drawn."""
+    drawn = {"--world-seed": options.world_seed, "--draw": options.draw, "--scale": options.scale}
+    given = [name for name, value in drawn.items() if value is not None] + ["--variation layout"] * (
+        options.variation != "content"
+    )
+    if given:
+        raise TaskError(f"--suite-version {options.suite_version} has tasks that are kept and not drawn; leave out {given[0]}")
+    splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
+    wanted = set(options.template or ())
+    tasks = (task for split in splits for task in task_suite.load_version(split, options.suite_version))
+    return [task for task in tasks if not wanted or task.template in wanted]
 
 
 def _export(tasks: Sequence[Task], path: Path) -> None:
@@ -241,9 +266,10 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
 
 def _audit(options: argparse.Namespace) -> int:
     seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
-    from webarena_gym.tools.audit import audit_tasks  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.tools.audit import audit_tasks, try_memorised  # noqa: PLC0415 - keeps the other commands quick to start
 
-    return audit_tasks(options, _chosen(options, seeds))
+    chosen = _chosen(options, seeds)
+    return try_memorised(options, chosen) if options.memorised else audit_tasks(options, chosen)
 
 
 def _fuzz(options: argparse.Namespace) -> int:
