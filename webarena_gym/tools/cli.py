@@ -81,10 +81,9 @@ def make_parser() -> Parser:
         help="do not try solutions with something else done before or after them, nor with detours; the audit then takes a ninth of the time",
     )
     audit.add_argument(
-        "--memorised",
-        action="store_true",
-        help="try the best constant answer of each wording, learned from the other worlds, in place of all else; needs two worlds or more",
-    )
+        "--memorised", type=world_seed, nargs="+", metavar="SEED",
+        help="instead of all that: give each task of the split in these worlds the constant answer that is best for its wording in the others",
+    )  # fmt: skip
     add_work(audit)
     audit.set_defaults(run=_audit)
 
@@ -265,11 +264,12 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
     from webarena_gym.tools.audit import audit_tasks, try_memorised  # noqa: PLC0415 - keeps the other commands quick to start
 
-    chosen = _chosen(options, seeds)
-    return try_memorised(options, chosen) if options.memorised else audit_tasks(options, chosen)
+    if options.memorised:
+        return try_memorised(options, _chosen(options, list(dict.fromkeys(options.memorised))))
+    seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
+    return audit_tasks(options, _chosen(options, seeds))
 
 
 def _fuzz(options: argparse.Namespace) -> int:

@@ -71,6 +71,7 @@ def sort_by_price(*, is_descending: bool = False) -> list[Step]:
 PLAIN = GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain ORDER BY product_id"
 """The products that can be bought without choosing options."""
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
+WISHED = f"SELECT name AS value FROM wishlist_item JOIN product USING (product_id) WHERE customer_id = {ME} AND is_enabled ORDER BY item_id LIMIT 1"
 NOT_WISHED = GOODS + f"SELECT name, sku FROM goods WHERE sku NOT IN (SELECT sku FROM ({WISHES})) ORDER BY product_id"
 COMPARED = "SELECT sku FROM compare_item JOIN product USING (product_id) ORDER BY sku"
 ADDRESS = (
