@@ -267,7 +267,7 @@ def test_validation_and_pool_have_their_templates_and_see_nothing_of_the_test():
         assert env.reset(seed=1)[1]["task_id"] in {task.task_id for task in pool}
 
 
-CHOICES = """category choice city day department extreme field first folder forum group kind kinds license limit method month note
+CHOICES = """category choice city day department extreme field first folder forum group kind kinds later license limit method month note
 number option part payment postcode protocol range rank reason region request role second stars status street summary text topic
 visibility way when words"""
 """Slots whose values are choices that every world offers, numbers that every world counts, or words to type: what they mean

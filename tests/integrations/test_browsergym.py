@@ -78,7 +78,7 @@ def test_a_wrong_answer_a_right_one_beside_a_side_effect_and_a_report_of_infeasi
     _, reward, terminated, _, _ = env.step('send_msg_to_user("$1.23")')
     assert (reward, terminated) == (0.0, True)
     solve(env, task)  # a world of its own each time
-    impossible = next(task for task in TASKS if not task.is_achievable)
+    impossible = next(task for task in load("train") if not task.is_achievable)
     env = make(impossible)
     env.reset(seed=0)
     _, reward, terminated, _, info = env.step('report_infeasible("There is no such thing.")')
