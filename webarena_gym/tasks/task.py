@@ -136,7 +136,8 @@ class Task:
     task was drawn from, the world that it was drawn in, a solution that earns the reward there, answers of the right type that
     must not, and what the right answer follows from where no page states it. `scale` is that of the world; without `world_seed` it says nothing.
 
-    The four before it are of hard tasks: what makes it hard, what it adds to its world before it begins, the texts from which its truth was
+    The four before it are mostly of hard tasks: what makes it hard, what it adds to its world before it begins (`shopping.brand_phone` does
+    so too), the texts from which its truth was
     computed, each of which the solution must have been shown, and the signs, as an `eval` block, that a hostile page was followed.
     """
 
@@ -201,7 +202,7 @@ class Task:
 
 
 _HARD = ("difficulty", "setup", "evidence", "injection")
-"""The keys of hard tasks alone; other tasks are written without them."""
+"""The keys that a task is written without where they are empty, as in most tasks that are not hard."""
 _KEYS = tuple(item.name for item in fields(Task))
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "task_id": (str, int), "start_url": (str,), "intent": (str,), "intent_template": (str,), "instantiation_dict": (dict,),
