@@ -63,6 +63,13 @@ VERSIONS = (1, 2)
 """The versions of the suite; the last is the one that `load` returns. Version 1 had answers that could be known without the pages."""
 
 _DRAWS = {"pool": 2, "hard": 3, "pictures": 3}  # tasks that a template gives to its split
+_RARITY = 10  # one draw of so many cannot be done, of templates that have such draws
+
+
+@cache
+def _turns() -> dict[str, int]:
+    mixed = (name for name, template in templates().items() if template.unachievable is not None)
+    return {name: place for place, name in enumerate(mixed)}
 
 
 @cache
@@ -380,7 +387,8 @@ class _Sampling:
         task_id = f"{template.name}/{self._world_seed}/{index}"
         sampler = Sampler(self._open[place], Dice(task_id), template.sites[0], self._layout)
         try:
-            return template.instantiate(sampler, task_id, self._world_seed, scale)
+            is_achievable = not self._is_turn(template, index)
+            return template.instantiate(sampler, task_id, self._world_seed, scale, is_achievable=is_achievable)
         except NothingToDraw:
             raise
         except Exception as error:  # templates are written by many: whatever breaks in one is told with its name
@@ -391,6 +399,15 @@ class _Sampling:
         finally:
             if sampler.planted:
                 self._open[place].reset()
+
+    def _is_turn(self, template: Template, index: int) -> bool:
+        """Say whether draw `index` of a template is the unachievable one among ten.
+
+        The templates that have unachievable draws take turns, from a beginning that follows from the world: ten of them have one such
+        task in their first draws, and so has each of them in ten draws.
+        """
+        turn = _turns().get(template.name, 0) + index + Dice(f"first turn in world {self._world_seed}").randrange(_RARITY)
+        return turn % _RARITY == 0
 
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
         """Yield up to `count` draws with different goals and solutions of at most `longest` steps."""

@@ -157,6 +157,9 @@ class Template:
     databases: Callable[[], Any] | None = field(
         default=None, repr=False
     )  # opens an application's; without it, a world's are drawn from
+    unachievable: Callable[[Sampler], Draw] | None = field(
+        default=None, repr=False
+    )  # draws tasks of the same wording that cannot be done, whose answer is N/A
 
     @property
     def number(self) -> int:
@@ -173,9 +176,11 @@ class Template:
         """All phrasings of the intent, of which each task has one."""
         return self.intent, *self.others
 
-    def instantiate(self, sampler: Sampler, task_id: str, world_seed: int, scale: Scale = "standard") -> Task:
-        """Draw one task in a world of that seed and scale. Raises NothingToDraw."""
-        drawn = self.draw(sampler)
+    def instantiate(
+        self, sampler: Sampler, task_id: str, world_seed: int, scale: Scale = "standard", *, is_achievable: bool = True
+    ) -> Task:
+        """Draw one task in a world of that seed and scale, by `unachievable` where that is asked for. Raises NothingToDraw."""
+        drawn = (self.draw if is_achievable or self.unachievable is None else self.unachievable)(sampler)
         intent = Random(f"phrasing of {task_id}").choice(self.phrasings) if self.others else self.intent
         block = _with_site(drawn.eval, self.sites[0])
         if self.answer_type and "string_match" in block["eval_types"]:

@@ -17,8 +17,8 @@ alone is the column's own value. `$NAME` is what the site's modules call by that
 - `way`: steps, `verb argument | argument -- thought`. A verb is click, hover, type, search, choose, back, wait or a function of the site;
   a field alone stands for the steps that it holds, and `if {column} ` before a step leaves it out where the column is empty;
 - `seen`, the last thought; `wrong`, `start_url`, `ground`, and all that `t.told` takes;
-- `achievable`, beside `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine draws of ten come from
-  it, with this section's intent and type, so that the wording does not say that the answer is N/A. Both must draw their slots alike;
+- `achievable`, beside `says` or `lacks`: the name of another section of the file, or a table of these keys. Nine draws of every ten come
+  from it, with this section's intent and type, so that the wording does not say that the answer is N/A. Both must draw their slots alike;
 - `slots`: texts by name; those that it leaves out are columns of that name.
 
 Entries of hard templates have `difficulty` and several phrasings, `goals`, or those of the entry `like` which they are. One that
@@ -440,7 +440,6 @@ def templates_of(
     return known
 
 
-_RARITY = 10  # one draw of so many cannot be done, where a section names an achievable one
 _TRIES = 30  # draws of one kind, so that a world where one kind is scarce does not give the other more often
 
 
@@ -455,9 +454,8 @@ def _achievable(where: str, entry: Mapping[str, Any], entries: Mapping[str, Any]
     return Row(f"{where}.achievable", {**row, "intent": entry["intent"]}, names)
 
 
-def _mix(usual: Row, rare: Row, world: t.Sampler) -> t.Draw:
-    """Draw from one of two rows, rarely from the second. Raises NothingToDraw after several tries without a task."""
-    row = usual if world.rng.randrange(_RARITY) else rare
+def _persist(row: Row, world: t.Sampler) -> t.Draw:
+    """Draw from a row. Raises NothingToDraw after several tries without a task."""
     for _ in range(_TRIES - 1):
         try:
             return row(world)
@@ -470,11 +468,12 @@ def _mix(usual: Row, rare: Row, world: t.Sampler) -> t.Draw:
 def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], names: Mapping[str, Any]) -> t.Template:
     entry: Any = {"intent": entries[key]} if isinstance(entries[key], str) else entries[key]
     function = names.get(entry.get("spoils", key))
+    unachievable = None
     if "intent" in entry and entry.keys() & {"way", "draw"}:
-        row = Row(where, entry, names)
-        draw: Callable[[t.Sampler], t.Draw] = row
+        draw: Callable[[t.Sampler], t.Draw] = Row(where, entry, names)
         if "achievable" in entry:
-            draw = partial(_mix, _achievable(where, entry, entries, names), row)
+            unachievable = partial(_persist, draw)
+            draw = partial(_persist, _achievable(where, entry, entries, names))
     elif callable(function):
         draw = partial(function, is_spoiled=True) if "spoils" in entry else function
     else:
@@ -485,4 +484,4 @@ def _template(where: str, folder: str, key: str, entries: Mapping[str, Any], nam
     same = entries[entry.get("spoils", entry.get("like", key))]
     intent, *others = phrasings(entry) if "intent" in entry else same["goals"]
     sites, difficulty = tuple(entry.get("sites", (folder,))), tuple(entry.get("difficulty", ()))
-    return t.Template(f"{folder}.{key}", sites, intent, draw, difficulty, tuple(others), kind)
+    return t.Template(f"{folder}.{key}", sites, intent, draw, difficulty, tuple(others), kind, unachievable=unachievable)
