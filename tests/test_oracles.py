@@ -78,6 +78,6 @@ def test_missing_and_further_changes_are_no_agreement():
 
 
 def test_another_last_page_is_no_agreement():
-    (task,) = draw(["shopping.order_place"], world_seed=1002, count=1)
-    (point,) = compare(task, lambda _: Outcome(pages=[("/sales/order/history/", {})]))
+    (task,) = draw(["gitlab.todos_place"], world_seed=1002, count=1)
+    (point,) = compare(task, lambda _: Outcome(pages=[("/dashboard/groups", {})]))
     assert point.startswith("the solution ends on")

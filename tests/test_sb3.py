@@ -43,8 +43,8 @@ needs_sb3 = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def tasks():
-    """Tasks of the shop that a click or two solve."""
-    return draw_tasks((11,), 6, templates=("shopping.account_place",))
+    """Tasks of the code host that a click or two solve."""
+    return draw_tasks((11,), 6, templates=("gitlab.list_place",))
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_equal_episodes_give_equal_arrays(tasks, env):
 
 
 def test_a_click_and_leaving_solve_a_task(tasks):
-    task = next(task for task in tasks if "wish list" in task.intent)
+    task = next(task for task in tasks if "that I am in" in task.intent)
     with closing(make([task])) as env:
         env.reset(seed=1)
         assert not env.step(numpy.int64(2))[2]  # what has most to do with the goal
@@ -276,7 +276,7 @@ def untrained(tasks, tmp_path_factory):
 @needs_sb3
 @pytest.mark.parametrize("algorithm", [pytest.param("ppo", marks=pytest.mark.slow), "maskable_ppo"])
 def test_tasks_of_two_clicks_are_learned(tasks, untrained, tmp_path, algorithm):
-    run = train(tasks, tmp_path, algorithm=algorithm)
+    run = train(tasks, tmp_path, algorithm=algorithm, updates=24)
     metrics = read_metrics(run)
     assert metrics[0]["success"] < 0.1
     assert sum(record["success"] for record in metrics[-3:]) / 3 > 0.5
