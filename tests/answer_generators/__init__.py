@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+LETTERS = ("alpha", "beta", "gamma")
+"""The modules of this package, each by another author, with a function `generate(rng, task)` that yields samples."""
+
 
 class Sample(NamedTuple):
     """An answer, its label, and the kind of mistake or of told form."""
