@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -271,3 +272,20 @@ def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
     with monkeypatch.context() as strict:
         strict.setattr("webarena_gym.backends.base.side_effects.compare", lambda done, _: compare(done, []))
         assert audit(tasks).detours_refused
+
+
+@pytest.mark.parametrize(("template", "is_overwritten"), [
+    ("shopping.address_change", True), ("reddit.biography", True), ("gitlab.website_title", True), ("gitlab.status_set", True),
+    ("shopping.wish_list_add", False), ("reddit.comment_here", False), ("shopping_admin.change_group_and_list", False),
+])  # fmt: skip
+def test_another_draw_done_first_is_rewarded_only_where_nothing_of_it_is_left(opened, template, is_overwritten):
+    tasks = suite.draw([template], world_seed=1000, count=4)
+    env = opened(WebArenaLite(tasks=tasks, max_steps=60))
+    results = []
+    for task, other in pairwise(tasks):
+        trial = side_effects._Trial(env, task)
+        _, needed = trial.prepare()
+        reward, changes = trial.play_after(other)
+        assert reward == float(changes == needed)
+        results.append(reward)
+    assert any(results) == is_overwritten

@@ -263,6 +263,11 @@ def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoi
             findings.side_effects_tried += 1
             if env.step(parting)[1] > 0:
                 findings.side_effects_rewarded.append(f"{task.task_id}: after the solution, that of {other.task_id}")
+        reward, changes = trial.play_after(other) if needed else (0.0, [])
+        if changes not in (needed, []):  # the solution does not overwrite all that the other one has changed
+            findings.side_effects_tried += 1
+            if reward > 0:
+                findings.side_effects_rewarded.append(f"{task.task_id}: before the solution, that of {other.task_id}")
     detours: dict[str, tuple[Request, ...]] = {
         "visits": tuple(map(Request, rng.sample(repertoire[1], min(VISITS, len(repertoire[1])))))
     }
@@ -303,6 +308,15 @@ class _Trial:
         except ActionError:
             return False
         return True
+
+    def play_after(self, other: Task) -> tuple[float, list[Change]]:
+        """Do another task's solution and then the solution; return the reward and all changes, (0.0, []) if either cannot be done."""
+        self._env.reset(options={"task": self._task})
+        try:
+            parting = do_all(self._env, self._task) if self.follow(other) else ""
+        except ActionError:
+            parting = ""
+        return (self._env.step(parting)[1], self._env.changes()) if parting else (0.0, [])
 
     def is_detour(self, *requests: Request) -> bool:
         """Say whether requests change nothing in the end. In a world with planted rows, what takes a deed back may have another number."""
