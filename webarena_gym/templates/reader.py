@@ -454,7 +454,7 @@ def _achievable(where: str, entry: Mapping[str, Any], entries: Mapping[str, Any]
     return Row(f"{where}.achievable", {**row, "intent": entry["intent"]}, names)
 
 
-def _persist(row: Row, world: t.Sampler) -> t.Draw:
+def _persist(row: Callable[[t.Sampler], t.Draw], world: t.Sampler) -> t.Draw:
     """Draw from a row. Raises NothingToDraw after several tries without a task."""
     for _ in range(_TRIES - 1):
         try:
