@@ -105,7 +105,7 @@ def test_trees_stand_where_they_are_cheaper_as_a_token_costs_the_weights_it_meet
     assert {batch.tree is None for batch in pack(shared, 1000, sharing="rows", model=model)} == {True}
     model = Qwen2ForCausalLM(Qwen2Config(**SIZES, tie_word_embeddings=True))
     weights = sum(parameter.numel() for parameter in model.parameters()) - 30 * 16
-    assert Costs.of(model) == (weights, 2 * 2 * 16)
+    assert Costs.for_model(model) == (weights, 2 * 2 * 16)
 
 
 def test_a_model_that_cannot_read_trees_gets_rows():

@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import create_block_mask
 
-from agents.models.trees import IMPLEMENTATION, block_mask, blocks_of, cut, grow, pairs, tree_inputs, why_not
+from agents.models.trees import (
+    IMPLEMENTATION,
+    attention_blocks,
+    block_bounds,
+    block_mask,
+    build_tree,
+    count_pairs,
+    tree_inputs,
+    unsupported_reason,
+)
 from tests.tiny import language_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -29,7 +38,7 @@ def create(config, implementation="sdpa"):
 
 
 def tree_of(lists):
-    return grow([numpy.array(ids) for ids in sorted(lists)])
+    return build_tree([numpy.array(ids) for ids in sorted(lists)])
 
 
 def random_tree(seed=0, count=12, longest=60):
@@ -69,14 +78,14 @@ def test_a_tree_has_each_prefix_once_and_shows_each_token_its_own(lists):
 @given(sequences, st.integers(1, 9))
 def test_blocks_cover_what_may_be_seen(lists, width):
     tree = tree_of(lists)
-    blocks, mask = blocks_of(tree, width), torch.zeros(len(tree.ids), len(tree.ids), dtype=torch.bool)
+    blocks, mask = attention_blocks(tree, width), torch.zeros(len(tree.ids), len(tree.ids), dtype=torch.bool)
     places = torch.arange(len(tree.ids)).split(blocks.keys)
     for rows, (parts, seen) in zip(torch.arange(len(tree.ids)).split(blocks.queries), blocks.blocks, strict=True):
         mask[rows[:, None], torch.cat([places[part] for part in parts])] = seen
     assert torch.equal(mask, dense(tree))
-    assert pairs(tree, width) == sum(seen.numel() for _, seen in blocks.blocks)
+    assert count_pairs(tree, width) == sum(seen.numel() for _, seen in blocks.blocks)
     assert max(blocks.queries) <= width
-    assert sum(blocks.queries) == cut(tree, width)[-1] == len(tree.ids)
+    assert sum(blocks.queries) == block_bounds(tree, width)[-1] == len(tree.ids)
 
 
 @pytest.mark.parametrize("length", [100, 128, 900])
@@ -138,7 +147,7 @@ def test_gradients_are_the_same_with_checkpointing():
 ], ids=["gemma", "mistral", "mamba", "eager"])  # fmt: skip
 def test_models_that_do_not_support_trees_say_why(made, reason):
     model = create(*made)
-    assert reason in why_not(model)
+    assert reason in unsupported_reason(model)
     with pytest.raises(ValueError, match=reason):
         tree_inputs(model, tree_of([[1, 2]]))
 

@@ -1,11 +1,11 @@
-"""Batches of samples for forward passes, packed as padded rows or as prefix trees, in which every shared token is computed once.
+"""Batches of samples for forward passes, packed as padded rows or as prefix trees, which compute shared tokens once.
 
 Steps of one episode share the compressed history, and rollouts of one group share their first pages. A tree (`agents.models.trees`)
 gives each token exactly the context it was sampled in and computes shared prefixes once, forward and backward. Losses and gradients
-equal those of rows. Rows are sorted by length to reduce padding.
+are the same for both packings. Rows are sorted by length to reduce padding.
 
 The cheaper packing is the one with fewer multiplications in the forward pass (see `Costs`). The backward pass needs twice as many in
-either packing, so the comparison holds for training.
+either packing, so the comparison is also valid for training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from agents.data.trajectories import Ids, Sample
-from agents.models.trees import Integers, Tree, common, grow, pairs, tree_inputs, why_not
+from agents.models.trees import Integers, Tree, build_tree, common_prefix_length, count_pairs, tree_inputs, unsupported_reason
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -31,7 +31,7 @@ class PackedBatch:
 
     The N response tokens are ordered by sample. `samples` are the indices of the packed samples in that order, and `lengths` their
     response lengths. The model's output is needed at P positions: `input_ids[rows[predictors[n]], columns[predictors[n]]]` predicts
-    the token n.
+    token n, whose id is `targets[n]`.
     """
 
     input_ids: Tensor  # (B, L) int64
@@ -42,21 +42,23 @@ class PackedBatch:
     samples: tuple[int, ...]
     lengths: tuple[int, ...]
     tree: Tree | None = None
-    allowed: tuple[tuple[int, Tensor], ...] = ()  # (p, the tokens that were allowed there), of P; those that are missing: all
+    allowed: tuple[
+        tuple[int, Tensor], ...
+    ] = ()  # (index into P, allowed token ids); positions that are not listed allow all tokens
 
 
 class Costs(NamedTuple):
-    """The multiplications of a forward pass: per token, and per pair of a query and a key."""
+    """Multiplications of a forward pass: per token, and per pair of query and key."""
 
     token: float = 1.0
     pair: float = 0.0
 
     @classmethod
-    def of(cls, model: "PreTrainedModel") -> "Costs":
+    def for_model(cls, model: "PreTrainedModel") -> "Costs":
         """Return the costs of a model: the number of its layers' parameters per token, and 2 x layers x width of heads per pair.
 
-        Embeddings are looked up and the head is computed for response tokens only, so neither counts. In a mixture of experts all
-        experts count, although a token uses few.
+        Embeddings are excluded because they are looked up; the head is excluded because it is computed for response tokens only. In a
+        mixture of experts all experts are included, although a token uses few of them.
         """
         config = model.config.get_text_config()
         heads = config.num_attention_heads
@@ -70,35 +72,47 @@ def pack(
     samples: Sequence[Sample], max_tokens: int, *, pad_id: int = 0, sharing: Sharing = "auto",
     model: "PreTrainedModel | None" = None,
 ) -> list[PackedBatch]:  # fmt: skip
-    """Pack all samples into batches of at most `max_tokens` tokens, padding included. A longer sample has a batch of its own.
+    """Pack all samples into batches for forward passes.
 
-    `sharing` "tree" packs trees, "rows" packs rows, and "auto" packs what costs less on the model. A tree of T tokens and A pairs
-    costs T * token + A * pair; rows of l tokens cost the sum of l * token + l (l + 1) / 2 * pair, without padding. Without a model,
-    only tokens count. A model that does not support trees gets rows.
+    Args:
+        samples: Prompts and responses, as token ids.
+        max_tokens: Largest number of tokens in a batch, including padding. A longer sample gets its own batch.
+        pad_id: Token id of the padding in rows.
+        sharing: "tree" packs prefix trees, "rows" packs padded rows, and "auto" selects the cheaper packing for each batch. A tree of T
+            tokens and A pairs costs T * token + A * pair; rows of l tokens cost the sum of l * token + l (l + 1) / 2 * pair, without
+            padding. With "auto", a model that does not support trees gets rows.
+        model: The model that the batches are for. Without a model, costs are counted in tokens only.
 
-    Raises ValueError for an empty prompt or response, and for "tree" with a model that does not support trees.
+    Returns:
+        The batches. Each sample is in exactly one of them.
+
+    Raises:
+        ValueError: A prompt or response is empty, or `sharing` is "tree" and the model does not support trees.
+
     """
     for index, sample in enumerate(samples):
         if not sample.prompt_ids or not sample.response_ids:
             raise ValueError(f"sample {index} has an empty prompt or response; both need at least one token")
-    if sharing == "tree" and model is not None and (reason := why_not(model)):
+    if sharing == "tree" and model is not None and (reason := unsupported_reason(model)):
         raise ValueError(f"sharing is 'tree', but {reason}; expected 'auto' or 'rows'")
-    if sharing == "rows" or (model is not None and why_not(model)):
+    if sharing == "rows" or (model is not None and unsupported_reason(model)):
         return _pack_rows(samples, range(len(samples)), max_tokens, pad_id)
-    costs = Costs() if model is None else Costs.of(model)
-    batches, alone = [], []
-    for chunk, sequences in _chunks(samples, max_tokens):
-        tree, lengths = grow(sequences), list(map(len, sequences))
+    costs = Costs() if model is None else Costs.for_model(model)
+    batches, row_indices = [], []
+    for chunk, sequences in _tree_chunks(samples, max_tokens):
+        tree, lengths = build_tree(sequences), list(map(len, sequences))
         rows_cost = sum(length * costs.token + length * (length + 1) / 2 * costs.pair for length in lengths)
-        if sharing == "tree" or len(tree.ids) * costs.token + pairs(tree) * costs.pair < rows_cost:
+        if sharing == "tree" or len(tree.ids) * costs.token + count_pairs(tree) * costs.pair < rows_cost:
             batches.append(_tree_batch(samples, chunk, tree))
         else:
-            alone += chunk
-    return batches + _pack_rows(samples, alone, max_tokens, pad_id)
+            row_indices += chunk
+    return batches + _pack_rows(samples, row_indices, max_tokens, pad_id)
 
 
-def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
+def find_repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
     """Return (rows, columns) of the tokens whose next token is a repetition: the same pair of tokens occurs earlier in the row.
+
+    `input_ids` has shape (B, L); the two results have one entry per such token. Pairs that end in padding are ignored.
 
     >>> rows, columns = repeats(torch.tensor([[5, 6, 7, 5, 6, 0]]), pad_id=0)
     >>> columns.tolist()
@@ -106,17 +120,17 @@ def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
     """
     count = int(input_ids.max()) + 1
     pairs = input_ids[:, :-1] * count + input_ids[:, 1:]
-    unlike = -1 - torch.arange(pairs.shape[1], device=pairs.device)
-    pairs = torch.where(input_ids[:, 1:] == pad_id, unlike, pairs)
+    distinct = -1 - torch.arange(pairs.shape[1], device=pairs.device)
+    pairs = torch.where(input_ids[:, 1:] == pad_id, distinct, pairs)
     ordered, predictors = pairs.sort(dim=1, stable=True)
-    again = torch.zeros_like(ordered, dtype=torch.bool)
-    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-    rows, columns = torch.zeros_like(again).scatter(1, predictors, again).nonzero(as_tuple=True)
+    is_repeated = torch.zeros_like(ordered, dtype=torch.bool)
+    is_repeated[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    rows, columns = torch.zeros_like(is_repeated).scatter(1, predictors, is_repeated).nonzero(as_tuple=True)
     return rows, columns
 
 
 def autocast(model: "PreTrainedModel", dtype: str) -> torch.autocast:
-    """Return the context in which a model computes its passes in a type, such as "bfloat16"."""
+    """Return a context manager that runs the model's forward passes in `dtype`, for example "bfloat16"."""
     return torch.autocast(model.device.type, getattr(torch, dtype), enabled=dtype != "float32")
 
 
@@ -133,54 +147,60 @@ def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
 def batch_logprobs(
     model: "PreTrainedModel", batch: PackedBatch, *, temperature: float = 1.0, hidden: Tensor | None = None
 ) -> Tensor:
-    """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,)."""
+    """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,).
+
+    `hidden` are the last hidden states (B, L, width) of the batch, if they are computed already.
+    """
     hidden = batch_hidden(model, batch) if hidden is None else hidden
     device = hidden.device
     logits: Tensor = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
     if batch.allowed:
-        logits = keep_allowed(logits, batch.allowed)
+        logits = mask_disallowed(logits, batch.allowed)
     if temperature != 1.0:
         logits = logits / temperature
     logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     return logprobs[batch.predictors.to(device), batch.targets.to(device)]
 
 
-def keep_allowed(logits_NV: Tensor, allowed: Sequence[tuple[int, Tensor]]) -> Tensor:
-    """Return the logits with those of tokens that are not allowed at minus infinity; rows that `allowed` does not name keep all."""
+def mask_disallowed(logits_NV: Tensor, allowed: Sequence[tuple[int, Tensor]]) -> Tensor:
+    """Return the logits with disallowed tokens set to minus infinity.
+
+    `allowed` lists pairs of a row and its allowed token ids. Rows that it does not list are unchanged.
+    """
     rows = torch.tensor([row for row, _ in allowed])
     counts = torch.tensor([len(tokens) for _, tokens in allowed])
-    is_out = torch.zeros(logits_NV.shape, dtype=torch.bool)
-    is_out[rows] = True
-    is_out[rows.repeat_interleave(counts), torch.cat([tokens for _, tokens in allowed])] = False
-    return logits_NV.masked_fill(is_out.to(logits_NV.device), float("-inf"))
+    is_excluded = torch.zeros(logits_NV.shape, dtype=torch.bool)
+    is_excluded[rows] = True
+    is_excluded[rows.repeat_interleave(counts), torch.cat([tokens for _, tokens in allowed])] = False
+    return logits_NV.masked_fill(is_excluded.to(logits_NV.device), float("-inf"))
 
 
-def _sequence(sample: Sample) -> Ids:
+def _input_sequence(sample: Sample) -> Ids:
     return sample.prompt_ids + sample.response_ids[:-1]  # the last token is only predicted
 
 
-def _chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[list[int], list[Integers]]]:
-    """Yield indices of samples and their sequences, in lexicographic order, whose tree has at most `max_tokens` tokens."""
-    read = [_sequence(sample) for sample in samples]
+def _tree_chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[list[int], list[Integers]]]:
+    """Yield the indices and input sequences of samples, in lexicographic order, whose tree has at most `max_tokens` tokens."""
+    inputs = [_input_sequence(sample) for sample in samples]
     chunk: list[int] = []
     sequences: list[Integers] = []
     tokens = 0
-    for index in sorted(range(len(samples)), key=read.__getitem__):
-        sequence = numpy.array(read[index], dtype=numpy.int64)
-        own = len(sequence) - (common(sequences[-1], sequence) if sequences else 0)
-        if chunk and tokens + own > max_tokens:
+    for index in sorted(range(len(samples)), key=inputs.__getitem__):
+        sequence = numpy.array(inputs[index], dtype=numpy.int64)
+        added = len(sequence) - (common_prefix_length(sequences[-1], sequence) if sequences else 0)
+        if chunk and tokens + added > max_tokens:
             yield chunk, sequences
-            chunk, sequences, tokens, own = [], [], 0, len(sequence)
+            chunk, sequences, tokens, added = [], [], 0, len(sequence)
         chunk.append(index)
         sequences.append(sequence)
-        tokens += own
+        tokens += added
     if chunk:
         yield chunk, sequences
 
 
 def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> PackedBatch:
-    predicting = [path[len(samples[index].prompt_ids) - 1 :] for index, path in zip(chunk, tree.paths, strict=True)]
-    columns, predictors = numpy.unique(numpy.concatenate(predicting), return_inverse=True)
+    predictor_paths = [path[len(samples[index].prompt_ids) - 1 :] for index, path in zip(chunk, tree.paths, strict=True)]
+    columns, predictors = numpy.unique(numpy.concatenate(predictor_paths), return_inverse=True)
     return PackedBatch(
         input_ids=torch.from_numpy(tree.ids)[None], rows=torch.zeros(len(columns), dtype=torch.int64),
         columns=torch.from_numpy(columns), predictors=torch.from_numpy(predictors),
@@ -190,11 +210,11 @@ def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> 
 
 
 def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: int, pad_id: int) -> list[PackedBatch]:
-    """Pack the samples of these indices as rows of similar length."""
+    """Pack the samples at `indices` as rows of similar length."""
     batches: list[PackedBatch] = []
     chunk: list[int] = []
-    for index in sorted(indices, key=lambda index: len(_sequence(samples[index]))):
-        if chunk and len(_sequence(samples[index])) * (len(chunk) + 1) > max_tokens:
+    for index in sorted(indices, key=lambda index: len(_input_sequence(samples[index]))):
+        if chunk and len(_input_sequence(samples[index])) * (len(chunk) + 1) > max_tokens:
             batches.append(_rows_batch(samples, chunk, pad_id))
             chunk = []
         chunk.append(index)
@@ -202,15 +222,15 @@ def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: in
 
 
 def _rows_batch(samples: Sequence[Sample], chunk: Sequence[int], pad_id: int) -> PackedBatch:
-    members = [samples[index] for index in chunk]
-    sequences = [torch.tensor(_sequence(sample)) for sample in members]
-    lengths = [len(sample.response_ids) for sample in members]
+    chunk_samples = [samples[index] for index in chunk]
+    sequences = [torch.tensor(_input_sequence(sample)) for sample in chunk_samples]
+    lengths = [len(sample.response_ids) for sample in chunk_samples]
     return PackedBatch(
         input_ids=torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad_id),
         rows=torch.arange(len(chunk)).repeat_interleave(torch.tensor(lengths)),
-        columns=torch.cat([torch.arange(len(sample.prompt_ids) - 1, len(_sequence(sample))) for sample in members]),
+        columns=torch.cat([torch.arange(len(sample.prompt_ids) - 1, len(_input_sequence(sample))) for sample in chunk_samples]),
         predictors=torch.arange(sum(lengths)),
-        targets=torch.tensor([token for sample in members for token in sample.response_ids]),
+        targets=torch.tensor([token for sample in chunk_samples for token in sample.response_ids]),
         samples=tuple(chunk),
         lengths=tuple(lengths),
     )

@@ -1,7 +1,7 @@
-"""Prefix trees: several token sequences as one, in which common prefixes occur once, and the attention mask of such a tree.
+"""Prefix trees: several token sequences merged into one that holds each common prefix once, and the attention mask of this tree.
 
 Sequences in lexicographic order are the leaves of their trie from left to right, so each sequence adds to the tree only the tokens
-after the prefix that it has in common with its predecessor. The tokens are then in depth-first order, and the subtree of token k is
+after the prefix that it shares with its predecessor. The tokens are then in depth-first order, and the subtree of token k is
 the range k ... end[k]. Token q attends to token k if and only if
 
     k <= q < end[k],
@@ -13,8 +13,8 @@ token, and its own tokens; all other pairs are skipped. This is exact and needs 
 each token at most a block's width more. On GPUs, FlexAttention skips the same pairs; see `block_mask`.
 
 Related work: Tree Training (arXiv 2511.00413) trains agents' trajectories as trees in depth-first order; PrefixGrouper
-(arXiv 2506.05433) computes one prompt once for all its responses. Both replace the model's attention, as here, so that one backward
-pass sums all gradients of a shared token.
+(arXiv 2506.05433) computes one prompt once for all its responses. Like this module, both replace the model's attention, so that one
+backward pass sums all gradients of a shared token.
 """
 
 from collections.abc import Sequence
@@ -50,28 +50,27 @@ class Tree(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class AttentionBlocks:
     """The attention of a tree as blocks of queries over parts of the keys."""
 
-    queries: tuple[int, ...]  # the width of each block
-    keys: tuple[int, ...]  # the width of each part
-    blocks: tuple[
-        tuple[tuple[int, ...], Tensor], ...
-    ]  # of each: the parts that it attends to, and the mask (queries, keys), True = attend
+    queries: tuple[int, ...]  # number of queries in each block
+    keys: tuple[int, ...]  # number of keys in each part
+    # For each block: indices of the parts that it attends to, and the mask (queries, keys), True = attend.
+    blocks: tuple[tuple[tuple[int, ...], Tensor], ...]
 
 
-def common(first: Integers, second: Integers) -> int:
+def common_prefix_length(first: Integers, second: Integers) -> int:
     """Return the length of the common prefix of two sequences.
 
     >>> common(numpy.array([1, 2, 3]), numpy.array([1, 2, 4, 5]))
     2
     """
     length = min(len(first), len(second))
-    unlike = numpy.flatnonzero(first[:length] != second[:length])
-    return int(unlike[0]) if len(unlike) else length
+    differences = numpy.flatnonzero(first[:length] != second[:length])
+    return int(differences[0]) if len(differences) else length
 
 
-def grow(sequences: Sequence[Integers]) -> Tree:
+def build_tree(sequences: Sequence[Integers]) -> Tree:
     """Return the prefix tree of sequences, which must be in lexicographic order.
 
     >>> tree = grow([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [1, 5])])
@@ -80,96 +79,105 @@ def grow(sequences: Sequence[Integers]) -> Tree:
     """
     paths: list[Integers] = []
     starts: list[int] = []
-    prefixes: list[int] = []  # of each sequence, the tokens that its predecessor has too
+    shared: list[int] = []  # for each sequence, the length of the prefix that it shares with its predecessor
     length = 0
-    for number, sequence in enumerate(sequences):
-        prefix = common(sequences[number - 1], sequence) if number else 0
-        own = numpy.arange(length, length + len(sequence) - prefix)
-        paths.append(numpy.concatenate([paths[-1][:prefix], own]) if number else own)
-        prefixes.append(prefix)
+    for index, sequence in enumerate(sequences):
+        prefix = common_prefix_length(sequences[index - 1], sequence) if index else 0
+        added = numpy.arange(length, length + len(sequence) - prefix)
+        paths.append(numpy.concatenate([paths[-1][:prefix], added]) if index else added)
+        shared.append(prefix)
         starts.append(length)
-        length += len(own)
+        length += len(added)
     ends = numpy.full(length, length)
-    for path, start, prefix in zip(paths, starts[1:], prefixes[1:], strict=False):
+    for path, start, prefix in zip(paths, starts[1:], shared[1:], strict=False):
         ends[path[prefix:]] = start
-    ids = numpy.concatenate([sequence[prefix:] for sequence, prefix in zip(sequences, prefixes, strict=True)])
-    depths = numpy.concatenate([numpy.arange(prefix, len(item)) for item, prefix in zip(sequences, prefixes, strict=True)])
+    ids = numpy.concatenate([sequence[prefix:] for sequence, prefix in zip(sequences, shared, strict=True)])
+    depths = numpy.concatenate([numpy.arange(prefix, len(item)) for item, prefix in zip(sequences, shared, strict=True)])
     return Tree(ids, depths, ends, tuple(starts), tuple(paths))
 
 
-def cut(tree: Tree, width: int = BLOCK) -> list[int]:
-    """Return the indices at which blocks of queries begin, and the length of the tree. A block has at most `width` tokens.
+def block_bounds(tree: Tree, width: int = BLOCK) -> list[int]:
+    """Return the start index of each block of queries, followed by the length of the tree. A block has at most `width` tokens.
 
-    Blocks begin at sequences where possible, since a block across two of them computes pairs that the second does not need.
+    Blocks start at the start of a sequence if possible. A block across two sequences computes pairs that the second does not need.
 
     >>> cut(grow([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [5])]), width=4)
     [0, 4, 5]
     """
-    cuts = [0]
+    bounds = [0]
     for start, end in zip(tree.starts, (*tree.starts[1:], len(tree.ids)), strict=True):
-        if end - cuts[-1] <= width:
+        if end - bounds[-1] <= width:
             continue
-        if start > cuts[-1]:
-            cuts.append(start)
+        if start > bounds[-1]:
+            bounds.append(start)
         pieces = -(-(end - start) // width)
-        cuts += [start + (end - start) * piece // pieces for piece in range(1, pieces)]
-    return [*cuts, len(tree.ids)]
+        bounds += [start + (end - start) * piece // pieces for piece in range(1, pieces)]
+    return [*bounds, len(tree.ids)]
 
 
-def pairs(tree: Tree, width: int = BLOCK) -> int:
-    """Return how many pairs of query and key the blocks of a tree compute."""
-    cuts = cut(tree, width)
-    return sum((b - a) * (int((tree.ends[:a] > a).sum()) + b - a) for a, b in pairwise(cuts))
+def count_pairs(tree: Tree, width: int = BLOCK) -> int:
+    """Return the number of pairs of query and key that the blocks of a tree compute."""
+    bounds = block_bounds(tree, width)
+    return sum((b - a) * (int((tree.ends[:a] > a).sum()) + b - a) for a, b in pairwise(bounds))
 
 
-def blocks_of(tree: Tree, width: int = BLOCK, device: torch.device | None = None) -> Blocks:
-    """Return the blocks of a tree, with their masks on the device. The keys are split where blocks begin and where a block's ancestors begin or end."""
-    cuts = cut(tree, width)
-    spans = list(pairwise(cuts))
-    edges = set(cuts)
-    for a, _ in spans:
-        seen = numpy.concatenate([[False], tree.ends[:a] > a, [False]])
-        edges.update(numpy.flatnonzero(seen[1:] != seen[:-1]).tolist())
-    bounds = numpy.array(sorted(edges))
-    first = bounds[:-1]
+def attention_blocks(tree: Tree, width: int = BLOCK, device: torch.device | None = None) -> AttentionBlocks:
+    """Return the blocks of a tree, with their masks on the device.
+
+    The keys are split at the start of each block, and at the start and end of each block's runs of ancestors.
+    """
+    bounds = block_bounds(tree, width)
+    block_ranges = list(pairwise(bounds))
+    boundaries = set(bounds)
+    for a, _ in block_ranges:
+        attended = numpy.concatenate([[False], tree.ends[:a] > a, [False]])
+        boundaries.update(numpy.flatnonzero(attended[1:] != attended[:-1]).tolist())
+    part_bounds = numpy.array(sorted(boundaries))
+    part_starts = part_bounds[:-1]
     blocks = []
-    for a, b in spans:
-        needed = numpy.flatnonzero(((first < a) & (tree.ends[first] > a)) | ((first >= a) & (first < b)))
-        keys = numpy.concatenate([numpy.arange(bounds[part], bounds[part + 1]) for part in needed])
+    for a, b in block_ranges:
+        needed = numpy.flatnonzero(
+            ((part_starts < a) & (tree.ends[part_starts] > a)) | ((part_starts >= a) & (part_starts < b))
+        )
+        keys = numpy.concatenate([numpy.arange(part_bounds[part], part_bounds[part + 1]) for part in needed])
         queries = numpy.arange(a, b)[:, None]
         mask = (keys <= queries) & (queries < tree.ends[keys])
         blocks.append((tuple(needed.tolist()), torch.from_numpy(mask).to(device)))
-    return Blocks(tuple(numpy.diff(cuts).tolist()), tuple(numpy.diff(bounds).tolist()), tuple(blocks))
+    return AttentionBlocks(tuple(numpy.diff(bounds).tolist()), tuple(numpy.diff(part_bounds).tolist()), tuple(blocks))
 
 
 def block_mask(ends: Tensor) -> "BlockMask":
     """Return FlexAttention's mask of a tree from `ends`, the index after each token's subtree, shape (L,), on the device of `ends`.
 
-    A block of queries [a, b) needs a block of keys if some key is before b and its subtree reaches past a. All pairs of the two are
-    attended to if every subtree reaches to b. So L integers are enough, and no L x L mask is made.
+    A block of queries [a, b) needs a block of keys if some key is before b and its subtree ends after a. The block of pairs is full if
+    every subtree ends at b or later. Computing this takes L integers instead of an L x L mask.
     """
     length, size = len(ends), BLOCK
     count = -(-length // size)
     padded = torch.nn.functional.pad(ends, (0, count * size - length)).view(count, size)
-    number = torch.arange(count, device=ends.device)
-    last = (size * (number + 1)).clamp(max=length)
-    earlier = number[None, :] < number[:, None]
-    reached = padded.amax(1)[None, :] > (size * number)[:, None]
-    whole = earlier & (padded.amin(1)[None, :] >= last[:, None])
-    partial = (earlier & reached & ~whole) | (number[None, :] == number[:, None])
+    index = torch.arange(count, device=ends.device)
+    last = (size * (index + 1)).clamp(max=length)
+    earlier = index[None, :] < index[:, None]
+    reached = padded.amax(1)[None, :] > (size * index)[:, None]
+    full = earlier & (padded.amin(1)[None, :] >= last[:, None])
+    partial = (earlier & reached & ~full) | (index[None, :] == index[:, None])
 
-    def is_seen(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+    def is_attended(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return (key <= query) & (query < ends[key])
 
     from torch.nn.attention.flex_attention import BlockMask  # noqa: PLC0415 - see `tree_inputs`
 
     return BlockMask.from_kv_blocks(
-        *_listed(partial), *_listed(whole), BLOCK_SIZE=size, mask_mod=is_seen, seq_lengths=(length, length)
+        *_key_block_indices(partial),
+        *_key_block_indices(full),
+        BLOCK_SIZE=size,
+        mask_mod=is_attended,
+        seq_lengths=(length, length),
     )
 
 
-def why_not(model: "PreTrainedModel") -> str:
-    """Return why a model does not support trees, or an empty text if it does."""
+def unsupported_reason(model: "PreTrainedModel") -> str:
+    """Return the reason why a model does not support trees, or an empty string if it does."""
     config = model.config.get_text_config()
     implementation = config._attn_implementation  # noqa: SLF001 - transformers has no other name for it
     kinds = set(getattr(config, "layer_types", None) or ())
@@ -183,40 +191,48 @@ def why_not(model: "PreTrainedModel") -> str:
 
 
 def tree_inputs(model: "PreTrainedModel", tree: Tree, *, flex: bool | None = None) -> dict[str, Any]:
-    """Return the arguments of a model's forward pass on a tree, beside ids and positions.
+    """Return the keyword arguments of a model's forward pass on a tree, in addition to ids and positions.
 
-    `flex` selects FlexAttention, which torch compiles for GPUs; it is the default on GPUs and for models that were loaded with it.
-    Other models keep torch's SDPA for input without a tree. For a tree they get an integer mask, which SDPA refuses, so a model that
-    does not pass the tree on to its attention fails.
+    Sets the model's attention implementation to one that computes trees and uses torch's SDPA for any other input. The attention mask
+    of a tree is an integer tensor, which SDPA rejects: a model that does not pass `tree` on to its attention raises an error instead
+    of computing wrong values.
 
-    Raises ValueError for a model that does not support trees.
+    Args:
+        model: The model that runs the forward pass.
+        tree: The prefix tree.
+        flex: Whether to use FlexAttention, which torch compiles for GPUs. The default is True on GPUs. A model that was loaded with
+            FlexAttention always uses it.
+
+    Raises:
+        ValueError: The model does not support trees.
+
     """
-    if reason := why_not(model):
+    if reason := unsupported_reason(model):
         raise ValueError(f"this model does not support trees: {reason}")
     ends = torch.from_numpy(tree.ends).to(model.device)
     if model.config._attn_implementation == "flex_attention":  # noqa: SLF001 - transformers has no other name for it
         return {"attention_mask": block_mask(ends)}
-    from transformers import AttentionInterface, AttentionMaskInterface  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    from transformers import AttentionInterface, AttentionMaskInterface  # noqa: PLC0415 - its import takes seconds
     from transformers.masking_utils import sdpa_mask  # noqa: PLC0415
 
     AttentionInterface.register(IMPLEMENTATION, _attend)
     AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
-    # It is not reset, because with gradient checkpointing the layers run once more in the backward pass.
+    # It is not reset, because with gradient checkpointing the backward pass runs the layers again.
     model.set_attn_implementation(IMPLEMENTATION)
     use_flex = model.device.type == "cuda" if flex is None else flex
     return {
         "attention_mask": ends[None, None, None],
-        "tree": block_mask(ends) if use_flex else blocks_of(tree, device=model.device),
+        "tree": block_mask(ends) if use_flex else attention_blocks(tree, device=model.device),
     }
 
 
 def _attend(
     module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """Return a layer's attention: torch's SDPA, or for a tree, with heads of shape (1, heads, L, size), that of its blocks."""
+    """Return a layer's attention output: by blocks for a tree, with heads of shape (1, heads, L, size), and by torch's SDPA otherwise."""
     from torch.nn.attention.flex_attention import BlockMask  # noqa: PLC0415 - see `tree_inputs`
 
-    blocks: Blocks | BlockMask | None = options.pop("tree", None)
+    blocks: AttentionBlocks | BlockMask | None = options.pop("tree", None)
     if isinstance(blocks, BlockMask):
         from transformers.integrations.flex_attention import flex_attention_forward  # noqa: PLC0415
 
@@ -227,7 +243,7 @@ def _attend(
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     if groups := query.shape[1] // key.shape[1] - 1:
         key, value = (tensor.repeat_interleave(groups + 1, dim=1) for tensor in (key, value))
-    # Splitting once lets the backward pass sum each part's gradients once.
+    # Keys are split once for all blocks, so that the backward pass sums each part's gradients once.
     keys, values = key.split(blocks.keys, dim=2), value.split(blocks.keys, dim=2)
     parts = [
         scaled_dot_product_attention(
@@ -240,8 +256,11 @@ def _attend(
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous(), None
 
 
-def _listed(is_needed: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the number of key blocks that each query block needs, and their indices first; shapes (1, 1, rows), (1, 1, rows, columns)."""
+def _key_block_indices(is_needed: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the number of key blocks that each query block needs, and all key block indices, needed ones first.
+
+    Shapes are (1, 1, rows) and (1, 1, rows, columns).
+    """
     counts = is_needed.sum(1, dtype=torch.int32)
     indices = is_needed.int().argsort(dim=1, descending=True, stable=True).int()
     return counts[None, None], indices[None, None].contiguous()

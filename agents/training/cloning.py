@@ -21,7 +21,7 @@ from agents.data.demonstrations import Demonstration, demonstrate, read_demonstr
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
-from agents.models.batches import autocast, batch_hidden, batch_logprobs, pack, repeats
+from agents.models.batches import autocast, batch_hidden, batch_logprobs, find_repeats, pack
 from agents.models.checkpoints import begin, load_model, save_checkpoint
 from agents.models.parameters import Optimizer, create_optimizer, prepare
 from agents.training import losses
@@ -185,7 +185,7 @@ def take_update(
         for index, part in zip(batch.samples, logprobs.detach().split(batch.lengths), strict=True):
             found[index] = part.sum().item()
         copy_loss = logprobs.new_zeros(())
-        if args.copy_weight and len((places := repeats(batch.input_ids, pad_id))[0]):
+        if args.copy_weight and len((places := find_repeats(batch.input_ids, pad_id))[0]):
             rows, columns = places
             with autocast(model, args.dtype):
                 logits = model.get_output_embeddings()(hidden[rows, columns])

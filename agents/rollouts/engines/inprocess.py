@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from agents.data.trajectories import Ids
-from agents.models.batches import autocast, keep_allowed
+from agents.models.batches import autocast, mask_disallowed
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine, Generation, decoding
 
@@ -183,7 +183,7 @@ class InProcessEngine:
         """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
         constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
-        tokens, logprobs = self._sample(keep_allowed(logits_NV, constrained) if constrained else logits_NV, draws)
+        tokens, logprobs = self._sample(mask_disallowed(logits_NV, constrained) if constrained else logits_NV, draws)
         finished = []
         for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
             if not sequence.response_ids:
