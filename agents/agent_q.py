@@ -17,7 +17,7 @@ from typing import Any
 from tqdm import tqdm
 
 from agents.data.demonstrations import tasks_of
-from agents.models.checkpoints import agent_record, begin, save_checkpoint
+from agents.models.checkpoints import agent_record, open_run, save_checkpoint
 from agents.settings import given, parse_settings
 from agents.training.metrics import Metrics
 from agents.training.settings import AgentQSettings
@@ -49,7 +49,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     kind = kind_of(args.model)
     if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)
-    last = begin(args, args.out)
+    last = open_run(args, args.out)
     iteration, record = (last.update, last.progress()) if last else (0, {"elapsed_s": 0.0, "env_steps": 0, "cpu_minutes": 0.0})
     if last and iteration >= settings.iterations:
         return last.path

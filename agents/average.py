@@ -31,17 +31,17 @@ def average(settings: AverageSettings) -> Path:
     Tokenizer and agent record are the first model's. Adapters are merged into the weights. Raises ValueError for models of different
     shapes or with different agent records; they may have been trained in worlds of different variation.
     """
-    from agents.models.parameters import merged  # noqa: PLC0415 - options are refused without torch
+    from agents.models.parameters import merge_adapters  # noqa: PLC0415 - options are refused without torch
     from agents.models.pointer.network import load_pointer  # noqa: PLC0415
 
     first, *others = settings.models
     load: Any = load_pointer if is_pointer(first) else load_model
     model, tokenizer = load(first)
-    model = merged(model)  # the mean of adapters is not the adapter of the mean
+    model = merge_adapters(model)  # the mean of adapters is not the adapter of the mean
     record = agent_record(first)
     total = {name: weights.clone() for name, weights in model.state_dict().items()}
     for other in others:
-        weights = merged(load(other)[0]).state_dict()
+        weights = merge_adapters(load(other)[0]).state_dict()
         shapes, expected = ({name: tuple(value.shape) for name, value in each.items()} for each in (weights, total))
         if shapes != expected:
             raise ValueError(f"{other} has other weights than {first}; expected models that were trained on from the same one")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
-from agents.models.ensembles import Ensemble, fitted, shared_record, uniform
+from agents.models.ensembles import Ensemble, fit_weights, shared_record, uniform_weights
 from agents.settings import parse_settings
 from webarena_gym import console
 
@@ -44,7 +44,7 @@ def make_ensemble(settings: EnsembleSettings) -> Ensemble:
     if len(settings.members) < 2:
         raise ValueError(f"members are {settings.members}; expected two agents or more")
     shared_record(settings.members)  # before anything is played
-    weights = uniform(len(settings.members))
+    weights = uniform_weights(len(settings.members))
     if settings.weights != "uniform":
         from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
 
@@ -53,7 +53,7 @@ def make_ensemble(settings: EnsembleSettings) -> Ensemble:
         for member in settings.members:
             evaluated = EvaluationSettings(**{**policy_defaults(member), **own, "policy": member})
             played.append(evaluate_policy(evaluated, choose_tasks(evaluated)).trajectories)
-        weights = fitted(played, switch=settings.weights == "switched")
+        weights = fit_weights(played, switch=settings.weights == "switched")
     ensemble = Ensemble(settings.members, weights)
     ensemble.save(settings.out)
     return ensemble

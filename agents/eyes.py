@@ -29,7 +29,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from agents.models.checkpoints import claim, lock
+from agents.models.checkpoints import lock_folder, record_settings
 from agents.models.pointer.goals import read_goal
 from agents.rollouts.curriculum import mixed_chance
 from agents.settings import lasting
@@ -462,8 +462,8 @@ def train(settings: EyesSettings) -> dict[str, Any]:
     torch.manual_seed(settings.seed)
     tasks, network, started_s = tasks_of(settings), Eyes(), time.process_time()
     file = settings.out / NEWEST
-    lock(settings.out)
-    claim(settings.out, lasting(settings), is_begun=file.is_file())
+    lock_folder(settings.out)
+    record_settings(settings.out, lasting(settings), is_resumed=file.is_file())
     state: dict[str, Any] = torch.load(file, weights_only=True) if file.is_file() else {}
 
     def save() -> None:

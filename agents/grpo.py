@@ -38,7 +38,7 @@ import torch
 
 from agents.data.demonstrations import tasks_of
 from agents.data.trajectories import Trajectory
-from agents.models.checkpoints import begin, is_pointer, save_checkpoint, saved_at_the_end
+from agents.models.checkpoints import is_pointer, open_run, save_checkpoint, save_on_error
 from agents.rollouts.branching import fork_advantages, fork_groups
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.curriculum import Curriculum, Group, RolloutError
@@ -321,7 +321,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
     kind.check(args)
     if threads := args.threads or kind.threads:
         torch.set_num_threads(threads)
-    last = ranks.share(begin(args, args.out) if ranks.is_main else None)
+    last = ranks.share(open_run(args, args.out) if ranks.is_main else None)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
     elapsed_s, begun, spent = record["elapsed_s"], record["groups"], record["spent"]
     if last and args.trained(update, elapsed_s, spent) >= 1:
@@ -349,7 +349,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Callable[..., 
         closing(envs),
         closing(policy),
         Metrics(args.out, update, method.title, is_silent=not ranks.is_main) as metrics,
-        saved_at_the_end(args.out, save, lambda: update if ranks.is_main else 0),
+        save_on_error(args.out, save, lambda: update if ranks.is_main else 0),
     ):
         while (progress := args.trained(update, elapsed_s, spent)) < 1:
             start_s = time.perf_counter()

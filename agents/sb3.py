@@ -28,7 +28,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from torch import Tensor, nn
 
 from agents.data.demonstrations import tasks_of
-from agents.models.checkpoints import AGENT, CheckpointError, agent_record, claim, lock
+from agents.models.checkpoints import AGENT, CheckpointError, agent_record, lock_folder, record_settings
 from agents.rollouts.policies import Request, look_behind
 from agents.settings import ENV_ID, lasting
 from agents.training.metrics import Metrics, read_metrics
@@ -225,13 +225,13 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
         "learning_rate": settings.learning_rate, "n_steps": settings.steps_per_update, "batch_size": settings.batch,
         "n_epochs": settings.epochs, "gamma": settings.discount, "ent_coef": settings.entropy_weight, "seed": settings.seed,
     }  # fmt: skip
-    lock(settings.out)
-    is_begun = (settings.out / MODEL).is_file()
-    claim(settings.out, lasting(settings), is_begun=is_begun)
+    lock_folder(settings.out)
+    is_resumed = (settings.out / MODEL).is_file()
+    record_settings(settings.out, lasting(settings), is_resumed=is_resumed)
     scorer = {"width": settings.width, "prior": settings.prior}
     kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
     model = algorithm(policy, envs, policy_kwargs=kwargs, device="cpu", **options)
-    if is_begun:  # without the library's `load`, which unpickles
+    if is_resumed:  # without the library's `load`, which unpickles
         model.set_parameters(settings.out / MODEL, device="cpu")
         with ZipFile(settings.out / MODEL) as file:
             model.num_timesteps = int(json.loads(file.read("data"))["num_timesteps"])

@@ -67,10 +67,10 @@ def claim(folder: Path, **settings: Any) -> str:
 
     Raises ValueError if it holds what was made with others.
     """
-    is_begun = folder.is_dir() and any(folder.iterdir())
-    checkpoints.claim(folder, settings, is_begun=is_begun)
+    is_resumed = folder.is_dir() and any(folder.iterdir())
+    checkpoints.record_settings(folder, settings, is_resumed=is_resumed)
     file = folder / "commit"
-    if not is_begun:
+    if not is_resumed:
         file.write_text(COMMIT, encoding="utf-8")
     return file.read_text(encoding="utf-8") if file.exists() else "unknown"
 

@@ -28,16 +28,16 @@ from agents.models.checkpoints import (
     AGENT,
     CheckpointError,
     agent_record,
-    begin,
     checkpoints,
-    claim,
     find_model,
     load_model,
-    lock,
+    lock_folder,
+    open_run,
+    record_settings,
     save_agent,
     save_checkpoint,
 )
-from agents.models.parameters import adapt, merged
+from agents.models.parameters import add_adapters, merge_adapters
 from agents.models.small import create_model, train_tokenizer
 from agents.training.metrics import Metrics
 from agents.training.rollouts import TrainedStep, write_groups, write_samples
@@ -71,7 +71,7 @@ def test_a_full_disk_leaves_the_old_checkpoint_whole(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(torch, "save", full)
-    with pytest.raises(CheckpointError, match=r"No space left.*earlier ones in .* are whole"):
+    with pytest.raises(CheckpointError, match=r"No space left.*earlier checkpoints in .* are intact"):
         save(tmp_path, 2)
     assert checkpoints(tmp_path) == [old]
     assert [path.name for path in tmp_path.iterdir()] == [old.path.name]
@@ -94,7 +94,7 @@ def no_file_above(size):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
 def test_a_write_that_breaks_off_is_a_clear_error(tmp_path):
     old = save(tmp_path, 1)
-    with no_file_above(20_000), pytest.raises(CheckpointError, match=r"cannot write the checkpoint .* make room and run"):
+    with no_file_above(20_000), pytest.raises(CheckpointError, match=r"cannot write the checkpoint .* free some space and run"):
         save(tmp_path, 2)
     assert checkpoints(tmp_path) == [old]
 
@@ -126,8 +126,8 @@ WRITES = {
     "compressed trajectories": (lambda run: partial(write_trajectories, run / "a.jsonl.gz", [STEP.episode]), "a.jsonl.gz"),
     "groups": (lambda run: partial(write_groups, run, 1, [STEP.episode]), "000001.jsonl.gz"),
     "samples": (lambda run: partial(write_samples, run / "samples" / "000001.parquet", [STEP]), "000001.parquet"),
-    "settings": (lambda run: partial(claim, run, {"a": 1}, is_begun=False), "begun_with.json"),
-    "lock": (lambda run: partial(lock, run), ".lock"),
+    "settings": (lambda run: partial(record_settings, run, {"a": 1}, is_resumed=False), "begun_with.json"),
+    "lock": (lambda run: partial(lock_folder, run), ".lock"),
     "agent": (lambda run: partial(save_agent, run, SimpleNamespace(save_pretrained=lambda _: 0), SimpleNamespace(save_pretrained=lambda _: 0), {"a": 1}), ""),
 }  # fmt: skip
 
@@ -150,13 +150,13 @@ HOLDER = """
 import os, sys
 from functools import partial
 from pathlib import Path
-from agents.models.checkpoints import lock
+from agents.models.checkpoints import lock_folder
 
 def wait():
     print(os.getpid(), flush=True)
     sys.stdin.read()
 
-lock(Path(sys.argv[1]))
+lock_folder(Path(sys.argv[1]))
 if "ranks" in sys.argv:
     from agents.training.distributed import launch
     launch(wait, 2)
@@ -187,23 +187,23 @@ def hold():
 def test_a_folder_is_locked_until_the_process_that_trains_in_it_ends_however(tmp_path, hold, options):
     settings, run = BCSettings(out=tmp_path), tmp_path / "run"
     holder = hold(run, *options)
-    for is_begun in (False, True):  # a new run, and one that is resumed
-        if is_begun:
+    for is_resumed in (False, True):  # a new run, and one that is resumed
+        if is_resumed:
             save(run, 1)
         with pytest.raises(
             ValueError, match=rf"{run} is in use by process {holder.pid} on {socket.gethostname()}, since 20.*Z?: "
         ) as told:
-            begin(settings, run)
+            open_run(settings, run)
         assert sys.executable in str(told.value)
         assert str(told.value).endswith("choose another --out")
         assert not (run / "begun_with.json").exists()
     holder.kill()
     holder.wait()
     shutil.rmtree(run / "update_0000001")
-    assert begin(settings, run) is None
-    lock(run)  # the same process may, as each of the stages of a training does
+    assert open_run(settings, run) is None
+    lock_folder(run)  # the same process may, as each of the stages of a training does
     shutil.rmtree(run)
-    assert begin(settings, run) is None  # and in a folder that was made again
+    assert open_run(settings, run) is None  # and in a folder that was made again
     assert json.loads((run / ".lock").read_text())["pid"] == os.getpid()
 
 
@@ -211,10 +211,10 @@ def test_a_process_of_another_host_is_another_even_with_an_equal_id(tmp_path, ho
     holder = hold(tmp_path)
     monkeypatch.setattr(os, "getpid", lambda: holder.pid)
     with pytest.raises(ValueError, match="is in use by process"):
-        lock(tmp_path)
+        lock_folder(tmp_path)
     (tmp_path / ".lock").write_text("")
     with pytest.raises(ValueError, match="is in use by another process"):
-        lock(tmp_path)
+        lock_folder(tmp_path)
 
 
 def test_a_file_system_without_locks_is_told_and_trained_on(tmp_path, monkeypatch, capsys):
@@ -224,7 +224,7 @@ def test_a_file_system_without_locks_is_told_and_trained_on(tmp_path, monkeypatc
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    lock(tmp_path)
+    lock_folder(tmp_path)
     assert "cannot be locked (No locks available)" in capsys.readouterr().err
 
 
@@ -263,7 +263,7 @@ def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
     model.save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
     model, tokenizer = load_model(tmp_path / "base")
-    adapt(model, 2)
+    add_adapters(model, 2)
     for name, parameter in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.ones_(parameter)
@@ -271,18 +271,18 @@ def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
     assert (saved.path / "adapter_model.safetensors").exists()
     assert not (saved.path / "model.safetensors").exists()
     again, _ = load_model(tmp_path / "run")
-    adapt(again, 2)
+    add_adapters(again, 2)
     ids = torch.arange(8)[None]
     assert torch.allclose(again(ids).logits, model(ids).logits, atol=1e-5)
-    whole = merged(again)
+    whole = merge_adapters(again)
     assert "lora" not in "".join(name for name, _ in whole.named_parameters())
     assert torch.allclose(whole(ids).logits, model(ids).logits, atol=1e-4)
     whole.save_pretrained(tmp_path / "whole")
     assert (tmp_path / "whole" / "model.safetensors").exists()
     assert {"lora" in name for name, value in again.named_parameters() if value.requires_grad} == {True}
     with pytest.raises(ValueError, match="adapters of rank 2"):
-        adapt(again, 4)
-    with pytest.raises(ValueError, match="adapters, which learn on with --lora-rank"):
+        add_adapters(again, 4)
+    with pytest.raises(ValueError, match=r"lora-rank is 0.*expected their rank, 2"):
         language_model(load_model(tmp_path / "run")[0])
     (mean,) = {average(AverageSettings(models=(str(tmp_path / "run"),) * 2, out=tmp_path / "mean"))}
     assert torch.allclose(load_model(mean)[0](ids).logits, model(ids).logits, atol=1e-4)
@@ -369,7 +369,7 @@ def test_what_is_no_name_of_the_hub_is_not_looked_for_there(name, monkeypatch):
     monkeypatch.chdir(Path(__file__).parent.parent)
     with pytest.raises(CheckpointError, match="there is no folder"):
         find_model(name)
-    with pytest.raises(CheckpointError, match="holds neither a model"):
+    with pytest.raises(CheckpointError, match="contains neither a model"):
         load_model("tests")
     assert find_model("owner/model-1.5") == "owner/model-1.5"
 

@@ -3,7 +3,7 @@ import random
 import pytest
 import torch
 
-from agents.models.critics import Critic, LanguageValueNetwork, PointerCritics, WordsSeen, accuracy
+from agents.models.critics import Critic, LanguageValueNetwork, PointerCritics, WordState, accuracy
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -70,14 +70,14 @@ def seen(count, seed):
         word = rng.choice(["kettle", "lamp", "rope", "mug", "tent", "spoon"])
         there = rng.random() < 0.5
         page = " ".join(rng.choices(["shop", "price", "cart", "stars", "help"], k=rng.randint(1, 30)))
-        found.append(WordsSeen(f"Find the {word}", f"{page} {word if there else ''}", ("do(action='Wait')",) * (number % 3)))
+        found.append(WordState(f"Find the {word}", f"{page} {word if there else ''}", ("do(action='Wait')",) * (number % 3)))
         outcomes.append(float(there))
     return found, outcomes
 
 
 def test_a_critic_of_words_learns_whether_the_page_holds_what_the_goal_asks_for():
     critic, rng = PointerCritics(0).create(**OPTIONS), random.Random(0)
-    assert critic.values([WordsSeen("a goal"), WordsSeen("", "", ("",))]) == [0.5, 0.5]
+    assert critic.values([WordState("a goal"), WordState("", "", ("",))]) == [0.5, 0.5]
     losses = [critic.fit(*seen(64, seed), rng) for seed in range(30)]
     assert losses[0] > 0.5
     assert losses[-1] < 0.2

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
-from agents.models.parameters import adapt
+from agents.models.parameters import add_adapters
 from agents.rollouts.constraints import Constraint, Vocabulary, language_of
 from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
@@ -141,7 +141,7 @@ def test_a_load_waits_for_responses_under_way_and_holds_the_others_back(tmp_path
 def test_the_weights_of_low_rank_adapters_are_merged(tmp_path):
     pytest.importorskip("peft")
     trained = tiny_model(seed=3)[0]
-    adapt(trained, rank=2)
+    add_adapters(trained, rank=2)
     with torch.no_grad():
         for parameter in trained.parameters():
             if parameter.requires_grad:

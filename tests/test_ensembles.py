@@ -13,7 +13,7 @@ from agents.data.workflows import site_of
 from agents.evaluation.evaluate import VotingPolicy, create_policy, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, is_small, load_model
-from agents.models.ensembles import Ensemble, Weights, fitted, load_ensemble, uniform
+from agents.models.ensembles import Ensemble, EnsembleWeights, fit_weights, load_ensemble, uniform_weights
 from agents.models.pointer.decoding import Session
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
 from agents.models.pointer.reader import Reader
@@ -41,11 +41,11 @@ def ask(page):
 @pytest.mark.parametrize("page", [SHOP, FORUM])
 def test_the_mean_is_one_of_probabilities_with_the_weights_of_the_page(page):
     members = list(networks(3))
-    weights = Weights((1.0, 1.0, 1.0), {"shop.test": (0.0, 1.0, 3.0)})
+    weights = EnsembleWeights((1.0, 1.0, 1.0), {"shop.test": (0.0, 1.0, 3.0)})
     reader, question = ask(page)
     found = PointerEnsemble(members, weights)([question], reader.texts, members[0][1]).logprobs()[0].exp()
     each = [network([question], reader.texts, words).logprobs()[0].exp() for network, words in members]
-    voices = weights.of(site_of(page))
+    voices = weights.for_situation(site_of(page))
     wanted = sum(voice * own for voice, own in zip(voices, each, strict=True)) / sum(voices)
     assert torch.allclose(found, wanted, atol=1e-6)
     assert not torch.allclose(found, each[0], atol=1e-3)
@@ -61,13 +61,13 @@ def vote(weights, *replies, page=SHOP):
 
 
 def test_the_most_votes_win_weights_decide_by_site_and_who_failed_has_no_vote_unless_all_failed():
-    assert {vote(uniform(3), *order) for order in itertools.permutations(["go", "go", "stop"])} == {"go"}
-    weights = Weights((1.0, 1.0, 1.0), {"forum.test": (1.0, 1.0, 5.0)})
+    assert {vote(uniform_weights(3), *order) for order in itertools.permutations(["go", "go", "stop"])} == {"go"}
+    weights = EnsembleWeights((1.0, 1.0, 1.0), {"forum.test": (1.0, 1.0, 5.0)})
     assert vote(weights, "go", "<think>so</think>go", "stop") == "go"
     assert vote(weights, "go", "go", "stop", page=FORUM) == "stop"
-    assert vote(uniform(3), "a", "b", "c") == "a"
+    assert vote(uniform_weights(3), "a", "b", "c") == "a"
     for kinds, wanted in (([Broken, Broken, ScriptedPolicy], "go"), ([Broken, Broken], "")):
-        policy = VotingPolicy([kind(lambda _: "go") for kind in kinds], uniform(len(kinds)))
+        policy = VotingPolicy([kind(lambda _: "go") for kind in kinds], uniform_weights(len(kinds)))
         policy.ask([Request(0, None, {"page": SHOP})])
         assert policy.replies()[0][1].text == wanted
 
@@ -87,29 +87,32 @@ def test_weights_are_larger_where_an_agent_succeeds_more(seed):
     shop, forum = (rng.permutation([1.0] * 30 + [0.0] * 10).tolist() for _ in range(2))
     one = episodes(SHOP, *shop) + episodes(FORUM, *[0.0] * 40)
     other = episodes(SHOP, *[0.0] * 40) + episodes(FORUM, *forum)
-    weights = fitted([one, other])
-    assert weights.of("shop.test")[0] > 2 * weights.of("shop.test")[1]
-    assert weights.of("forum.test")[1] > 2 * weights.of("forum.test")[0]
-    assert weights.of("elsewhere.test") == pytest.approx((0.375, 0.375))
-    switched = fitted([one, other], switch=True)
-    assert (switched.of("shop.test"), switched.of("forum.test")) == ((1.0, 0.0), (0.0, 1.0))
+    weights = fit_weights([one, other])
+    assert weights.for_situation("shop.test")[0] > 2 * weights.for_situation("shop.test")[1]
+    assert weights.for_situation("forum.test")[1] > 2 * weights.for_situation("forum.test")[0]
+    assert weights.for_situation("elsewhere.test") == pytest.approx((0.375, 0.375))
+    switched = fit_weights([one, other], switch=True)
+    assert (switched.for_situation("shop.test"), switched.for_situation("forum.test")) == ((1.0, 0.0), (0.0, 1.0))
 
 
 def test_few_episodes_move_weights_little_and_no_success_at_all_gives_equal_ones():
     often = episodes(SHOP, *[1.0, 0.0] * 20)
-    weights = fitted([[*often, *episodes(FORUM, 0.0)], [*often, *episodes(FORUM, 1.0)]])
-    few, many = weights.of("forum.test"), fitted([episodes(FORUM, 0.0, 1.0), episodes(FORUM, 1.0, 1.0)]).of("forum.test")
+    weights = fit_weights([[*often, *episodes(FORUM, 0.0)], [*often, *episodes(FORUM, 1.0)]])
+    few, many = (
+        weights.for_situation("forum.test"),
+        fit_weights([episodes(FORUM, 0.0, 1.0), episodes(FORUM, 1.0, 1.0)]).for_situation("forum.test"),
+    )
     assert few[0] < few[1] < 1.5 * few[0]
     assert many[0] < many[1]
-    assert fitted([episodes(SHOP, 0.0), episodes(SHOP, 0.0)]).of("shop.test") == (1.0, 1.0)
-    with pytest.raises(ValueError, match="without an episode"):
-        fitted([often, []])
+    assert fit_weights([episodes(SHOP, 0.0), episodes(SHOP, 0.0)]).for_situation("shop.test") == (1.0, 1.0)
+    with pytest.raises(ValueError, match="at least one of each agent"):
+        fit_weights([often, []])
 
 
 @pytest.mark.parametrize("values", [(1.0,), (0.0, 0.0), (2.0, -1.0)])
 def test_weights_that_mean_nothing_are_refused(values):
     with pytest.raises(ValueError, match="weights are"):
-        Weights((1.0, 1.0), {"shop.test": values})
+        EnsembleWeights((1.0, 1.0), {"shop.test": values})
 
 
 def make_members(folder, **options):
@@ -134,7 +137,7 @@ def success(policy):
 @pytest.mark.slow
 def test_the_best_agent_of_each_site_does_what_none_does_alone(tmp_path):
     members = list(make_members(tmp_path, worlds=(11, 12, 13), per_template=3, updates=160, decisions_per_update=16))
-    weights = Weights((1.0, 0.0), {"code.test": (0.0, 1.0), "forum.test": (1.0, 0.0)})
+    weights = EnsembleWeights((1.0, 0.0), {"code.test": (0.0, 1.0), "forum.test": (1.0, 0.0)})
     Ensemble(tuple(members), weights).save(tmp_path)
     assert is_small(tmp_path)
     assert agent_record(tmp_path) == agent_record(members[0])
@@ -143,21 +146,21 @@ def test_the_best_agent_of_each_site_does_what_none_does_alone(tmp_path):
 
 
 def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
-    Ensemble(tuple(members), uniform(2)).save(tmp_path / "good")
-    with pytest.raises(CheckpointError, match="holds an ensemble; expected a language model"):
+    Ensemble(tuple(members), uniform_weights(2)).save(tmp_path / "good")
+    with pytest.raises(CheckpointError, match="contains an ensemble; expected a language model"):
         load_model(tmp_path / "good")
     other = tmp_path / "other"
     other.mkdir()
     (other / "agent.json").write_text(json.dumps({**agent_record(members[0]), "window": 9}), encoding="utf-8")
     (other / "config.json").touch()
     with pytest.raises(ValueError, match=r"window=9; expected \d+"):
-        Ensemble((members[0], str(other)), uniform(2)).save(tmp_path / "bad")
+        Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
     (other / "agent.json").write_text(json.dumps(agent_record(members[0])), encoding="utf-8")
-    Ensemble((members[0], str(other)), uniform(2)).save(tmp_path / "bad")
+    Ensemble((members[0], str(other)), uniform_weights(2)).save(tmp_path / "bad")
     with pytest.raises(ValueError, match="is a pointing network, and other agents"):
         create_policy(EvaluationSettings(policy=str(tmp_path / "bad")))
     (tmp_path / "bad" / "ensemble.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"ensemble.json holds no ensemble"):
+    with pytest.raises(CheckpointError, match=r"ensemble.json is not a valid ensemble"):
         load_ensemble(tmp_path / "bad")
 
 

@@ -160,8 +160,10 @@ def test_the_values_of_steps_are_told_by_trajectory_and_what_broke_has_none():
     fine, broken, empty = trajectory([-1.0]), trajectory([-1.0], ending="failed"), trajectory(ending="too_long", reward=0)
     assert played([Group(0, TASK, [fine, broken, empty])]) == [fine]
     items = [trajectory([-1.0], [-2.0, -3.0], reward=1), trajectory([-4.0], reward=0, group=7)]
-    assert CRITICS.steps(items) == [(10, 11), (10, 12), (10, 11)]
-    assert CRITICS.episodes([trajectory([-1.0], [-1.0, -1.0])]) == [(10, 12, 20, 21)]  # the last prompt and the last action
+    assert CRITICS.step_states(items) == [(10, 11), (10, 12), (10, 11)]
+    assert CRITICS.episode_states([trajectory([-1.0], [-1.0, -1.0])]) == [
+        (10, 12, 20, 21)
+    ]  # the last prompt and the last action
     assert step_rewards(items) == [1, 1, 0]
     assert split_by_trajectory([1, 2, 3], items) == [[1, 2], [3]]
 

@@ -112,10 +112,10 @@ def test_episodes_and_runs_of_other_settings_are_not_taken_for_these(arguments, 
     with pytest.raises(ValueError, match="there is no method 'magic'"):
         methods.main([*arguments, "--methods", "magic"])
     methods.main([*arguments, "--methods", "filtered_bc"])
-    with pytest.raises(ValueError, match=r"episodes was begun with max_steps=2, not 3"):
+    with pytest.raises(ValueError, match=r"episodes was started with max_steps=2, not 3"):
         methods.main([*arguments, "--methods", "filtered_bc", "--max-steps", "3"])
     claim(tmp_path / "runs" / "mgrpo_0", cloned=tmp_path / "other", minutes=0.001, options={})
-    with pytest.raises(ValueError, match=r"was begun with cloned='.*other', not '.*clone'"):
+    with pytest.raises(ValueError, match=r"was started with cloned='.*other', not '.*clone'"):
         methods.main([*arguments, "--methods", "mgrpo"])
 
 
@@ -137,7 +137,7 @@ def test_more_interactions_solve_more_and_nothing_is_played_twice(tmp_path, caps
     again = measured(capsys, *arguments)
     assert again["rows"] == [few, many]
     assert again["begun_at"] == [again["commit"]]
-    with pytest.raises(ValueError, match="was begun with limits="):
+    with pytest.raises(ValueError, match="was started with limits="):
         compare.main([*map(str, arguments[:-1]), "limits=[3]"])
 
 

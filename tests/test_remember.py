@@ -16,7 +16,7 @@ from agents.data.workflows import WorkflowStep, names_of, without_names, words_i
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
-from agents.models.ensembles import Weights
+from agents.models.ensembles import EnsembleWeights
 from agents.models.pointer.decoding import recall
 from agents.models.pointer.memory import Situation, StepMemory, load_memory, stored
 from agents.models.pointer.network import MEMORY, PointerEnsemble, choice_logprobs, load_pointer, pack_choices
@@ -209,4 +209,4 @@ def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, exp
     with pytest.raises(ValueError, match="nearest is 0; expected at least 1"):
         RememberSettings(model=unsure, out=tmp_path / "out", nearest=0)
     with pytest.raises(ValueError, match="without memory in an ensemble"):
-        PointerEnsemble([load_pointer(remembering)] * 2, Weights.__new__(Weights))
+        PointerEnsemble([load_pointer(remembering)] * 2, EnsembleWeights.__new__(EnsembleWeights))

@@ -308,9 +308,9 @@ def test_equal_seeds_train_equal_policies_and_a_run_goes_on_only_as_it_was_begun
     runs = [read_metrics(train(tasks, tmp_path / name, updates=2, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     first, again, other = ([[record[key] for key in keys] for record in records] for records in runs)
     assert first == again != other
-    with pytest.raises(ValueError, match=r"was begun with candidates=12, not 13"):
+    with pytest.raises(ValueError, match=r"was started with candidates=12, not 13"):
         train(tasks, untrained, candidates=13)
-    with pytest.raises(ValueError, match=r"was begun with algorithm='maskable_ppo', not 'ppo'"):
+    with pytest.raises(ValueError, match=r"was started with algorithm='maskable_ppo', not 'ppo'"):
         train(tasks, untrained, algorithm="ppo")
 
 

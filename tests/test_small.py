@@ -65,8 +65,8 @@ def test_the_first_heads_look_back_and_practice_teaches_to_copy():
     torch.manual_seed(0)
     tokenizer = tiny_model()[1]
     model = small.create_model(tokenizer, width=64, layers=2, heads=4)
-    first = small.practise_copying(model, 1, first_id=5)
-    assert small.practise_copying(model, 60, first_id=5, seed=1) < first / 3
+    first = small.pretrain_copying(model, 1, first_id=5)
+    assert small.pretrain_copying(model, 60, first_id=5, seed=1) < first / 3
 
 
 def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):

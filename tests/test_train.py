@@ -221,14 +221,14 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
                     patch.setattr(module, "save_checkpoint", None)
             assert train_bc.train(bc(cloned, updates=2), data).name == "update_0000002"
             assert train_rl.train(grpo(lifted, clone, updates=1), tasks).name == "update_0000001"
-    with pytest.raises(ValueError, match=r"bc was begun with curriculum=0.0, not 0.5; choose another --out"):
+    with pytest.raises(ValueError, match=r"bc was started with curriculum=0.0, not 0.5; choose another --out"):
         train_bc.train(bc(cloned, updates=2, curriculum=0.5), data)
-    with pytest.raises(ValueError, match=r"rl was begun with learning_rate=0.0003, not 0.001"):
+    with pytest.raises(ValueError, match=r"rl was started with learning_rate=0.0003, not 0.001"):
         train_rl.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
     assert train_bc.train(bc(cloned, updates=3, save_every=1, threads=1), data).name == "update_0000003"
     assert train_rl.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
     (cloned / "begun_with.json").unlink()
-    with pytest.raises(ValueError, match=r"bc does not say what it was begun with"):
+    with pytest.raises(ValueError, match=r"bc contains a run but not its settings"):
         train_bc.train(bc(cloned, updates=3), data)
 
 

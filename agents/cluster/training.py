@@ -21,7 +21,7 @@ from agents.cluster.learners import ShardedLanguageModel, ShardedState, shard_ra
 from agents.data.demonstrations import tasks_of
 from agents.data.trajectories import Trajectory
 from agents.grpo import GRPO, State, clipped_loss, kind_of, learn
-from agents.models.checkpoints import begin, save_checkpoint, saved_at_the_end
+from agents.models.checkpoints import open_run, save_checkpoint, save_on_error
 from agents.rollouts.collector import Collector, Stage, group_episodes
 from agents.rollouts.curriculum import Group, RolloutError
 from agents.rollouts.envs import create_envs
@@ -129,7 +129,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
     _check(args, ranks, create)
     if threads := args.threads or kind_of(args.model).threads:
         torch.set_num_threads(threads)
-    last = ranks.share(begin(args, args.out) if ranks.is_main else None)
+    last = ranks.share(open_run(args, args.out) if ranks.is_main else None)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
     elapsed_s, spent = record["elapsed_s"], record["spent"]
     if last and args.trained(update, elapsed_s, spent) >= 1:
@@ -159,7 +159,7 @@ def train(args: Any, tasks: Sequence[Task] | None = None, create: Any = GRPO) ->
             return checkpoint.path
 
         if ranks.count == 1:  # all ranks are needed to save what is sharded
-            stack.enter_context(saved_at_the_end(args.out, save, lambda: update))
+            stack.enter_context(save_on_error(args.out, save, lambda: update))
         while True:
             start_s, plan = time.perf_counter(), None
             if ranks.is_main and (progress := args.trained(update, elapsed_s, spent)) < 1:

@@ -13,8 +13,8 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory, load_workflows, site_of
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
-from agents.models.checkpoints import agent_record, is_pointer, is_small, load_model, load_vision_model, sees
-from agents.models.ensembles import Weights, is_ensemble, load_ensemble
+from agents.models.checkpoints import agent_record, is_pointer, is_small, is_vision_model, load_model, load_vision_model
+from agents.models.ensembles import EnsembleWeights, is_ensemble, load_ensemble
 from agents.models.pointer.labels import LABELS, label_reader
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, load_pointer
 from agents.rollouts.chat import ChatPolicy, OccamPolicy
@@ -97,7 +97,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     """Return the policy that the settings name. Raises ValueError for an option that is of another kind of policy."""
     policy, temperature = settings.policy, settings.temperature or 0.0
     is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
-    if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED) or sees(policy)):
+    if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED) or is_vision_model(policy)):
         raise ValueError(
             f"constrained is set and policy is {policy!r}; expected a language model without eyes, in a folder or on the Hub"
         )
@@ -134,7 +134,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         return ScriptedPolicy(load_replies(Path(policy), temperature=temperature))
     if is_pointing or is_ensemble(policy):
         return _create_pointing(settings, memory)
-    if sees(policy):
+    if is_vision_model(policy):
         model, processor = load_vision_model(policy, settings.dtype)
         sampling |= {"temperature": temperature, "max_prompt_tokens": settings.max_prompt_tokens}
         return ScriptedPolicy(vision_replies(model.to(Ranks.here().device), processor, told, **sampling))
@@ -188,7 +188,7 @@ class VotingPolicy:
     """
 
     members: Sequence[Policy]
-    weights: Weights
+    weights: EnsembleWeights
     _open: dict[int, Request] = field(default_factory=dict)  # by slot
     _votes: dict[int, dict[int, Reply]] = field(default_factory=dict)  # by slot and member
 
@@ -212,7 +212,7 @@ class VotingPolicy:
             member.close()
 
     def _count(self, request: Request, votes: dict[int, Reply]) -> Reply:
-        weights = self.weights.of(site_of(request.info["page"]))
+        weights = self.weights.for_situation(site_of(request.info["page"]))
         sums: dict[str, float] = {}
         first: dict[str, Reply] = {}
         for number, reply in sorted(votes.items()):

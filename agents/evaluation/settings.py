@@ -9,7 +9,7 @@ import tyro
 
 from agents.data.prompts import REMEMBERED, Style
 from agents.data.trajectories import write_trajectories
-from agents.models.checkpoints import agent_record, sees
+from agents.models.checkpoints import agent_record, is_vision_model
 from agents.settings import EnvSettings, Processes, Templates
 from webarena_gym import tasks as task_suite
 from webarena_gym.applications.application import read_application
@@ -139,7 +139,7 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
         if hint:
             raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
-    usual = {"system": "env", "max_new_tokens": 512} if sees(policy) else {}
+    usual = {"system": "env", "max_new_tokens": 512} if is_vision_model(policy) else {}
     return usual | {name: value for name, value in agent_record(policy).items() if name in known}
 
 

@@ -38,7 +38,7 @@ class AWR:
         new = played(groups)
         self.replay.add(new)
         drawn = self.replay.draw(len(new), rng)
-        states, returns = self.critics.steps(drawn), step_rewards(drawn)
+        states, returns = self.critics.step_states(drawn), step_rewards(drawn)
         loss = self.critic.fit(states, returns, rng)
         weights = exponential_weights(returns, self.critic.values(states))
         metrics = {"critic_loss": loss, "mean_weight": sum(weights) / max(len(weights), 1)}

@@ -50,14 +50,14 @@ class DigiRL:
         self.replay.add(new)
         drawn = self.replay.draw(len(new), rng)
         rewards = [item.reward for item in drawn]
-        goal_loss = self.goal_critic.fit(self.critics.goals([item.goal for item in drawn]), rewards, rng)
-        step_loss = self.step_critic.fit(self.critics.steps(drawn), step_rewards(drawn), rng)
+        goal_loss = self.goal_critic.fit(self.critics.goal_states([item.goal for item in drawn]), rewards, rng)
+        step_loss = self.step_critic.fit(self.critics.step_states(drawn), step_rewards(drawn), rng)
 
         known = self.replay.trajectories
-        goals = self.goal_critic.values(self.critics.goals([item.goal for item in known]))
+        goals = self.goal_critic.values(self.critics.goal_states([item.goal for item in known]))
         surprises = [item.reward - value for item, value in zip(known, goals, strict=True)]
         chosen = [known[index] for index in highest(surprises, TOP)]
-        values = split_by_trajectory(self.step_critic.values(self.critics.steps(chosen)), chosen)
+        values = split_by_trajectory(self.step_critic.values(self.critics.step_states(chosen)), chosen)
         advantages = [
             1.0 if value > self.threshold else None
             for item, own in zip(chosen, values, strict=True)

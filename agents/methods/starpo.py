@@ -63,7 +63,7 @@ class StarPO:
             of_items = [value for part in parts if part for value in trajectory_advantages([item.reward for item in part])]
             advantages = [value for value, item in zip(of_items, items, strict=True) for _ in item.steps]
         else:
-            states = self.critics.steps(items)
+            states = self.critics.step_states(items)
             values = split_by_trajectory(self.critic.values(states), items)  # before the critic has seen how they ended
             metrics["critic_loss"] = self.critic.fit(states, step_rewards(items), rng)
             if is_pretraining:

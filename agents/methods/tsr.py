@@ -55,7 +55,7 @@ class TSR(GRPO):
     def batch(self, groups: Sequence[Group], rng: Random) -> tuple[list[TrainedStep], dict[str, float]]:
         """Fit the critic, and return the steps of all groups whose rewards differ."""
         items = played(groups)
-        loss = self.critic.fit(self.critics.steps(items), step_rewards(items), rng)
+        loss = self.critic.fit(self.critics.step_states(items), step_rewards(items), rng)
         steps, metrics = super().batch(groups, rng)
         weights = [step.importance for item in items for step in item.steps]
         metrics |= {
@@ -78,7 +78,7 @@ class TSR(GRPO):
         reached: list[Any] = []
         for (episode, info), prompt_ids in zip(states, prompts, strict=True):
             here = Step(str(info["page"]), "", prompt_ids=prompt_ids)
-            reached += self.critics.steps(
+            reached += self.critics.step_states(
                 [Trajectory(episode.task_id, episode.goal, (*episode.steps, here), 0.0, "truncated")]
             )[-1:]
         return self.critic.values(reached)

@@ -79,9 +79,9 @@ class WebRL:
 
         items = new + replayed
         # The critic learns from all steps, and from the goals alone, as which new tasks are rated.
-        states = self.critics.steps(items) + self.critics.goals([item.goal for item in items])
+        states = self.critics.step_states(items) + self.critics.goal_states([item.goal for item in items])
         metrics["critic_loss"] = self.critic.fit(states, step_rewards(items) + [item.reward for item in items], rng)
-        values = split_by_trajectory(self.critic.values(self.critics.steps(items)), items)
+        values = split_by_trajectory(self.critic.values(self.critics.step_states(items)), items)
         advantages: list[list[float | None]] = [
             [*next_and_final_advantages(own, item.reward, mix=MIX)] for item, own in zip(items, values, strict=True)
         ]
@@ -118,14 +118,14 @@ class WebRL:
     def judge(self, groups: Sequence[Group], rng: Random) -> tuple[list[Trajectory], dict[str, float]]:
         """Return the rollouts with their outcomes, those of new tasks as the reward model sees them, which then learns the others."""
         items = played(groups)
-        values = self.reward_model.values(self.critics.episodes(items))
+        values = self.reward_model.values(self.critics.episode_states(items))
         metrics = {
             "reward_model_accuracy": accuracy(values, [item.reward for item in items]),
             "reward_model_success": sum(value >= 0.5 for value in values) / max(len(values), 1),
         }
         known = [item for item in items if item.group not in self.new_groups]
         rewards = [item.reward for item in known]
-        metrics["reward_model_loss"] = self.reward_model.fit(self.critics.episodes(known), rewards, rng)
+        metrics["reward_model_loss"] = self.reward_model.fit(self.critics.episode_states(known), rewards, rng)
         self.judged += len(known)
         judged = [
             replace(item, reward=float(value >= 0.5)) if item.group in self.new_groups else item
@@ -140,7 +140,7 @@ class WebRL:
             return
         failed = [self.tasks[task_id] for task_id in dict.fromkeys(item.task_id for item in new if item.reward < 1)]
         candidates = near(failed, list(self.tasks.values()), NEW_TASKS, rng)
-        values = self.critic.values(self.critics.goals([task.intent for task in candidates]))
+        values = self.critic.values(self.critics.goal_states([task.intent for task in candidates]))
         # Neither hopeless nor done, by the critic; the bounds are WebRL's.
         self.new_tasks = [task for task, value in zip(candidates, values, strict=True) if 0.05 <= value <= 0.75]
 

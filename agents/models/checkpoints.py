@@ -1,4 +1,8 @@
-"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically, and the lock on a run's folder."""
+"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically, and the lock of a run's folder.
+
+A run is the output folder of a training (`--out`). It holds checkpoints in folders `update_<n>`, the settings that it was started with,
+and the lock that keeps a second process from training in it.
+"""
 
 import json
 import os
@@ -22,49 +26,58 @@ from agents.settings import lasting
 from webarena_gym.console import writing
 from webarena_gym.errors import WebArenaGymError
 
-if TYPE_CHECKING:  # what loads models takes seconds to import, and is not needed to refuse an option
+if (
+    TYPE_CHECKING
+):  # imported late, so that a command rejects a wrong option without the seconds that torch and transformers take
     from transformers import PreTrainedModel
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
-_TRAINER, _PROGRESS, _CLAIM, _LOCK = "trainer.pt", "progress.json", "begun_with.json", ".lock"
+_TRAINER_FILE, _PROGRESS_FILE, _SETTINGS_FILE, _LOCK_FILE = "trainer.pt", "progress.json", "begun_with.json", ".lock"
 _PREFIX = "update_"
-_POINTER = "pointer.json"
-_MODELS = ("config.json", "adapter_config.json", _POINTER, ENSEMBLE)  # of models, adapters, pointing networks, and ensembles
-_HUB = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # a name there
-_SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
+_POINTER_FILE = "pointer.json"
+_MODEL_FILES = ("config.json", "adapter_config.json", _POINTER_FILE, ENSEMBLE)  # models, adapters, pointing networks, ensembles
+_HUB_NAME = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # OWNER/NAME
+_SMALL_BYTES = 200_000_000  # about 50 million parameters; below this, the overhead of several threads exceeds their gain
 
 
 class CheckpointError(ValueError):
-    """A checkpoint cannot be written or read. Earlier checkpoints are unchanged."""
+    """A checkpoint or model cannot be written or read. Earlier checkpoints are unchanged."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder `update_<n>`, from which training resumes exactly and which the Auto classes of transformers or `load_pointer` load.
+    """A folder `update_<n>` with a model and the state from which training resumes exactly.
 
-    For a model with adapters it holds the adapters and the name of their base model.
+    The Auto classes of transformers load the model, or `load_pointer` for a pointing network. A checkpoint of a model with adapters holds
+    the adapters and the name of their base model.
     """
 
     path: Path
     update: int
 
     def progress(self) -> dict[str, Any]:
-        """Return what the trainer recorded about its position in the data and the time it has used."""
-        record: dict[str, Any] = json.loads((self.path / _PROGRESS).read_text(encoding="utf-8"))
+        """Return the trainer's record of its position in the data and the time used so far."""
+        record: dict[str, Any] = json.loads((self.path / _PROGRESS_FILE).read_text(encoding="utf-8"))
         return record
 
     def state(self) -> dict[str, Any]:
-        """Return the trainer's state, under "optimizer", and that of torch's random generator, under "rng".
+        """Return the trainer's state under "optimizer" and the state of torch's random generator under "rng".
 
-        Raises CheckpointError for a file of more than plain values and tensors, of which nothing is run.
+        Only plain values and tensors are unpickled; no code in the file runs.
+
+        Raises:
+            CheckpointError: The file contains other objects or is damaged.
+
         """
         import torch  # noqa: PLC0415 - see above
 
-        file = self.path / _TRAINER
+        file = self.path / _TRAINER_FILE
         try:
             content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
         except (UnpicklingError, EOFError, RuntimeError) as error:
-            raise CheckpointError(f"{file} holds more than tensors, or is damaged: {str(error).splitlines()[0]}") from error
+            raise CheckpointError(
+                f"{file} is damaged or contains objects other than tensors and plain values: {str(error).splitlines()[0]}"
+            ) from error
         return content
 
     def restore(self, trainer: Any) -> None:
@@ -82,10 +95,22 @@ def save_checkpoint(
 ) -> Checkpoint:  # fmt: skip
     """Write a checkpoint under `run`, then delete all but the newest `keep`.
 
-    `model` and `tokenizer` have `save_pretrained`, `trainer` has a `state_dict` of plain values and tensors. `progress` is its position in
-    its data. `agent` is the agent record: the env and prompt settings to use the model with.
-    The checkpoint is written to a temporary folder and renamed when complete, so a kill or a full disk leaves earlier checkpoints
-    intact. Raises CheckpointError.
+    The checkpoint is written to a temporary folder and renamed when complete, so a killed process or a full disk leaves earlier
+    checkpoints intact.
+
+    Args:
+        run: Folder of the run.
+        update: Number of finished updates, which names the checkpoint.
+        model: Has `save_pretrained`.
+        tokenizer: Has `save_pretrained`.
+        trainer: Has a `state_dict` of plain values and tensors.
+        progress: The trainer's position in its data, as JSON.
+        agent: The agent record: the env and prompt settings to use the model with.
+        keep: Number of checkpoints to keep.
+
+    Raises:
+        CheckpointError: The checkpoint cannot be written.
+
     """
     import torch  # noqa: PLC0415 - see above
     from safetensors import SafetensorError  # noqa: PLC0415
@@ -98,8 +123,8 @@ def save_checkpoint(
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
         save_agent(temporary, model, tokenizer, agent)
-        torch.save({"optimizer": trainer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER)
-        (temporary / _PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
+        torch.save({"optimizer": trainer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER_FILE)
+        (temporary / _PROGRESS_FILE).write_text(json.dumps(progress), encoding="utf-8")
         _flush(*temporary.iterdir())
         if final.exists():
             shutil.rmtree(final)
@@ -108,7 +133,8 @@ def save_checkpoint(
     except (OSError, RuntimeError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise CheckpointError(
-            f"cannot write the checkpoint {final}: {error}; earlier ones in {run} are whole; if the disk is full, make room and run the command again"
+            f"cannot write the checkpoint {final}: {error}; earlier checkpoints in {run} are intact; "
+            "if the disk is full, free some space and run the command again"
         ) from error
     for old in checkpoints(run)[:-keep]:
         shutil.rmtree(old.path, ignore_errors=True)
@@ -116,26 +142,27 @@ def save_checkpoint(
 
 
 @contextmanager
-def saved_at_the_end(run: Path, save: Callable[[], object], update: Callable[[], int]) -> Iterator[None]:
-    """Write a last checkpoint where a training ends by an error of its envs or processes, of updates that none has yet.
+def save_on_error(run: Path, save: Callable[[], object], update: Callable[[], int]) -> Iterator[None]:
+    """Write a last checkpoint if a WebArenaGymError ends the training, then re-raise the error.
 
-    `save` writes the checkpoint of the update that `update` returns. An update that was cut off in the middle of its optimizer steps is
-    no part of the number, though the parameters may have taken some of them.
+    `update` returns the number of finished updates, and `save` writes their checkpoint. Nothing is written if the newest checkpoint has
+    this number. An update that was interrupted between its optimizer steps is not included in the number, although the parameters may
+    include some of these steps.
     """
     try:
         yield
     except WebArenaGymError as error:
-        done = checkpoints(run)
-        if update() > (done[-1].update if done else 0):
+        saved = checkpoints(run)
+        if update() > (saved[-1].update if saved else 0):
             try:
                 save()
-            except CheckpointError as second:  # what ended the training is told first
-                error.add_note(str(second))
+            except CheckpointError as save_error:  # the error that ended the training is more important
+                error.add_note(str(save_error))
         raise
 
 
 def save_agent(folder: Path, model: Any, tokenizer: Any, agent: dict[str, Any]) -> None:
-    """Write a model and its agent record, `agent`, without a trainer's state."""
+    """Write a model, its tokenizer and its agent record `agent` to a folder, without a trainer's state."""
     folder.mkdir(parents=True, exist_ok=True)
     with writing(folder):
         model.save_pretrained(folder)
@@ -145,125 +172,154 @@ def save_agent(folder: Path, model: Any, tokenizer: Any, agent: dict[str, Any]) 
 
 def checkpoints(run: Path) -> list[Checkpoint]:
     """Return the complete checkpoints of a run, oldest first."""
-    found = sorted(path for path in run.glob(f"{_PREFIX}*") if (path / _PROGRESS).is_file()) if run.is_dir() else []
-    return [Checkpoint(path, int(path.name.removeprefix(_PREFIX))) for path in found]
+    paths = sorted(path for path in run.glob(f"{_PREFIX}*") if (path / _PROGRESS_FILE).is_file()) if run.is_dir() else []
+    return [Checkpoint(path, int(path.name.removeprefix(_PREFIX))) for path in paths]
 
 
-def begin(settings: Any, out: Path) -> Checkpoint | None:
-    """Lock the folder of a run, record its settings there, and return its newest checkpoint, if any.
+def open_run(settings: Any, out: Path) -> Checkpoint | None:
+    """Lock the folder of a run, record its settings, and return its newest checkpoint or None.
 
-    Raises ValueError as `lock` and `claim` do.
+    Raises:
+        ValueError: Another process trains in the folder, or the run was started with other settings.
+
     """
-    lock(out)
-    done = checkpoints(out)
-    claim(out, lasting(settings), is_begun=bool(done))
-    return done[-1] if done else None
+    lock_folder(out)
+    saved = checkpoints(out)
+    record_settings(out, lasting(settings), is_resumed=bool(saved))
+    return saved[-1] if saved else None
 
 
-def lock(folder: Path) -> None:
-    """Lock a folder against training by other processes for as long as this process lives; to lock it again changes nothing.
+def lock_folder(folder: Path) -> None:
+    """Lock a folder against training by other processes until this process ends. Locking it again has no effect.
 
-    The lock is the operating system's (flock), which releases it whenever the process ends, and is advisory: nothing but `lock` looks
-    at it. Windows and some network file systems have none. Raises ValueError that names the process which holds it.
+    The lock is the operating system's (flock), which releases it whenever the process ends. It is advisory: only `lock_folder` checks it.
+    On Windows this does nothing; on a file system without locks it prints a warning.
+
+    Raises:
+        ValueError: Another process holds the lock. The message names it.
+
     """
     try:
         import fcntl  # noqa: PLC0415 - not on Windows
     except ModuleNotFoundError:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    # Never closed by this process: closing it would release the lock.
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    own = {"pid": os.getpid(), "host": socket.gethostname(), "since": _first_lock_at(), "command": shlex.join(sys.orig_argv)}
+    # This process never closes the descriptor, because closing it would release the lock.
+    descriptor = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
+    holder_record = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": _first_lock_at(),
+        "command": shlex.join(sys.orig_argv),
+    }
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
         holder: dict[str, Any] = {}
-        with suppress(ValueError):  # it has just been locked, and what holds it is not written yet
-            holder = json.loads((folder / _LOCK).read_text(encoding="utf-8"))
-        if holder == own:
+        with suppress(ValueError):  # the other process has not yet written its record
+            holder = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
+        if holder == holder_record:
             return
-        known = (
+        holder_name = (
             "process {pid} on {host}, since {since}: {command}".format(**holder)
-            if isinstance(holder, dict) and own.keys() <= holder.keys()
+            if isinstance(holder, dict) and holder_record.keys() <= holder.keys()
             else "another process"
         )
-        raise ValueError(f"{folder} is in use by {known}; wait until it ends, end it, or choose another --out") from None
+        raise ValueError(f"{folder} is in use by {holder_name}; wait until it ends, end it, or choose another --out") from None
     except OSError as error:
         os.close(descriptor)
-        print(f"{folder} cannot be locked ({error.strerror}): see that no other training uses it", file=sys.stderr)
+        print(f"{folder} cannot be locked ({error.strerror}): make sure that no other training uses it", file=sys.stderr)
         return
-    with writing(folder / _LOCK):
+    with writing(folder / _LOCK_FILE):
         os.truncate(descriptor, 0)
-        os.write(descriptor, json.dumps(own).encode())
+        os.write(descriptor, json.dumps(holder_record).encode())
 
 
 @cache
 def _first_lock_at() -> str:
-    """Return when this process first locked a folder. With the process id and the host, it tells this process from any other."""
+    """Return the time at which this process first locked a folder. With process id and host, it identifies the process."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
-    """Record the settings that a folder is started with; if `is_begun`, raise ValueError if the recorded ones are missing or differ."""
-    file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
-    way_out = "choose another --out, or remove the folder if nothing in it is needed"
-    if not is_begun:
+def record_settings(folder: Path, settings: Mapping[str, Any], *, is_resumed: bool) -> None:
+    """Write the settings of a new run to its folder, or compare them with the recorded ones if the run is resumed.
+
+    Raises:
+        ValueError: `is_resumed` is true, and the recorded settings are missing or differ.
+
+    """
+    file, expected = folder / _SETTINGS_FILE, json.loads(json.dumps(settings, default=str))
+    advice = "choose another --out, or remove the folder if nothing in it is needed"
+    if not is_resumed:
         folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f".unfinished_{_CLAIM}_{os.getpid()}"  # parallel processes may claim the same folder
+        temporary = folder / f".unfinished_{_SETTINGS_FILE}_{os.getpid()}"  # parallel processes may write to the same folder
         with writing(file):
-            beside.write_text(json.dumps(wanted), encoding="utf-8")
-            beside.replace(file)
+            temporary.write_text(json.dumps(expected), encoding="utf-8")
+            temporary.replace(file)
         return
     if not file.is_file():
-        raise ValueError(f"{folder} does not say what it was begun with ({_CLAIM}); {way_out}")
-    found = json.loads(file.read_text(encoding="utf-8"))
-    if others := sorted({*found} - {*wanted}):
-        raise ValueError(f"{folder} was begun by another command or version: this one has no option {others[0]}; {way_out}")
-    for name in [name for name in {**wanted, **found} if found.get(name) != wanted.get(name)]:
-        raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")
+        raise ValueError(f"{folder} contains a run but not its settings ({_SETTINGS_FILE}); {advice}")
+    recorded = json.loads(file.read_text(encoding="utf-8"))
+    if unknown := sorted({*recorded} - {*expected}):
+        raise ValueError(f"{folder} was started by another command or version: this one has no option {unknown[0]}; {advice}")
+    for name in [name for name in {**expected, **recorded} if recorded.get(name) != expected.get(name)]:
+        raise ValueError(f"{folder} was started with {name}={recorded.get(name)!r}, not {expected.get(name)!r}; {advice}")
 
 
 def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
-    """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
+    """Return the language model and tokenizer of `source`, with float32 parameters.
 
-    Raises CheckpointError if there is none, or a pointing network, and ValueError for a model whose logits are not its head applied to its last hidden
-    state, as training and sampling require.
+    Args:
+        source: A model folder, a run (its newest checkpoint is loaded), or a name on the Hugging Face Hub. No code of the model is run.
+
+    Raises:
+        CheckpointError: There is no such model, or it is a pointing network or an ensemble.
+        ValueError: The model's logits are not its head applied to its last hidden state, as training and sampling require.
+
     """
     import torch  # noqa: PLC0415 - see above
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
-    disable_progress_bar()  # the bars for files of weights would hide the trainer's own
+    disable_progress_bar()  # the bars of weight files would hide the trainer's progress bar
     source = find_model(source)
-    for name, what in ((_POINTER, "a pointing network"), (ENSEMBLE, "an ensemble")):
+    for name, what in ((_POINTER_FILE, "a pointing network"), (ENSEMBLE, "an ensemble")):
         if (Path(source) / name).is_file():
-            raise CheckpointError(f"{source} holds {what}; expected a language model")
+            raise CheckpointError(f"{source} contains {what}; expected a language model")
     if not Path(source).exists():
-        print(f"{source} is no folder here: looking for a model of this name on the Hub", file=sys.stderr)
+        print(f"{source} is not a local folder: looking for a model of this name on the Hub", file=sys.stderr)
     try:
-        # No code that comes with a model is run, nor asked about.
+        # With False, transformers neither runs a model's own code nor prompts for permission.
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         model = AutoModelForCausalLM.from_pretrained(
             source, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False, weights_only=True
         )
-    except OSError as error:  # whatever keeps a model from being read, here or from the Hub
+    except OSError as error:  # transformers raises it for local files and for the Hub
         raise CheckpointError(
-            f"there is no model {str(source)!r}: it is no folder here, and the Hub does not give it ({str(error).splitlines()[0]})"
+            f"cannot load the model {str(source)!r} from a local folder or the Hub: {str(error).splitlines()[0]}"
         ) from error
     ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
     with torch.no_grad():
         hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
         logits, expected = model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden)
     if not torch.allclose(logits, expected, atol=1e-3):
-        raise ValueError(f"{type(model).__name__} computes its logits in a way of its own; expected head(last hidden state)")
+        raise ValueError(
+            f"{type(model).__name__} does not compute its logits as head(last hidden state); expected a model that does"
+        )
     return model, tokenizer
 
 
 def load_vision_model(source: str | Path, dtype: str) -> tuple[Any, Any]:
-    """Return model and processor of a folder for which `sees` is True.
+    """Return the vision-language model and processor of a folder for which `is_vision_model` is True.
 
-    Raises ValueError if a package that the processor needs is missing, or transformers is older than 5.23.
+    Args:
+        source: A model folder, or a run, whose newest checkpoint is loaded.
+        dtype: Name of the torch dtype of the parameters, for example "bfloat16".
+
+    Raises:
+        ValueError: A package that the processor needs is missing, or transformers is older than 5.23.
+
     """
     import torch  # noqa: PLC0415 - see above
     from transformers import AutoModelForImageTextToText, AutoProcessor  # noqa: PLC0415
@@ -273,41 +329,47 @@ def load_vision_model(source: str | Path, dtype: str) -> tuple[Any, Any]:
     folder = find_model(source)
     try:
         processor = AutoProcessor.from_pretrained(folder, trust_remote_code=False)
-    except ImportError as error:  # torchvision, of those that also read videos
-        raise ValueError(f"pictures for {source} cannot be prepared: {str(error).strip().splitlines()[0]}") from error
+    except ImportError as error:  # for example torchvision, which processors of videos need
+        raise ValueError(f"the image processor of {source} cannot be loaded: {str(error).strip().splitlines()[0]}") from error
     if "sanitize_control_tokens" not in signature(processor.apply_chat_template).parameters:
         raise ValueError(
-            f"transformers is {version('transformers')}; expected 5.23 or newer, whose chats with pictures encode control tokens as text"
+            f"transformers is {version('transformers')}; expected 5.23 or newer, whose chat templates for images encode control tokens "
+            "as text"
         )
     options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": False, "weights_only": True}
     return AutoModelForImageTextToText.from_pretrained(folder, **options).eval(), processor
 
 
 def find_model(source: str | Path) -> str | Path:
-    """Return the folder of the model of a run or folder; the name itself if it is no path. Raises CheckpointError for a folder without."""
+    """Return the model folder of `source`: the folder itself, the newest checkpoint of a run, or the unchanged name on the Hub.
+
+    Raises:
+        CheckpointError: `source` is neither a folder with a model or checkpoint nor a possible name on the Hub.
+
+    """
     path = Path(source)
     if not path.is_dir():
-        if not _HUB.fullmatch(str(source)) or path.parent.is_dir():  # the Hub is not asked for what it cannot have
-            raise CheckpointError(f"there is no folder {path}; expected a run, a folder of a model, or OWNER/NAME on the Hub")
+        if not _HUB_NAME.fullmatch(str(source)) or path.parent.is_dir():  # without a request to the Hub
+            raise CheckpointError(f"there is no folder {path}; expected a run, a model folder, or OWNER/NAME on the Hub")
         return source
-    if any((path / name).is_file() for name in _MODELS):
+    if any((path / name).is_file() for name in _MODEL_FILES):
         return path
-    found = checkpoints(path)
-    if not found:
-        raise CheckpointError(f"{path} holds neither a model (config.json, pointer.json) nor a checkpoint ({_PREFIX}...)")
-    return found[-1].path
+    saved = checkpoints(path)
+    if not saved:
+        raise CheckpointError(f"{path} contains neither a model (config.json, pointer.json) nor a checkpoint ({_PREFIX}...)")
+    return saved[-1].path
 
 
 def is_pointer(source: str | Path) -> bool:
-    """Return whether a folder, or a run's newest checkpoint, holds a pointing network."""
+    """Return True if a folder or a run's newest checkpoint contains a pointing network."""
     try:
-        return (Path(find_model(source)) / _POINTER).is_file()
+        return (Path(find_model(source)) / _POINTER_FILE).is_file()
     except CheckpointError:
         return False
 
 
-def sees(source: str | Path) -> bool:
-    """Return whether a folder, or a run's newest checkpoint, holds a vision-language model."""
+def is_vision_model(source: str | Path) -> bool:
+    """Return True if a folder or a run's newest checkpoint contains a vision-language model."""
     try:
         config = Path(find_model(source)) / "config.json"
     except CheckpointError:
@@ -316,17 +378,17 @@ def sees(source: str | Path) -> bool:
 
 
 def is_small(source: str | Path) -> bool:
-    """Return whether a model's parameters take at most 200 MB on disk. A name on the Hub counts as large."""
+    """Return True if a model's parameters take at most 200 MB on disk. For a name on the Hub, return False."""
     folder = Path(find_model(source))
     if (folder / ENSEMBLE).is_file():
         return all(map(is_small, json.loads((folder / ENSEMBLE).read_text(encoding="utf-8"))["members"]))
-    return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL
+    return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL_BYTES
 
 
 def agent_record(source: str | Path) -> dict[str, Any]:
-    """Return a model's agent record: the env and prompt settings that it was trained with; empty for a model without one."""
-    own = Path(source) / AGENT  # of an agent that is no language model, such as those of train_sb3
-    path = own if own.is_file() else Path(find_model(source)) / AGENT
+    """Return a model's agent record: the env and prompt settings that it was trained with. It is empty if the model has none."""
+    direct = Path(source) / AGENT  # agents without a model that `find_model` knows, for example those of train_sb3
+    path = direct if direct.is_file() else Path(find_model(source)) / AGENT
     record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return record
 

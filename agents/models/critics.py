@@ -1,7 +1,7 @@
-"""Critics: value models that estimate from what a policy has seen the probability that the episode succeeds.
+"""Critics: value models that estimate the probability of success of an episode from the policy's inputs so far.
 
-A critic is trained with the binary cross-entropy of the outcome, as the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv
-2411.02337). Its value network is one for each kind of policy. That of a language model is a copy of the first policy with a linear head on
+A critic is trained with the binary cross-entropy of the outcome, like the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv
+2411.02337). Each kind of policy has its own value network. That of a language model is a copy of the initial policy with a linear head on
 the hidden state of the last token. The papers use other models: DigiRL a RoBERTa, WebRL a model as large as the policy with a small
 network as the head.
 """
@@ -23,9 +23,9 @@ from agents.models.batches import PackedBatch, batch_hidden, pack
 from agents.models.pointer.goals import words_of
 
 _BUCKETS = 2**15
-_WIDTH, _HIDDEN, _BAGS = 32, 64, 5
-_LONG = 10.0  # steps
-_STATES = 256  # in one pass
+_WIDTH, _HIDDEN, _BAGS_PER_STATE = 32, 64, 5
+_LONG_EPISODE = 10.0  # steps, the unit of progress
+_STATES_PER_PASS = 256
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 class Critic:
     """Estimates the probability of success of states. Before training it is one half for every state.
 
-    An update has `minibatch` states; `epochs` are passes over what the critic is given for an update of the policy.
+    Args:
+        network: Value network.
+        rate: Learning rate.
+        epochs: Passes over the states of one call of `fit`.
+        minibatch: Number of states in one optimizer step.
+
     """
 
     def __init__(
@@ -57,23 +62,26 @@ class Critic:
         return values
 
     def fit(self, states: Sequence[Any], outcomes: Sequence[float], rng: Random) -> float:
-        """Train on states and their outcomes (0 to 1), and return the mean cross-entropy of the states before their updates."""
+        """Train on states and their outcomes (0 to 1), and return the mean cross-entropy in the first epoch.
+
+        The cross-entropy of each minibatch is computed before its optimizer step.
+        """
         total = 0.0
         for epoch in range(self._epochs):
             order = rng.sample(range(len(states)), len(states))
             for start in range(0, len(order), self._minibatch):
                 indices = order[start : start + self._minibatch]
-                before = 0.0
+                summed_loss = 0.0
                 for batch in self._network.pack([states[index] for index in indices]):
                     logits_S = self._network.logits(batch)
-                    targets_S = torch.tensor([outcomes[indices[place]] for place in batch.samples], device=logits_S.device)
+                    targets_S = torch.tensor([outcomes[indices[sample]] for sample in batch.samples], device=logits_S.device)
                     loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(indices)
                     loss.backward()
-                    before += loss.item()
+                    summed_loss += loss.item()
                 nn.utils.clip_grad_norm_(self._parameters, 1.0)
                 self._optimizer.step()
                 self._optimizer.zero_grad()
-                total += before * len(indices) * (epoch == 0)
+                total += summed_loss * len(indices) * (epoch == 0)
         return total / max(len(states), 1)
 
     def state_dict(self) -> dict[str, Any]:
@@ -87,16 +95,16 @@ class Critic:
 
 
 class LanguageValueNetwork:
-    """A copy of a language model with a linear head. States are token ids."""
+    """A copy of a language model with a linear head. A state is a sequence of token ids."""
 
     def __init__(self, model: "PreTrainedModel", *, tokens_per_pass: int = 16_384) -> None:
         self._tokens_per_pass = tokens_per_pass
         self._model = deepcopy(model)
-        self._head = new_head(model.config.get_text_config().hidden_size).to(model.device)
+        self._head = create_head(model.config.get_text_config().hidden_size).to(model.device)
         self.parts = {"body": self._model.base_model, "head": self._head}
 
     def pack(self, states: Sequence[Ids]) -> Sequence[PackedBatch]:
-        """Return packed batches of at most `tokens_per_pass` tokens, or of one state."""
+        """Return packed batches of at most `tokens_per_pass` tokens, or of one longer state."""
         # The first response token is predicted from the last prompt token, whose hidden state the head reads.
         samples = [Sample(state, (0,)) for state in states]
         return pack(samples, self._tokens_per_pass, pad_id=self._model.config.pad_token_id or 0, model=self._model)
@@ -109,8 +117,8 @@ class LanguageValueNetwork:
         return logits
 
 
-def new_head(width: int) -> nn.Linear:
-    """Return a linear head that says one half of everything."""
+def create_head(width: int) -> nn.Linear:
+    """Return a linear head with zero parameters, which predicts a probability of one half for every input."""
     head = nn.Linear(width, 1)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
@@ -119,39 +127,42 @@ def new_head(width: int) -> nn.Linear:
 
 @dataclass(frozen=True)
 class LanguageModelCritics:
-    """Critics of a language model, which read token ids: the prompts of steps, and the last with its reply."""
+    """Creates critics of a language model and their states, which are token ids."""
 
     _initial_model: "Callable[[], PreTrainedModel]"
     _encoder: PromptEncoder
     _tokens_per_pass: int
 
     def create(self, **options: Any) -> Critic:
-        """Return a new critic, which begins with the parameters that the policy began with."""
+        """Return a new critic, which starts from the policy's initial parameters. `options` are keywords of `Critic`."""
         return Critic(LanguageValueNetwork(self._initial_model(), tokens_per_pass=self._tokens_per_pass), **options)
 
-    def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        """Return the prompts of all steps."""
+    def step_states(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        """Return the prompt of each step of all trajectories, in order."""
         return [step.prompt_ids for item in trajectories for step in item.steps]
 
-    def goals(self, goals: Sequence[str]) -> list[Any]:
-        """Return each goal as a prompt of its own."""
+    def goal_states(self, goals: Sequence[str]) -> list[Any]:
+        """Return a prompt with the goal as its only message, for each goal."""
         return self._encoder.encode_all([[{"role": "user", "content": goal}] for goal in goals])
 
-    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        """Return the last prompt of each trajectory with its response."""
+    def episode_states(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        """Return the last prompt of each trajectory, followed by its response."""
         return [item.steps[-1].prompt_ids + item.steps[-1].response_ids for item in trajectories]
 
 
-class WordsSeen(NamedTuple):
-    """The state of a critic of words: a goal, and, under way, the page and the replies so far."""
+class WordState(NamedTuple):
+    """A state of a `WordsValueNetwork`: the goal, the current page, and the replies so far."""
 
     goal: str
     page: str = ""
     replies: tuple[str, ...] = ()
 
 
-class _Bags(NamedTuple):
-    """States as bags of hashed words, of each state five bags one after another, and how far each episode is."""
+class _WordBags(NamedTuple):
+    """S states as bags of hashed words, five consecutive bags for each state, and the progress of each episode in steps / 10.
+
+    `samples` are the indices of the states. `words` are the hashes of all bags, concatenated, and `offsets` (5 S,) the start of each bag.
+    """
 
     samples: tuple[int, ...]
     words: Tensor
@@ -160,7 +171,7 @@ class _Bags(NamedTuple):
 
 
 class WordsValueNetwork:
-    """A small network over hashed words of the goal, the page, those that both have, the last reply and all replies."""
+    """A small network over five bags of hashed words: goal, page, words in both, last reply, and all replies."""
 
     def __init__(self, seed: int) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -168,75 +179,81 @@ class WordsValueNetwork:
             self._words = nn.EmbeddingBag(_BUCKETS, _WIDTH, mode="sum")
             nn.init.normal_(self._words.weight, std=0.5)
             self._body = nn.Sequential(
-                nn.Linear(_BAGS * _WIDTH + 1, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, _HIDDEN), nn.ReLU()
+                nn.Linear(_BAGS_PER_STATE * _WIDTH + 1, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, _HIDDEN), nn.ReLU()
             )
-            self._head = new_head(_HIDDEN)
+            self._head = create_head(_HIDDEN)
         self.parts = {"words": self._words, "body": self._body, "head": self._head}
 
-    def pack(self, states: Sequence[WordsSeen]) -> Sequence[_Bags]:
-        """Return passes of at most 256 states."""
-        return [_bags(states, range(start, min(start + _STATES, len(states)))) for start in range(0, len(states), _STATES)]
+    def pack(self, states: Sequence[WordState]) -> Sequence[_WordBags]:
+        """Return batches of at most 256 states."""
+        return [
+            _pack_bags(states, range(start, min(start + _STATES_PER_PASS, len(states))))
+            for start in range(0, len(states), _STATES_PER_PASS)
+        ]
 
-    def logits(self, batch: _Bags) -> Tensor:
+    def logits(self, batch: _WordBags) -> Tensor:
         """Return the logit of success of each state, shape (S,)."""
         counts = torch.diff(batch.offsets, append=torch.tensor([len(batch.words)]))
         bags = self._words(batch.words, batch.offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
-        read = torch.cat([bags.view(len(batch.samples), -1), batch.progress[:, None]], 1)
-        logits: Tensor = self._head(self._body(read))[:, 0]
+        features = torch.cat([bags.view(len(batch.samples), -1), batch.progress[:, None]], 1)
+        logits: Tensor = self._head(self._body(features))[:, 0]
         return logits
 
 
 @dataclass(frozen=True)
 class PointerCritics:
-    """Critics of a pointing network, which read words: goal, page and earlier replies."""
+    """Creates critics of a pointing network and their states, which are words of the goal, the page and earlier replies."""
 
     _seed: int
 
     def create(self, **options: Any) -> Critic:
         return Critic(WordsValueNetwork(self._seed), **options)
 
-    def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+    def step_states(self, trajectories: Sequence[Trajectory]) -> list[Any]:
         return [
-            WordsSeen(item.goal, step.page, tuple(before.reply for before in item.steps[:number]))
+            WordState(item.goal, step.page, tuple(earlier.reply for earlier in item.steps[:number]))
             for item in trajectories
             for number, step in enumerate(item.steps)
         ]
 
-    def goals(self, goals: Sequence[str]) -> list[Any]:
-        return [WordsSeen(goal) for goal in goals]
+    def goal_states(self, goals: Sequence[str]) -> list[Any]:
+        return [WordState(goal) for goal in goals]
 
-    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        return [WordsSeen(item.goal, item.steps[-1].page, tuple(step.reply for step in item.steps)) for item in trajectories]
+    def episode_states(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        return [WordState(item.goal, item.steps[-1].page, tuple(step.reply for step in item.steps)) for item in trajectories]
 
 
 @lru_cache(maxsize=4_096)
-def _hashed(text: str) -> tuple[int, ...]:
+def _word_hashes(text: str) -> tuple[int, ...]:
     return tuple(sorted({crc32(word.encode()) % _BUCKETS for word in words_of(text)}))
 
 
-def _bags(states: Sequence[WordsSeen], samples: range) -> _Bags:
+def _pack_bags(states: Sequence[WordState], samples: range) -> _WordBags:
     bags: list[tuple[int, ...]] = []
     for index in samples:
-        goal, page = _hashed(states[index].goal), _hashed(states[index].page)
-        replies = [_hashed(reply) for reply in states[index].replies]
+        goal, page = _word_hashes(states[index].goal), _word_hashes(states[index].page)
+        replies = [_word_hashes(reply) for reply in states[index].replies]
         common = set(page).intersection(goal)
-        before = sorted({word for reply in replies for word in reply})
-        bags += [goal, page, tuple(sorted(common)), replies[-1] if replies else (), tuple(before)]
+        earlier = sorted({word for reply in replies for word in reply})
+        bags += [goal, page, tuple(sorted(common)), replies[-1] if replies else (), tuple(earlier)]
     lengths = torch.tensor([len(bag) for bag in bags])
-    progress = torch.tensor([min(len(states[index].replies) / _LONG, 3.0) for index in samples])
+    progress = torch.tensor([min(len(states[index].replies) / _LONG_EPISODE, 3.0) for index in samples])
     words = torch.tensor([word for bag in bags for word in bag], dtype=torch.int64)
-    return _Bags(tuple(samples), words, lengths.cumsum(0) - lengths, progress)
+    return _WordBags(tuple(samples), words, lengths.cumsum(0) - lengths, progress)
 
 
 def accuracy(values: Sequence[float], outcomes: Sequence[float]) -> float:
-    """Return the fraction of values that are on the same side of one half as their outcomes; 1 if there are none.
+    """Return the fraction of values that are on the same side of one half as their outcomes, or 1 if there are no values.
 
     >>> accuracy([0.9, 0.2, 0.5], [1.0, 1.0, 1.0])
     0.6666666666666666
     """
-    right = sum((value >= 0.5) == (outcome >= 0.5) for value, outcome in zip(values, outcomes, strict=True))
-    return right / len(outcomes) if outcomes else 1.0
+    correct = sum((value >= 0.5) == (outcome >= 0.5) for value, outcome in zip(values, outcomes, strict=True))
+    return correct / len(outcomes) if outcomes else 1.0
 
 
 Critics = LanguageModelCritics | PointerCritics
-"""The critics of a kind of policy: `create` makes one, and `steps`, `goals` and `episodes` return the states that it reads."""
+"""The critics of a kind of policy.
+
+`create` returns a critic. `step_states`, `goal_states` and `episode_states` return the inputs of its value network.
+"""

@@ -1,7 +1,7 @@
-"""Parameters in training: low-rank adapters beside frozen ones, and optimizers.
+"""Trained parameters: low-rank adapters of frozen models, and optimizers.
 
-Adapters are LoRA (arXiv 2106.09685), with peft. Optimizers for training from scratch are AdamW, or Muon for the layers' matrices and
-AdamW for all other parameters.
+Adapters are LoRA (arXiv 2106.09685), with peft. The optimizer is AdamW, or Muon for the layers' matrices with AdamW for all other
+parameters.
 """
 
 from copy import deepcopy
@@ -18,48 +18,55 @@ if TYPE_CHECKING:
 _BETAS = (0.9, 0.95)
 
 
-def prepare(model: Any, settings: Any) -> None:
-    """Set a model up for training as `PassSettings` say: adapters, and layers that are computed again in the backward pass.
+def prepare_for_training(model: Any, settings: Any) -> None:
+    """Add adapters and enable gradient checkpointing, in place, as `settings` require.
 
-    Raises ValueError for a model with adapters of another rank.
+    `settings` are `PassSettings`, of which `lora_rank`, `seed` and `gradient_checkpointing` are used.
+
+    Raises:
+        ValueError: The model has adapters whose rank is not `settings.lora_rank`.
+
     """
     if settings.lora_rank:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            adapt(model, settings.lora_rank)
-    elif is_adapted(model):
-        raise ValueError("the model has adapters, which learn on with --lora-rank, their rank; expected it, not 0")
+            add_adapters(model, settings.lora_rank)
+    elif has_adapters(model):
+        ranks = ", ".join(sorted({str(config.r) for config in model.peft_config.values()}))
+        raise ValueError(f"--lora-rank is 0, but the model has adapters; expected their rank, {ranks}")
     if settings.gradient_checkpointing:
         enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
         enable({"use_reentrant": False})
 
 
-def adapt(model: "PreTrainedModel", rank: int) -> None:
-    """Freeze the model and train adapters of a rank beside all linear layers but the head, in place: its own, if it has some.
+def add_adapters(model: "PreTrainedModel", rank: int) -> None:
+    """Freeze the model and add trainable LoRA adapters to all linear layers except the head, in place.
 
-    Raises ValueError if these have another rank.
+    Existing adapters are made trainable instead. Raises ValueError if their rank is not `rank`.
     """
     from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
     from peft.functional import set_requires_grad  # noqa: PLC0415
 
-    if is_adapted(model):
+    if has_adapters(model):
         configs: dict[str, Any] = model.peft_config
-        (known,) = [config.r for config in configs.values()]
-        if known != rank:
-            raise ValueError(f"lora_rank is {rank}, and the model has adapters of rank {known}; expected the same")
+        (existing_rank,) = [config.r for config in configs.values()]
+        if existing_rank != rank:
+            raise ValueError(
+                f"--lora-rank is {rank}, but the model has adapters of rank {existing_rank}; expected the same rank"
+            )
         set_requires_grad(model, model.active_adapters())
     else:
         model.add_adapter(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
 
 
-def is_adapted(model: "PreTrainedModel") -> bool:
-    """Return whether a model has adapters."""
+def has_adapters(model: "PreTrainedModel") -> bool:
+    """Return True if a model has adapters."""
     return hasattr(model, "peft_config")
 
 
-def merged(model: "PreTrainedModel") -> "PreTrainedModel":
-    """Return the model itself, or for a model with adapters a copy into whose weights the adapters are merged."""
-    if not is_adapted(model):
+def merge_adapters(model: "PreTrainedModel") -> "PreTrainedModel":
+    """Return a copy of the model with adapters merged into its weights, or the model itself if it has no adapters."""
+    if not has_adapters(model):
         return model
     from peft.tuners.tuners_utils import BaseTunerLayer  # noqa: PLC0415 - an optional dependency
 
@@ -72,15 +79,15 @@ def merged(model: "PreTrainedModel") -> "PreTrainedModel":
     # `save_pretrained` reads this flag, and no public method resets it.
     model._hf_peft_config_loaded = False  # noqa: SLF001
     renamings: Any = getattr(model, "_weight_conversions", None) or []
-    kept: Any = [
+    remaining: Any = [
         item for item in renamings if not any("base_model." in name or "lora_" in name for name in item.source_patterns)
     ]
-    model._weight_conversions = kept  # noqa: SLF001
+    model._weight_conversions = remaining  # noqa: SLF001
     return model
 
 
 class Optimizer:
-    """One or two optimizers of torch that share a learning rate and a checkpoint."""
+    """One or two torch optimizers that share a learning rate and a state dict."""
 
     def __init__(self, *parts: torch.optim.Optimizer) -> None:
         self._parts = parts
@@ -108,14 +115,14 @@ class Optimizer:
 def create_optimizer(model: "PreTrainedModel", name: OptimizerName, rate: float, weight_decay: float) -> Optimizer:
     """Return the optimizer of a model's parameters.
 
-    "muon" (Jordan et al. 2024, in torch) updates the layers' matrices. Its steps are scaled to the size of AdamW's (Liu et al.,
-    arXiv 2502.16982, section 2.2), so one learning rate serves both. AdamW updates embeddings, head, biases and norms.
+    With "muon", torch's Muon (Jordan et al. 2024) updates the layers' matrices, and AdamW updates embeddings, head, biases and norms.
+    Muon's steps are scaled to the size of AdamW's (Liu et al., arXiv 2502.16982, section 2.2), so both use one learning rate.
     """
     adamw = partial(torch.optim.AdamW, lr=rate, betas=_BETAS, weight_decay=weight_decay)
     if name == "adamw":
         return Optimizer(adamw(model.parameters()))
-    ends = {item for part in (model.get_input_embeddings(), model.get_output_embeddings()) for item in part.parameters()}
-    matrices = [item for item in model.parameters() if item.ndim == 2 and item not in ends]
-    rest = [item for item in model.parameters() if item.ndim != 2 or item in ends]
+    embeddings = {item for part in (model.get_input_embeddings(), model.get_output_embeddings()) for item in part.parameters()}
+    matrices = [item for item in model.parameters() if item.ndim == 2 and item not in embeddings]
+    others = [item for item in model.parameters() if item.ndim != 2 or item in embeddings]
     muon = torch.optim.Muon(matrices, rate, weight_decay=weight_decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
-    return Optimizer(muon, adamw(rest))
+    return Optimizer(muon, adamw(others))

@@ -1,12 +1,11 @@
 """A small Llama model for web pages, trained from scratch: its tokenizer and its initial parameters.
 
-It is an ordinary Hugging Face model: `AutoTokenizer` and `AutoModelForCausalLM` load it. Two things let it
-learn in minutes on a CPU:
+`AutoTokenizer` and `AutoModelForCausalLM` load it like any Hugging Face model. Two design choices make it trainable in minutes on a CPU:
 
-- *A name has the same tokens everywhere.* Every word begins with a mark, and the blank between two words is left out, so
-  `Blue Canvas Backpack` is three tokens in a goal, in a tag and in an action. Decoding restores every blank. Digits are grouped in
+- *A name has the same tokens everywhere.* Every word starts with a mark, and the space between two words is omitted, so
+  `Blue Canvas Backpack` is three tokens in a goal, in a tag and in an action. Decoding restores every space. Digits are grouped in
   threes; frequent pieces of markup are single tokens.
-- *The first two layers are initialized as induction heads*: they copy the token that followed the last occurrence of the current one.
+- *The first two layers are initialized as induction heads*: they copy the token that followed the last occurrence of the current token.
 """
 
 import copy
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 PAD, END = "<|pad|>", "<|end|>"
 ROLES = ("system", "user", "assistant")
-SPECIAL = (PAD, END, *(f"<|{role}|>" for role in ROLES))
+SPECIAL_TOKENS = (PAD, END, *(f"<|{role}|>" for role in ROLES))
 _CHAT_TEMPLATE = (
     "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}"
     "{% if message['role'] == 'assistant' %}{{ '" + END + "' }}{% endif %}{% endfor %}"
@@ -31,56 +30,70 @@ _CHAT_TEMPLATE = (
 )
 
 ROPE_THETA = 1e8
-# Found by trying on repeated random tokens: loss 0.5 after 75 updates, against 7.2 (of 7.3 at first) with random weights.
+# Tuned on repeated random tokens: the loss falls from 7.3 to 0.5 in 75 updates, and to 7.2 with randomly initialized weights.
 _LOOK_GAIN, _SKETCH_GAIN, _MATCH_GAIN, _COPY_GAIN = 40.0, 0.1, 1.8, 0.4
 
-WORD = "\x1f"  # begins every word; no page can hold it, as XML and HTML forbid it
-_PIECES = rf"{WORD}?\p{{L}}+|{WORD}|\.?\p{{N}}{{1,3}}| ?[^\p{{L}}\p{{N}}\s{WORD}]+ ?|\s+"
-_TAG = r"</?[a-z][a-z0-9]*>[ \n]?"
-_CHUNKS = (
-    re.compile(_TAG),
-    re.compile(rf"(?:{_TAG}){{2,6}}"),  # from one text to the next
-    re.compile(rf'(?:{_TAG})*<[a-z]+(?: [a-z]+)* [a-z]+="'),  # up to the first attribute's value
-    re.compile(r'"(?: [a-z]+)*(?: [a-z]+="|>[ \n]?)'),  # from that to the next value, or to the end of the tag
+WORD_MARK = "\x1f"  # starts every word; no page contains it, because XML and HTML forbid it
+_TOKEN_PATTERN = rf"{WORD_MARK}?\p{{L}}+|{WORD_MARK}|\.?\p{{N}}{{1,3}}| ?[^\p{{L}}\p{{N}}\s{WORD_MARK}]+ ?|\s+"
+_TAG_PATTERN = r"</?[a-z][a-z0-9]*>[ \n]?"
+_MARKUP_CHUNKS = (
+    re.compile(_TAG_PATTERN),
+    re.compile(rf"(?:{_TAG_PATTERN}){{2,6}}"),  # all tags between two texts
+    re.compile(rf'(?:{_TAG_PATTERN})*<[a-z]+(?: [a-z]+)* [a-z]+="'),  # up to the first attribute's value
+    re.compile(r'"(?: [a-z]+)*(?: [a-z]+="|>[ \n]?)'),  # from a value to the next one, or to the end of the tag
     re.compile(r'(?:do|exit)\([a-z]+="(?:[A-Z][A-Za-z ]*"(?:, [a-z]+="|\)))?|", [a-z]+="|"\)|go_[a-z]+\(\)'),
     re.compile(r"Task Instruction: |\n\n(?:Round |\*\*)|\*\* Simplified html \*\*|URL: https?://[a-z.]+/|Action error: "),
 )
 
 
 def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 200) -> "PreTrainedTokenizerFast":
-    """Return a byte-level BPE tokenizer fitted to the texts, with up to `chunks` frequent pieces of markup as single tokens."""
+    """Return a byte-level BPE tokenizer trained on texts.
+
+    Args:
+        texts: Prompts and replies.
+        vocabulary: Number of tokens, including special tokens and chunks; at least 256 plus these.
+        chunks: Largest number of frequent pieces of markup that become single tokens.
+
+    """
     texts = list(texts)
-    counts = Counter(chunk for text in texts for pattern in _CHUNKS for chunk in pattern.findall(text))
+    counts = Counter(chunk for text in texts for pattern in _MARKUP_CHUNKS for chunk in pattern.findall(text))
     frequent = [chunk for chunk, count in counts.most_common(chunks) if count > 1 and not chunk[-1].isalnum()]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Sequence(
         [
-            normalizers.Prepend(WORD),  # an insertion before the first character, which Replace cannot do
-            normalizers.Replace(Regex(rf"\A{WORD}(?!\p{{L}})"), ""),
-            normalizers.Replace(Regex(rf"(?<![\p{{L}}\p{{N}}{WORD}])(?=\p{{L}})"), WORD),
-            normalizers.Replace(Regex(rf"(?<=[\p{{L}}\p{{N}}]) (?={WORD})"), ""),
-            normalizers.Replace(Regex(r"(?<=[\p{L}\p{N}]) (?=\p{N})"), WORD),
+            normalizers.Prepend(WORD_MARK),  # Replace cannot insert before the first character
+            normalizers.Replace(Regex(rf"\A{WORD_MARK}(?!\p{{L}})"), ""),
+            normalizers.Replace(Regex(rf"(?<![\p{{L}}\p{{N}}{WORD_MARK}])(?=\p{{L}})"), WORD_MARK),
+            normalizers.Replace(Regex(rf"(?<=[\p{{L}}\p{{N}}]) (?={WORD_MARK})"), ""),
+            normalizers.Replace(Regex(r"(?<=[\p{L}\p{N}]) (?=\p{N})"), WORD_MARK),
         ]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(_PIECES), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        [
+            pre_tokenizers.Split(Regex(_TOKEN_PATTERN), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
     tokenizer.decoder = decoders.Sequence(
-        [decoders.ByteLevel(), decoders.Replace(Regex(rf"(?<=[\p{{L}}\p{{N}}]){WORD}"), " "), decoders.Replace(Regex(WORD), "")]
+        [
+            decoders.ByteLevel(),
+            decoders.Replace(Regex(rf"(?<=[\p{{L}}\p{{N}}]){WORD_MARK}"), " "),
+            decoders.Replace(Regex(WORD_MARK), ""),
+        ]
     )
-    # Chunks are added before training, so that merges are learned on what is left between them.
-    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in SPECIAL])
+    # Chunks are added before training, so that merges are learned on the text between them.
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in SPECIAL_TOKENS])
     tokenizer.add_tokens([AddedToken(chunk, normalized=False) for chunk in frequent])
     splitter = re.compile("|".join(re.escape(chunk) for chunk in sorted(frequent, key=len, reverse=True)) or r"(?!)")
     trainer = trainers.BpeTrainer(
-        vocab_size=max(vocabulary - len(frequent), 256 + len(SPECIAL)),
-        special_tokens=list(SPECIAL),
+        vocab_size=max(vocabulary - len(frequent), 256 + len(SPECIAL_TOKENS)),
+        special_tokens=list(SPECIAL_TOKENS),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     tokenizer.train_from_iterator((part for text in texts for part in splitter.split(text) if part), trainer)
     tokenizer.add_tokens([AddedToken(chunk, normalized=False) for chunk in frequent])
-    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - its import takes seconds
 
     options = {"chat_template": _CHAT_TEMPLATE, "clean_up_tokenization_spaces": False, "model_max_length": 8192}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, **options)
@@ -89,7 +102,16 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
 def create_model(
     tokenizer: "PreTrainedTokenizerFast", *, width: int = 128, layers: int = 4, heads: int = 4, seed: int = 0
 ) -> "PreTrainedModel":
-    """Return an untrained model whose first layers are initialized to copy; see `wire_copying`."""
+    """Return an untrained Llama model whose first two layers are initialized as induction heads.
+
+    Args:
+        tokenizer: Defines the vocabulary size and the special token ids.
+        width: Hidden size. The feed-forward width is three times as large.
+        layers: Number of layers, at least 2.
+        heads: Number of attention heads, at least 2.
+        seed: Seed of the parameters. torch's global random state is unchanged.
+
+    """
     from transformers import LlamaConfig, LlamaForCausalLM  # noqa: PLC0415 - see `train_tokenizer`
 
     config = LlamaConfig(
@@ -101,13 +123,16 @@ def create_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = LlamaForCausalLM(config)
-        wire_copying(model)
+        initialize_induction_heads(model)
     return model
 
 
 @torch.no_grad()
 def insert_layers(model: "PreTrainedModel", count: int, *, seed: int = 0) -> "PreTrainedModel":
-    """Return the model with new layers behind its first, below the copying one. They change no output until they are trained."""
+    """Return a copy of the model with `count` new layers after its first layer.
+
+    The output projections of the new layers are zero, so the model's outputs are unchanged until they are trained.
+    """
     config = copy.deepcopy(model.config)
     config.num_hidden_layers += count
     with torch.random.fork_rng():
@@ -119,39 +144,39 @@ def insert_layers(model: "PreTrainedModel", count: int, *, seed: int = 0) -> "Pr
             for weights in projection.parameters():
                 weights.zero_()
 
-    def moved(match: re.Match[str]) -> str:
-        number = int(match[1])
-        return f".layers.{number + count if number else 0}."
+    def renumber(match: re.Match[str]) -> str:
+        index = int(match[1])
+        return f".layers.{index + count if index else 0}."
 
-    kept = {re.sub(r"\.layers\.(\d+)\.", moved, name): weights for name, weights in model.state_dict().items()}
-    deeper.load_state_dict(kept, strict=False)
+    state = {re.sub(r"\.layers\.(\d+)\.", renumber, name): weights for name, weights in model.state_dict().items()}
+    deeper.load_state_dict(state, strict=False)
     return deeper
 
 
 @torch.no_grad()
-def wire_copying(model: "PreTrainedModel") -> None:
+def initialize_induction_heads(model: "PreTrainedModel") -> None:
     """Initialize the first two layers of an untrained model as induction heads, which continue repeated text.
 
-    In layer 0, head 0 attends one token back and adds a random projection of that token to the current one; head 1 attends two
-    tokens back. In layer 1, heads 0 and 1 attend to positions whose projection equals the current token, and add the token there to
-    the prediction. All four heads are trained like any other parameter.
+    In layer 0, head 0 attends one token back and adds a random projection of that token to the current one. Head 1 attends two
+    tokens back. In layer 1, heads 0 and 1 attend to positions whose projection equals that of the current token, and add the token at
+    this position to the prediction. All four heads are trained like any other parameter.
     """
     layers: Any = model.base_model.layers
     first, second = layers[0].self_attn, layers[1].self_attn
     size = first.head_dim
     basis = torch.linalg.qr(torch.randn(model.config.hidden_size, model.config.hidden_size))[0]
-    sketch, written = basis[:, :size].T, basis[:, -size:]
+    sketch, output_basis = basis[:, :size].T, basis[:, -size:]
     for head, distance in enumerate((1, 2)):
-        _look_back(first, head, distance)
+        _initialize_backward_head(first, head, distance)
     first.v_proj.weight[:size] = sketch * _SKETCH_GAIN**0.5
-    first.o_proj.weight[:, :size] = written * _SKETCH_GAIN**0.5
-    # Only rotary pairs of low frequency are used; those of high frequency blur the comparison over long distances.
-    slow = size // 2 - size // 2 // 8 * 3
+    first.o_proj.weight[:, :size] = output_basis * _SKETCH_GAIN**0.5
+    # Only rotary pairs of low frequency are used, because pairs of high frequency blur the comparison over long distances.
+    slow_pairs = size // 2 - size // 2 // 8 * 3
     for head in (0, 1):
         start = head * size
-        rows = [start + half + index for half in (0, size // 2) for index in range(size // 2 - slow, size // 2)]
-        part = slice(0, 2 * slow) if head == 0 else slice(size - 2 * slow, size)
-        for projection, weights in ((second.q_proj, sketch[part]), (second.k_proj, written.T[part])):
+        rows = [start + half + index for half in (0, size // 2) for index in range(size // 2 - slow_pairs, size // 2)]
+        part = slice(0, 2 * slow_pairs) if head == 0 else slice(size - 2 * slow_pairs, size)
+        for projection, weights in ((second.q_proj, sketch[part]), (second.k_proj, output_basis.T[part])):
             projection.weight[start : start + size] = 0
             projection.weight[rows] = weights * _MATCH_GAIN
         block = basis[:, start : start + size]
@@ -159,8 +184,8 @@ def wire_copying(model: "PreTrainedModel") -> None:
         second.o_proj.weight[:, start : start + size] = block * _COPY_GAIN
 
 
-def _look_back(attention: Any, head: int, distance: int) -> None:
-    """Make a head attend to the token `distance` back.
+def _initialize_backward_head(attention: Any, head: int, distance: int) -> None:
+    """Initialize an attention head to attend to the token `distance` positions back, in place.
 
     With rotary positions, the score of a constant query and key depends on their distance d only. With the key's pairs at angle 0
     and the query's at -distance * frequency, it is the sum of cos((d - distance) * frequency), highest at d = distance.
@@ -173,10 +198,22 @@ def _look_back(attention: Any, head: int, distance: int) -> None:
     attention.q_proj.bias[middle:end] = -(_LOOK_GAIN**0.5) * torch.sin(angles)
 
 
-def practise_copying(
+def pretrain_copying(
     model: "PreTrainedModel", updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0
 ) -> float:
-    """Train on random sequences of ids from `first_id` on, each repeated once, and return the last loss, which is of the repetition."""
+    """Train the model to copy: on random token sequences, each followed by its repetition.
+
+    Args:
+        model: Trained in place.
+        updates: Number of optimizer steps, each on 12 sequences of 40 tokens and their repetitions.
+        first_id: Smallest token id in the sequences, above all special tokens.
+        learning_rate: Learning rate of AdamW after a linear warm-up of 10 updates.
+        seed: Seed of the sequences.
+
+    Returns:
+        The mean cross-entropy of the repetitions in the last update, before its optimizer step.
+
+    """
     rows, length = 12, 40
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.95), weight_decay=0.01)
@@ -185,9 +222,9 @@ def practise_copying(
     for update in range(updates):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate * min(1, (update + 1) / 10)
-        once = torch.randint(first_id, model.config.vocab_size, (rows, length), generator=generator)
-        logits = model(torch.cat([once, once], dim=1)).logits[:, length:-1]
-        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), once[:, 1:].flatten())
+        sequences = torch.randint(first_id, model.config.vocab_size, (rows, length), generator=generator)
+        logits = model(torch.cat([sequences, sequences], dim=1)).logits[:, length:-1]
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), sequences[:, 1:].flatten())
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from agents.data.prompts import THINKING, PromptEncoder, Style
 from agents.data.trajectories import Ids
-from agents.models.small import WORD
+from agents.models.small import WORD_MARK
 from webarena_gym.actions import DIALECTS, Action, Kind
 
 _WORD = re.compile(r"\\.|\w+|[^\w\s\\]")
@@ -284,7 +284,7 @@ def _written(text: str) -> str:
 
 # The automaton.
 
-MARK = ord(WORD)
+MARK = ord(WORD_MARK)
 """The byte of the house's tokenizer that is written as a blank after a letter or digit, and else as nothing."""
 
 _TRIED = 'do(action="Type", argument="5 Größen, \\"naïve\\" 日本", element="Add to Cart [2]")'
@@ -338,7 +338,7 @@ class Vocabulary(NamedTuple):
             by_id[token] = written
             if written and token not in special:
                 ids[written].append(token)
-        has_marks = json.dumps(WORD)[1:-1] in json.dumps(decoder)
+        has_marks = json.dumps(WORD_MARK)[1:-1] in json.dumps(decoder)
         tried_text = _TRIED
         tried = tokenizer(tried_text, add_special_tokens=False)["input_ids"]
         if tokenizer.unk_token_id in tried:
@@ -355,7 +355,7 @@ class Vocabulary(NamedTuple):
 
     def can_spell(self, text: str) -> bool:
         """Return whether every character of a text is a token, or made of tokens of one byte."""
-        if "\0" in text or (self.has_marks and WORD in text):
+        if "\0" in text or (self.has_marks and WORD_MARK in text):
             return False
         return self.has_all_bytes or all(
             character.encode() in self.ids or all(bytes((byte,)) in self.ids for byte in character.encode())
@@ -371,7 +371,7 @@ def _unmarked(spelled: bytes) -> bytes:
     """Return a text as decoding writes it: marks are blanks after letters and digits, and else nothing."""
     written = ""
     for character in spelled.decode(errors="replace"):
-        if character != WORD:
+        if character != WORD_MARK:
             written += character
         elif written[-1:].isalnum():
             written += " "

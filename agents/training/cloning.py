@@ -22,8 +22,8 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Sample
 from agents.models import small
 from agents.models.batches import autocast, batch_hidden, batch_logprobs, find_repeats, pack
-from agents.models.checkpoints import begin, load_model, save_checkpoint
-from agents.models.parameters import Optimizer, create_optimizer, prepare
+from agents.models.checkpoints import load_model, open_run, save_checkpoint
+from agents.models.parameters import Optimizer, create_optimizer, prepare_for_training
 from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.metrics import Metrics
@@ -43,7 +43,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
     """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
     if args.threads:
         torch.set_num_threads(args.threads)
-    last = begin(args, args.out)
+    last = open_run(args, args.out)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0))
     elapsed_s = float(record["elapsed_s"])
     if last and args.progress(update, elapsed_s) >= 1:
@@ -61,7 +61,7 @@ def train(args: BCSettings, demonstrations: Sequence[Demonstration] | None = Non
         demonstrations = demonstrate(tasks, **played, **args.env_arguments())
     model, tokenizer = load_model(last.path) if last else _start(args, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
-    prepare(model, args)
+    prepare_for_training(model, args)
     encoder = PromptEncoder.of_model(model, tokenizer, system_prompt(args.system, elements=args.elements))
     lengths = measure(encoder, demonstrations)
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= args.max_prompt_tokens]
@@ -126,7 +126,7 @@ def _start(args: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[
     texts = [text for item in some for text in (*(message["content"] for message in item.messages), item.reply)]
     tokenizer = small.train_tokenizer(texts, args.vocabulary)
     model = small.create_model(tokenizer, width=args.width, layers=args.layers, heads=args.heads, seed=args.seed)
-    small.practise_copying(model, args.practice, first_id=len(small.SPECIAL), seed=args.seed)
+    small.pretrain_copying(model, args.practice, first_id=len(small.SPECIAL_TOKENS), seed=args.seed)
     return model, tokenizer
 
 

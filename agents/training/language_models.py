@@ -14,7 +14,7 @@ from agents.data.trajectories import Ids, Sample, Trajectory
 from agents.models.batches import PackedBatch, autocast, batch_logprobs, pack
 from agents.models.checkpoints import load_model
 from agents.models.critics import Critic, LanguageModelCritics
-from agents.models.parameters import prepare
+from agents.models.parameters import prepare_for_training
 from agents.rollouts.constraints import Constraints, State, create_constraints
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.vllm import VLLMEngine
@@ -43,7 +43,7 @@ class LanguageModel:
         self.check(settings)
         self.network, self.tokenizer, self._settings = network, tokenizer, settings
         network.to("cuda" if torch.cuda.is_available() else "cpu")
-        prepare(network, settings)
+        prepare_for_training(network, settings)
 
     @classmethod
     def load(cls, source: str | Path, settings: Any, **more: Any) -> "LanguageModel":

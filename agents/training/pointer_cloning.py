@@ -15,7 +15,7 @@ from torch import Tensor
 
 from agents.data.demonstrations import SplitSettings, draw_tasks, pieces
 from agents.data.expert import MOST_STEPS, Shown, correct, in_env, play_expert, play_with_mistakes
-from agents.models.checkpoints import begin, save_checkpoint
+from agents.models.checkpoints import open_run, save_checkpoint
 from agents.models.pointer.decoding import Decision, Question, Session, demonstrate
 from agents.models.pointer.labels import Seen, count_labels, known_labels
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, load_pointer, tokens_of
@@ -212,7 +212,7 @@ def _another_link(text: str, action: Action, rng: random.Random) -> Action | Non
 def train_pointer(args: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn unless given, and played by the expert."""
     torch.set_num_threads(args.threads or THREADS)
-    last = begin(args, args.out)
+    last = open_run(args, args.out)
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
     if last and args.progress(update, elapsed_s) >= 1:
         return last.path

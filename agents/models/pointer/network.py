@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from agents.models.checkpoints import find_model
-from agents.models.ensembles import Weights
+from agents.models.ensembles import EnsembleWeights
 from agents.models.pointer.decoding import ACT, JOIN, PIECE, Choice, Question
 from agents.models.pointer.goals import words_of
 from agents.models.pointer.labels import LABELS, Labels
@@ -285,7 +285,7 @@ class PointerEnsemble(nn.Module):
     All of them are asked the same question, so the mean is one over the same candidates (Boltzmann addition, as LLM-Ens calls it).
     """
 
-    def __init__(self, members: Sequence[tuple[PointerNetwork, Vocabulary]], weights: Weights) -> None:
+    def __init__(self, members: Sequence[tuple[PointerNetwork, Vocabulary]], weights: EnsembleWeights) -> None:
         super().__init__()
         if any(network.memory is not None for network, _ in members):
             raise ValueError("a member reads a memory of steps; expected networks without memory in an ensemble")
@@ -301,7 +301,7 @@ class PointerEnsemble(nn.Module):
         found = []
         for number, question in enumerate(questions):
             host = texts.known[int(question.context.slots[1])].rpartition("#host_")[2]  # of the page, as the context names it
-            voices = torch.tensor(self._weights.of(host))
+            voices = torch.tensor(self._weights.for_situation(host))
             logprobs = torch.stack([own[number] for own in scored])
             found.append((logprobs + (voices / voices.sum()).log()[:, None]).logsumexp(0))
         return Scores(torch.cat(found), tuple(map(len, found)))

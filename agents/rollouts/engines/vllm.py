@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.data.trajectories import Ids
-from agents.models.parameters import merged
+from agents.models.parameters import merge_adapters
 from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Generation, RequestPool
 from webarena_gym.errors import ServerError
@@ -97,7 +97,7 @@ class VLLMEngine:
     def load(self, model: "PreTrainedModel", version: int) -> None:
         """Let the server load the parameters from the folder; requests wait meanwhile, and fail after a ServerError until it succeeds."""
         path = self._folder / f"weights_{version}"
-        merged(model).save_pretrained(path)
+        merge_adapters(model).save_pretrained(path)
         with self._gate:
             self._loading = True
             self._gate.wait_for(lambda: not self._sending)
