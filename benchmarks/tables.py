@@ -66,11 +66,11 @@ def _fields(value: Any, key: str = "") -> Iterator[tuple[str, object]]:
 
 
 def learning(name: str) -> str:
-    """Return the table of cloning and then M-GRPO on the whole suite."""
+    """Return the table of behaviour cloning followed by M-GRPO on the whole suite."""
     result = _read(name)
-    rows = [{"": "the clone", "success": _score(result["bc_pooled"]), "the paper, 3B": PAPER_3B["bc"]}]
+    rows = [{"": "behaviour cloning (BC)", "success": _score(result["bc_pooled"]), "the paper, 3B": PAPER_3B["bc"]}]
     if "clone_converged" in result:
-        rows.append({"": "the clone, trained twice as long", "success": _score(result["clone_converged_pooled"])})
+        rows.append({"": "BC, trained twice as long", "success": _score(result["clone_converged_pooled"])})
     *marks, end = result.get("by_minutes") or [{}]
     title = "M-GRPO, {updates} updates".format_map
     rows += [
@@ -79,98 +79,98 @@ def learning(name: str) -> str:
     last = {
         "": title(end) if end else "then M-GRPO",
         "success": _score(result["mgrpo_pooled"]),
-        "lift over the clone": _lift(result),
+        "improvement over BC (95 % CI)": _lift(result),
     }
     last["CPU minutes"] = f"{fmean(result['mgrpo_cpu_minutes']):.1f}"
     rows.append(last | {"the paper, 3B": PAPER_3B["mgrpo"]})
     clones = result.get("clones", 1)
-    note = f"n = {result['n']}, {clones} {'clone' if clones == 1 else 'clones'} x {result['seeds']} seeds"
-    heads = ("", "success", "lift over the clone", "CPU minutes", "the paper, 3B")
+    note = f"n = {result['n']}, {clones} BC {'agent' if clones == 1 else 'agents'} x {result['seeds']} seeds"
+    heads = ("", "success", "improvement over BC (95 % CI)", "CPU minutes", "the paper, 3B")
     return _table(rows, heads) + _origin(note, result)
 
 
 def generalisation() -> str:
-    """Return the table of the same agents on templates that were trained on, and on others."""
+    """Return the table of the same agents on training templates and on held-out templates."""
     parts = _read("learning")["by_training"]
     return _table(
         {
             "templates": f"{parts[name]['templates']} {title}",
             "n": parts[name]["n"],
-            "clone, trained twice as long": _score(parts[name]["clone_converged_pooled"]),
+            "BC, trained twice as long": _score(parts[name]["clone_converged_pooled"]),
             "then M-GRPO": _score(parts[name]["mgrpo_pooled"]),
-            "lift": _lift(parts[name], "lift_over_converged"),
+            "improvement (95 % CI)": _lift(parts[name], "lift_over_converged"),
         }
-        for name, title in (("seen", "in the training split"), ("new", "in no training"))
+        for name, title in (("seen", "training templates"), ("new", "held-out templates"))
     )
 
 
 def carrying() -> str:
-    """Return the table of what carries to templates, a site and layouts of no training; the sham has the walks' effects dealt at random."""
+    """Return the table of generalisation to held-out templates, a held-out site and held-out layouts."""
     result = _read("carrying")
     parts = {
-        "trained_templates": "trained templates", "templates_of_no_training": "others", "site_of_no_training": "another site",
-        "held_out_layouts": "rebuilt sites",
+        "trained_templates": "training templates", "templates_of_no_training": "held-out templates", "site_of_no_training": "held-out site",
+        "held_out_layouts": "held-out layouts",
     }  # fmt: skip
     rows = [
         {
-            "on": "" if place else title, "": row["title"], "success": _score(row),
-            "lift": _lift(row["lift"]) if place else "", "n": row["tasks"],
+            "on": "" if place else title, "": TITLES[row["title"]], "success": _score(row),
+            "improvement (95 % CI)": _lift(row["lift"]) if place else "", "n": row["tasks"],
         }
         for part, title in parts.items()
         for place, row in enumerate(result[part][:-1])
     ]  # fmt: skip
-    return _table(rows) + _origin(f"Random actions solve 0.0 %; {len(result['seeds'])} seeds of clones and shams", result)
+    return _table(rows) + _origin(f"Random actions solve 0.0 %; {len(result['seeds'])} seeds of BC agents and of random reassignments", result)
 
 
 def demonstrations() -> str:
-    """Return the table of cloning and M-GRPO by the number of demonstrations a template."""
+    """Return the table of BC and M-GRPO by the number of demonstrations per template."""
     results = [_read("learning"), *(_read(path.stem) for path in RESULTS.glob("demonstrations_*.json"))]
     results.sort(key=lambda result: int(result["demonstrations"]))
     rows = (
         {
-            "demonstrations a template": result["demonstrations"],
-            "clone": _score(result["bc_pooled"]),
-            "clone, trained twice as long": _score(result["clone_converged_pooled"]),
+            "demonstrations per template": result["demonstrations"],
+            "BC": _score(result["bc_pooled"]),
+            "BC, trained twice as long": _score(result["clone_converged_pooled"]),
             "then 100 updates of M-GRPO": _percent(
                 next(mark["greedy"] for mark in result["by_minutes"] if mark["updates"] == 100)
             ),
-            "clones x seeds": f"{result['clones']} x {result['seeds']}",
+            "BC agents x seeds": f"{result['clones']} x {result['seeds']}",
         }
         for result in results
     )
     return _table(rows) + _origin(f"n = {results[0]['n']}", *results)
 
 
-def methods(*names: str, columns: Iterable[str] = ("success", "lift", "CPU minutes")) -> str:
-    """Return the table of methods of one or two results, and of the clone that they share where no column is "before"."""
+def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 % CI)", "CPU minutes")) -> str:
+    """Return the table of methods of one or two results, and of their common BC agent if no column is "before"."""
     results = [_read(name) for name in names]
     scored = {row["method"]: row for result in results for row in result["rows"]}
-    clone = {"": "the clone", "success": _score(results[0]["rows"][0]["greedy"]["clone"]), "the paper, 8B": PAPER_8B["clone"]}
+    clone = {"": "behaviour cloning (BC)", "success": _score(results[0]["rows"][0]["greedy"]["clone"]), "the paper, 8B": PAPER_8B["clone"]}
     rows: list[Row] = [] if "before" in columns else [clone]
     for method, row in scored.items():
         before, after = _score(row["greedy"]["clone"]), _score(row["greedy"]["after"])
         paper = {"the paper, 3B": PAPER_3B.get(method, ""), "the paper, 8B": PAPER_8B.get(method, "")}
-        cells = {"before": before, "success": after, "lift": _lift(row["greedy"]["lift"])}
+        cells = {"before": before, "success": after, "improvement (95 % CI)": _lift(row["greedy"]["lift"])}
         rows.append({"": TITLES.get(method, row["title"]), **cells, "CPU minutes": f"{row['cpu_minutes']:.1f}", **paper})
     return _table(rows, ("", *columns)) + _origin(f"n = {results[0]['n']}, {len(results[0]['seeds'])} seeds", *results)
 
 
 def others() -> str:
-    """Return the table of further questions, each a row: an agent and its lift."""
+    """Return the table of further experiments: one row per agent, with its improvement."""
     rows = []
     for title, (name, place) in OTHERS.items():
         row = _read(name)["rows"][place]
-        cells = {"success": _score(row), "lift": _lift(row["lift"])}
+        cells = {"success": _score(row), "improvement (95 % CI)": _lift(row["lift"])}
         rows.append({"": title, **cells, "n": row.get("tasks", row["n"]), "seeds": row.get("seeds", 1), "result": f"`{name}`"})
     return _table(rows) + _origin("", *(_read(name) for name in dict.fromkeys(name for name, _ in OTHERS.values())))
 
 
 def allocation() -> str:
-    """Return the table of cloning, reinforcement and both at fixed budgets of CPU minutes."""
+    """Return the table of BC, reinforcement learning and both at fixed budgets of CPU minutes."""
     results = sorted(
         (_read(path.stem) for path in RESULTS.glob("allocation*.json")), key=lambda result: float(result["budgets"][0])
     )
-    titles = {"bc_only": "cloning alone", "rl_only": "M-GRPO alone", "mixed": "both, best switch"}
+    titles = {"bc_only": "BC only", "rl_only": "M-GRPO only", "mixed": "BC, then M-GRPO, best switch"}
     rows = []
     for result in results:
         for place, budget in enumerate(result["budgets"]):
@@ -178,20 +178,20 @@ def allocation() -> str:
             for name, title in titles.items():
                 low, high = result["ci95"][name][place]
                 cells[title] = f"{_percent(result[name][place])} ({100 * low:.0f} to {100 * high:.0f})"
-            switch = {"updates of cloning before it": result["best_switch"][place], "runs": result["runs"]}
+            switch = {"BC updates before the switch": result["best_switch"][place], "runs": result["runs"]}
             rows.append({"CPU minutes": f"{budget:g}", **cells, **switch})
     return _table(rows) + _origin(f"n = {results[0]['n']}", *results)
 
 
 def recovery() -> str:
-    """Return the table of clones with and without demonstrations of recovery: alone, and after a forced mistake."""
+    """Return the table of BC agents with and without demonstrations of recovery, also after a forced mistake."""
     result = _read("recovery")
-    titles = {"rows": "alone", "led": "after the expert's first steps", "forced": "after those and a wrong step"}
+    titles = {"rows": "from the start", "led": "after the expert's first steps", "forced": "after the expert's first steps and a forced mistake"}
     rows = [
-        {"": row["title"], **{title: _score(result[part][place]) for part, title in titles.items()}}
+        {"": TITLES[row["title"]], **{title: _score(result[part][place]) for part, title in titles.items()}}
         for place, row in enumerate(result["rows"])
     ]
-    note = f"n = {result['rows'][0]['tasks']}, and {result['forced'][0]['tasks']} after forced mistakes; {len(result['seeds'])} pairs of clones"
+    note = f"n = {result['rows'][0]['tasks']}, and {result['forced'][0]['tasks']} after forced mistakes; {len(result['seeds'])} pairs of BC agents"
     return _table(rows) + _origin(note, result)
 
 
@@ -204,7 +204,7 @@ def interactions() -> str:
 
 
 def page_sizes() -> str:
-    """Return the table of the tokens of a page in each way to show it."""
+    """Return the table of tokens per page by observation type."""
     result = _read("page_sizes")
     ways = result["observations"]
     rows: list[Row] = [
@@ -240,7 +240,7 @@ def actions() -> str:
     )
 
 
-_LIFTS, _AND_PAPER = ("success", "lift"), ("success", "lift", "the paper, 8B")
+_LIFTS, _AND_PAPER = ("success", "improvement (95 % CI)"), ("success", "improvement (95 % CI)", "the paper, 8B")
 TABLES: dict[str, Callable[[], str]] = {
     "learning": partial(learning, "learning"), "language_model": partial(learning, "language_model"),
     "whole_suite": partial(methods, "whole_suite", columns=_AND_PAPER),

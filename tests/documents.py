@@ -1,4 +1,4 @@
-"""The documents as data: their blocks of code, links, anchors and sentences."""
+"""The documents as data: their blocks of code, links and anchors."""
 
 import re
 from collections.abc import Iterator
@@ -14,9 +14,7 @@ _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
-_GENERATED = re.compile(r"<!-- begin (\w+) -->.*?<!-- end \1 -->", re.DOTALL)
 _LINK = re.compile(r"\[(?P<text>[^\]\[]*)\]\((?P<target>[^)\s]+)\)")
-_ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|vs|cf|no)\.(?= )", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -58,31 +56,6 @@ def anchors(document: Path) -> set[str]:
     """Return the anchors of a document's headings."""
     headings = re.findall(r"^#+ (.*)$", _FENCE.sub("", document.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
-
-
-def sentences(document: Path) -> Iterator[str]:
-    """Yield the sentences of a document: of its paragraphs, the items of its lists and the cells of its tables."""
-    for paragraph in _paragraphs(document):
-        text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
-        text = re.sub(r"`[^`]*`", "code", text)
-        text = _ABBREVIATIONS.sub(lambda found: found[0][:-1], text)
-        yield from (each.strip() for each in re.split(r"(?<=[.!?])[)\"*']*\s+", text) if each.strip())
-
-
-def _paragraphs(document: Path) -> Iterator[str]:
-    lines: list[str] = []
-    prose = _FENCE.sub("", _GENERATED.sub("", document.read_text(encoding="utf-8")))
-    for line in [*prose.splitlines(), ""]:
-        bare = line.strip().lstrip("> ")
-        if bare.startswith("|"):
-            yield from (cell.strip() for cell in re.split(r"(?<!\\)\|", bare) if cell.strip(" -:"))
-            continue
-        begins = re.match(r"(?:[-*] |\d+\. |#+ )", bare)
-        if (not bare or begins) and lines:
-            yield " ".join(lines)
-            lines = []
-        if bare and not bare.startswith("<!--") and not line.startswith("    "):
-            lines.append(bare[begins.end() :] if begins else bare)
 
 
 def commands(document: Path) -> list[str]:

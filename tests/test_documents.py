@@ -1,4 +1,4 @@
-"""The documents: they are short, can be read, link to what is there, and tell commands and code that work."""
+"""Links, commands, code and tasks in the documents exist and work."""
 
 import ast
 import importlib
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name, sentences
+from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import templates
 from webarena_gym.tools import cli
@@ -28,20 +28,12 @@ OWN_TESTS = {
     "docs/guides/eyes.md": "tests/test_pictures.py",
 }  # fmt: skip
 """Documents whose blocks need more than a process, and the tests that run them."""
-WORDS_OF_A_SENTENCE = 35
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name)
 
 
-def test_the_readme_is_short():
-    text = README.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 150
-    assert len(text.split()) <= 1000
-
-
 @documents
-def test_sentences_are_short_links_lead_somewhere_and_code_can_be_read(document):
-    assert [sentence for sentence in sentences(document) if len(sentence.split()) > WORDS_OF_A_SENTENCE] == []
+def test_links_lead_somewhere_and_code_can_be_read(document):
     for target in links(document):
         path, _, anchor = target.partition("#")
         file = (document.parent / path).resolve() if path else document
