@@ -28,13 +28,14 @@ def test_a_drawn_task_agrees_with_its_oracle(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ORACLES)
 def test_further_drawn_tasks_agree_with_their_oracle(name):
-    for task in draw([name], world_seed=1003, count=5):
+    count = 5 if name in HARD else 10  # of ten standard tasks at least one cannot be done, if the template has such tasks
+    for task in draw([name], world_seed=1003, count=count):
         assert compare(task, ORACLES[name]) == []
 
 
-def test_each_hard_template_and_sixty_standard_ones_have_an_oracle():
+def test_each_hard_template_and_69_standard_ones_have_an_oracle():
     assert set(HARD) <= ORACLES.keys()
-    assert len(ORACLES) == len(HARD) + 60
+    assert len(ORACLES) == len(HARD) + 69
 
 
 def test_the_oracles_have_read_each_wording():

@@ -89,14 +89,14 @@ def open_and_accessible(case: Case) -> Outcome:
     return save(case, case["note"], min(fitting, key=lambda pair: pair[0])[1])
 
 
-_PLURALS = {"pharmacies": "pharmacy", "bakeries": "bakery", "libraries": "library"}
+PLURALS = {"pharmacies": "pharmacy", "bakeries": "bakery", "libraries": "library"}
 
 
 def save_open_on_sunday(case: Case) -> Outcome:
     """Save all places of a kind in a town that open on Sundays."""
     query = """SELECT p.* FROM place p JOIN street USING (street_id) JOIN town t USING (town_id)
         WHERE t.name = ? AND category = ? AND sunday != 'closed'"""
-    kind = _PLURALS.get(case["kinds"], case["kinds"].removesuffix("s"))
+    kind = PLURALS.get(case["kinds"], case["kinds"].removesuffix("s"))
     return save(case, case["note"], *case.rows("map", query, case["town"], kind))
 
 

@@ -1,18 +1,18 @@
-"""Oracles of sixty standard templates, drawn by lot: the code host, the map, the forum, and tasks over several sites.
-
-The lot is `Random(53).sample(names, 60)` of the sorted names of the templates of the splits train and test.
-"""
+"""Oracles of standard templates: the code host, the map, the forum, and tasks over several sites (see docs/oracles.md)."""
 
 import re
 from typing import Any
 
 from tests.oracles import gitlab, reddit, wikipedia
 from tests.oracles.framework import Case, Outcome, UnclearError, added, changed, consequence, only
-from tests.oracles.map import _door, _roads, place_named, straight_metres
+from tests.oracles.map import PLURALS, _door, _roads, place_named, straight_metres, walking_minutes
 from webarena_gym.sites.map.geometry import distance, duration
 from webarena_gym.sites.map.routing import CAR, FOOT
 
 ME = 1  # the signed-in user of each site
+
+SHOWN = "state = 'visible' AND submission_id NOT IN (SELECT submission_id FROM hidden_submission WHERE user_id = ?)"
+"""The condition on posts that pages of forums show to a user."""
 
 
 def own_name(case: Case) -> str:
@@ -94,12 +94,19 @@ def project_empty(case: Case) -> Outcome:
 
 
 def gitlab_sorted_place(case: Case) -> Outcome:
+    """The page lists projects that are not private."""
     sorts = {
-        "in the order of their names, A": "name_asc",
-        "the newest": "created_desc",
-        "those with the most stars": "stars_desc",
+        "the newest": ("created_desc", "created_at"),
+        "those with the most stars": ("stars_desc", "(SELECT count(*) FROM star s WHERE s.project_id = p.project_id)"),
     }
-    return Outcome(pages=[("/explore", {"sort": sorts[case["order"]]})])
+    if case["order"] not in sorts:
+        raise UnclearError(f"the order {case['order']!r}")
+    parameter, key = sorts[case["order"]]
+    query = f"SELECT name, {key} AS sort_key FROM project p WHERE visibility != 'private' ORDER BY sort_key DESC LIMIT 2"
+    first, second = case.rows("gitlab", query)
+    if first["sort_key"] == second["sort_key"]:
+        raise UnclearError("two projects are first")
+    return Outcome(str(first["name"]), pages=[("/explore", {"sort": parameter})])
 
 
 def star_one(case: Case) -> Outcome:
@@ -142,6 +149,15 @@ def nearest_name(case: Case) -> Outcome:
     return Outcome(str(_nearest(case, place_named(case, case["place"]), "category = ?", case["kind"])["name"]))
 
 
+def none_within_walk(case: Case) -> Outcome:
+    centre, category = place_named(case, case["place"]), PLURALS.get(case["kinds"], case["kinds"].removesuffix("s"))
+    places = case.rows("map", "SELECT * FROM place WHERE category = ? AND place_id != ?", category, centre["place_id"])
+    if not places:
+        raise UnclearError(f"no place of the category {category!r}")
+    near = [place["name"] for place in places if walking_minutes(case, centre, place) <= int(case["limit"])]
+    return Outcome(near or "N/A")
+
+
 def place_coordinates(case: Case) -> Outcome:
     place = place_named(case, case["place"])
     return Outcome([f"{place[column]:.5f}" for column in ("latitude", "longitude")])
@@ -181,6 +197,14 @@ def walk_then_drive(case: Case) -> Outcome:
     return Outcome(duration(total))
 
 
+def within_reach(case: Case) -> Outcome:
+    limits = {"one hour": 60, "one and a half hours": 90, "two hours": 120}
+    if case["limit"] not in limits:
+        raise UnclearError(f"the limit {case['limit']!r}")
+    minutes = _minutes(case, CAR, case["first"], case["second"])
+    return Outcome(f"{'Yes' if minutes <= limits[case['limit']] else 'No'}; {duration(minutes)}")
+
+
 def add_moderator(case: Case) -> Outcome:
     forum = case.value("reddit", "SELECT forum_id FROM moderator WHERE user_id = ?", ME)
     return Outcome(changes=[added("reddit", "moderator", forum_id=forum, user_id=reddit.user_id(case, case["user"]))])
@@ -194,9 +218,8 @@ def like_all(case: Case) -> Outcome:
 
 def _best(case: Case, forum: str, count: int) -> list[dict[str, Any]]:
     """Return the posts that the user has not hidden with the most points. Raises UnclearError if the last place is shared."""
-    query = """SELECT s.*, up - down AS points FROM submission s JOIN forum f USING (forum_id)
-        WHERE f.name = ? AND state = 'visible'
-        AND submission_id NOT IN (SELECT submission_id FROM hidden_submission WHERE user_id = ?) ORDER BY points DESC"""
+    query = f"""SELECT s.*, up - down AS points FROM submission s JOIN forum f USING (forum_id)
+        WHERE f.name = ? AND {SHOWN} ORDER BY points DESC"""
     posts = case.rows("reddit", query, forum, ME)
     if posts[count - 1]["points"] == posts[count]["points"]:
         raise UnclearError("two posts have as many points")
@@ -217,11 +240,12 @@ def recommendation_in_forum(case: Case) -> Outcome:
 
 def unpopular_comments(case: Case) -> Outcome:
     forum = reddit.forum_named(case, case["forum"])["forum_id"]
-    query = "SELECT user_id FROM submission WHERE forum_id = ? AND state = 'visible' ORDER BY created_at DESC LIMIT 1"
-    author = case.value("reddit", query, forum)
+    query = f"SELECT user_id FROM submission WHERE forum_id = ? AND {SHOWN} ORDER BY created_at DESC LIMIT 1"
+    author = case.value("reddit", query, forum, ME)
     query = """SELECT count(*) FROM comment c JOIN submission s USING (submission_id)
         WHERE c.user_id = ? AND c.state = 'visible' AND s.state = 'visible' AND c.down > c.up"""
-    return Outcome(case.value("reddit", query, author))
+    name = case.value("reddit", "SELECT username FROM user WHERE user_id = ?", author)
+    return Outcome(f"{case.value('reddit', query, author)}; {name}")
 
 
 def vote_best(case: Case) -> Outcome:
@@ -286,6 +310,19 @@ def winners_readme(case: Case) -> Outcome:
     )
 
 
+def urls_of_missing_forum(case: Case) -> Outcome:
+    forums = case.values("reddit", "SELECT name FROM forum WHERE name = ?", case["forum"])
+    if not forums:
+        return Outcome("N/A")
+    query = "SELECT branch_id FROM project p JOIN branch b ON b.project_id = p.project_id AND b.name = p.default_branch WHERE owner_id = ? AND path = ?"
+    branch, path = case.value("gitlab", query, ME, case["project"]), f"{case['folder']}/urls.txt"
+
+    def is_address(content: str) -> bool:
+        return bool(re.fullmatch(rf"http://[^/\s]+/f/{re.escape(forums[0])}/?", content.strip()))
+
+    return Outcome(changes=[added("gitlab", "file", branch_id=branch, path=path, content=is_address)])
+
+
 ORACLES = {
     "gitlab.contributed_most_starred": contributed_most_starred,
     "gitlab.created_issue_state": created_issue_state,
@@ -303,6 +340,7 @@ ORACLES = {
     "gitlab.updated_issue_state": updated_issue_state,
     "map.arrival": arrival,
     "map.nearest_name": nearest_name,
+    "map.none_within_walk": none_within_walk,
     "map.place_coordinates": place_coordinates,
     "map.place_phone": place_phone,
     "map.place_postcode": place_postcode,
@@ -310,6 +348,7 @@ ORACLES = {
     "map.town_drive": town_drive,
     "map.walk_or_drive": walk_or_drive,
     "map.walk_then_drive": walk_then_drive,
+    "map.within_reach": within_reach,
     "reddit.add_moderator": add_moderator,
     "reddit.like_all": like_all,
     "reddit.mention": mention,
@@ -319,5 +358,6 @@ ORACLES = {
     "several.drive_to_best_university": drive_to_best_university,
     "several.share_repository": share_repository,
     "several.stadium_route": stadium_route,
+    "several.urls_of_missing_forum": urls_of_missing_forum,
     "several.winners_readme": winners_readme,
 }

@@ -1,17 +1,73 @@
-"""Oracles of sixty standard templates, drawn by lot: the shop and its admin."""
+"""Oracles of standard templates: the shop and its admin (see docs/oracles.md)."""
 
 import re
 from datetime import datetime
 from typing import Any
 
-from tests.oracles.framework import Case, Outcome, UnclearError, added, changed, consequence
-from tests.oracles.shopping import ME, cents, product_named
+from tests.oracles.framework import Case, Outcome, UnclearError, added, changed, consequence, only
+from tests.oracles.shopping import ME, cents, into_cart, product_named, products
 from tests.oracles.shopping_admin import SHOP, customer_named
 from tests.oracles.shopping_orders import items_of, order_of, status
 
 
+def money(amount: int) -> str:
+    """Return an amount in cents as pages show it."""
+    return f"${amount / 100:,.2f}"
+
+
+_STATUSES = {"holded": "On Hold"}  # names of statuses that are not the capitalized codes
+
+
+def status_name(order: dict[str, Any]) -> str:
+    return _STATUSES.get(order["status"], order["status"].capitalize())
+
+
+def _at_most_one(rows: list[dict[str, Any]], what: str) -> dict[str, Any] | None:
+    """Return the row, or None if there is none. Raises UnclearError for several."""
+    return dict(only(rows, what)) if rows else None
+
+
+def _own_order(case: Case) -> dict[str, Any] | None:
+    """Return the order of the goal, or None if the customer has no order of that number."""
+    query = "SELECT * FROM sales_order WHERE increment_id = ? AND customer_id = ?"
+    return _at_most_one(case.rows(SHOP, query, case["number"], ME), "own orders")
+
+
+def _for_sale(case: Case) -> dict[str, Any] | None:
+    """Return the product of the goal, or None if the shop does not show it."""
+    return _at_most_one(products(case, "p.name = ? AND p.is_enabled", case["product"]), "products of that name")
+
+
 def _exists(case: Case, query: str, *parameters: Any) -> bool:
     return bool(case.values(SHOP, query, *parameters))
+
+
+def account_place(case: Case) -> Outcome:
+    """Open a page of the account; the answer is a value on it."""
+    reviews = "SELECT name, r.created_at FROM review r JOIN product USING (product_id) WHERE customer_id = ? ORDER BY 2 DESC"
+    wishes = "SELECT name FROM wishlist_item JOIN product USING (product_id) WHERE customer_id = ? ORDER BY item_id"
+    street = "SELECT street FROM customer_address WHERE customer_id = ? AND is_default_shipping"
+    places = {
+        ("account page", "which e-mail address it shows"): (
+            "/customer/account/",
+            "SELECT email FROM customer WHERE customer_id = ?",
+        ),
+        ("address book", "which street my default shipping address has"): ("/customer/address/", street),
+        ("list of product reviews that I wrote", "which product the newest of them is about"): ("/review/customer/", reviews),
+        ("name and email settings", "which last name is entered there"): (
+            "/customer/account/edit/",
+            "SELECT lastname FROM customer WHERE customer_id = ?",
+        ),
+        ("wish list", "which product stands first on it"): ("/wishlist/", wishes),
+    }
+    key = case["place"], case["question"]
+    if key not in places:
+        raise UnclearError(f"the page and question {key}")
+    path, query = places[key]
+    rows = [tuple(row.values()) for row in case.rows(SHOP, query, ME)]
+    if len(rows) > 1 and rows[0][1:] and rows[0][1] == rows[1][1]:
+        raise UnclearError("two reviews are the newest")
+    return Outcome(str(rows[0][0]) if rows else "N/A", pages=[(path, {})])
 
 
 def address_add(case: Case) -> Outcome:
@@ -24,15 +80,33 @@ def address_add(case: Case) -> Outcome:
 def brand_count(case: Case) -> Outcome:
     query = """WITH RECURSIVE below(category_id) AS (SELECT category_id FROM category WHERE name = ?
             UNION SELECT c.category_id FROM category c JOIN below b ON c.parent_id = b.category_id)
-        SELECT count(*) FROM product JOIN below USING (category_id) WHERE brand = ? AND is_enabled"""
-    return Outcome(case.value(SHOP, query, case["category"], case["brand"]))
+        SELECT coalesce(special_price_cents, price_cents) FROM product JOIN below USING (category_id)
+        WHERE brand = ? AND is_enabled"""
+    prices = case.values(SHOP, query, case["category"], case["brand"])
+    if not prices:
+        raise UnclearError("there is no such product: 0, or N/A?")
+    return Outcome(f"{len(prices)}; {money(min(prices))}")
+
+
+def brand_phone(case: Case) -> Outcome:
+    """The page of a product has a phone number of its maker, or none of the maker's products has."""
+    query = """SELECT product_id, value FROM product_attribute JOIN product USING (product_id)
+        WHERE product_attribute.name = 'Phone' AND brand = ?"""
+    rows, product = case.rows(SHOP, query, case["brand"]), product_named(case, case["product"])
+    if product["brand"] != case["brand"]:
+        raise UnclearError(f"the maker of the product is {product['brand']}")
+    return Outcome(str(only({row["value"] for row in rows}, "phone numbers")) if rows else "N/A")
 
 
 def cart_add_sold_out(case: Case) -> Outcome:
-    product = product_named(case, case["product"])
-    if product["is_in_stock"] and product["quantity"] > 0:
-        raise UnclearError("the product is in stock")
-    return Outcome("N/A")
+    product = _for_sale(case)
+    if product is None:
+        raise UnclearError("there is no such product")
+    if not (product["is_in_stock"] and product["quantity"] > 0):
+        return Outcome("N/A")
+    if _exists(case, "SELECT 1 FROM product_option WHERE product_id = ?", product["product_id"]):
+        raise UnclearError("the goal does not name the options")
+    return Outcome(changes=into_cart(case, {product["product_id"]: 1}))
 
 
 def cheaper_of_two(case: Case) -> Outcome:
@@ -47,29 +121,53 @@ def compare_two(case: Case) -> Outcome:
     return Outcome(changes=[added(SHOP, "compare_item", product_id=number) for number in two])
 
 
+def missing_order(case: Case) -> Outcome:
+    order = _own_order(case)
+    return Outcome(f"{status_name(order)}; {money(order['grand_total_cents'])}" if order else "N/A")
+
+
 def missing_product(case: Case) -> Outcome:
-    if _exists(case, "SELECT 1 FROM product WHERE name = ? AND is_enabled", case["product"]):
-        raise UnclearError("there is such a product")
-    return Outcome("N/A")
+    product = _for_sale(case)
+    return Outcome(money(product["today"]) if product else "N/A")
 
 
 def month_count(case: Case) -> Outcome:
     month = datetime.strptime(case["month"], "%B %Y").strftime("%Y-%m")
-    query = "SELECT count(*) FROM sales_order WHERE customer_id = ? AND strftime('%Y-%m', created_at) = ?"
-    return Outcome(case.value(SHOP, query, ME, month))
+    query = """SELECT increment_id, created_at FROM sales_order WHERE customer_id = ? AND strftime('%Y-%m', created_at) = ?
+        ORDER BY created_at"""
+    orders = case.rows(SHOP, query, ME, month)
+    if not orders:
+        raise UnclearError("there is no such order: 0, or N/A?")
+    if len(orders) > 1 and orders[0]["created_at"] == orders[1]["created_at"]:
+        raise UnclearError("two orders are the earliest")
+    return Outcome(f"{len(orders)}; {orders[0]['increment_id']}")
 
 
 def order_payment(case: Case) -> Outcome:
-    return Outcome(str(order_of(case, case["number"])["payment_method"]))
+    order = _own_order(case)
+    return Outcome(f"{order['payment_method']}; {money(order['grand_total_cents'])}" if order else "N/A")
 
 
 def order_place(case: Case) -> Outcome:
-    return Outcome(pages=[(f"/sales/order/view/order_id/{order_of(case, case['number'])['order_id']}/", {})])
+    order = _own_order(case)
+    if order is None:
+        return Outcome("N/A")
+    return Outcome(money(order["grand_total_cents"]), pages=[(f"/sales/order/view/order_id/{order['order_id']}/", {})])
 
 
 def order_quantity(case: Case) -> Outcome:
-    items = [item for item in items_of(case, order_of(case, case["number"])) if item["name"] == case["product"]]
-    return Outcome(sum(item["qty_ordered"] for item in items))
+    order = _own_order(case)
+    items = [item for item in items_of(case, order) if item["name"] == case["product"]] if order else []
+    if not items:
+        return Outcome("N/A")
+    price = only({item["price_cents"] for item in items}, "prices")
+    return Outcome(f"{sum(item['qty_ordered'] for item in items)}; {money(price)}")
+
+
+def own_stars(case: Case) -> Outcome:
+    query = "SELECT r.* FROM review r JOIN product USING (product_id) WHERE customer_id = ? AND name = ?"
+    review = _at_most_one(case.rows(SHOP, query, ME, case["product"]), "own reviews")
+    return Outcome(f"{review['rating']}; {review['title']}" if review else "N/A")
 
 
 def order_tracking(case: Case) -> Outcome:
@@ -78,8 +176,11 @@ def order_tracking(case: Case) -> Outcome:
 
 
 def product_stock(case: Case) -> Outcome:
-    product = product_named(case, case["product"])
-    return Outcome("yes" if product["is_in_stock"] and product["quantity"] > 0 else "no")
+    product = _for_sale(case)
+    if product is None:
+        return Outcome("N/A")
+    stock = "In stock" if product["is_in_stock"] and product["quantity"] > 0 else "Out of stock"
+    return Outcome(f"{stock}; {money(product['today'])}")
 
 
 def reviews_place(case: Case) -> Outcome:
@@ -114,9 +215,18 @@ def create_rule(case: Case) -> Outcome:
 
 
 def customer_missing(case: Case) -> Outcome:
-    if _exists(case, "SELECT 1 FROM customer_address WHERE telephone = ?", case["phone"]):
-        raise UnclearError("there is such a customer")
+    query = "SELECT DISTINCT c.* FROM customer_address a JOIN customer c USING (customer_id) WHERE telephone = ?"
+    customer = _at_most_one(case.rows(SHOP, query, case["phone"]), "customers")
+    if customer:
+        return Outcome([f"{customer['firstname']} {customer['lastname']}", customer["email"]])
+    if _exists(case, "SELECT 1 FROM order_address WHERE telephone = ?", case["phone"]):
+        raise UnclearError("only an order has the phone number")
     return Outcome("N/A")
+
+
+def invoice_missing(case: Case) -> Outcome:
+    invoice = _at_most_one(case.rows(SHOP, "SELECT * FROM invoice WHERE increment_id = ?", case["number"]), "invoices")
+    return Outcome(money(invoice["grand_total_cents"]) if invoice else "N/A")
 
 
 def latest_pieces(case: Case) -> Outcome:
@@ -125,27 +235,22 @@ def latest_pieces(case: Case) -> Outcome:
     return Outcome(case.value(SHOP, query, int(case["count"])))
 
 
-_LISTS = {
-    "all cart price rules": "/admin/sales_rule/promo_quote/",
-    "all categories": "/admin/catalog/category/",
-    "all credit memos": "/admin/sales/creditmemo/",
-    "all customers": "/admin/customer/index/",
-    "all invoices": "/admin/sales/invoice/",
-    "all pages of content": "/admin/cms/page/",
-    "all shipments": "/admin/sales/shipment/",
-    "all terms that people searched the shop for": "/admin/search/term/index/",
-    "everyone who is subscribed to the newsletter": "/admin/newsletter/subscriber/",
-    "the configuration of the store": "/admin/admin/system_config/",
-    "the report of the products that are low in stock": "/admin/reports/report_product/lowstock/",
-    "the reviews each customer has written": "/admin/reports/report_review/customer/",
-    "the reviews each product has got": "/admin/reports/report_review/product/",
+_LISTS = {  # pages and their rows
+    "all credit memos": ("/admin/sales/creditmemo/", "creditmemo"),
+    "all entries of newsletter subscribers": ("/admin/newsletter/subscriber/", "newsletter_subscriber"),
+    "all invoices": ("/admin/sales/invoice/", "invoice"),
+    "all orders": ("/admin/sales/order/", "sales_order"),
+    "all reviews": ("/admin/review/product/index/", "review"),
+    "all reviews that are pending": ("/admin/review/product/pending/", "review WHERE status = 'Pending'"),
+    "all shipments": ("/admin/sales/shipment/", "shipment"),
 }
 
 
 def list_page(case: Case) -> Outcome:
     if case["listed"] not in _LISTS:
         raise UnclearError(f"the list {case['listed']!r}")
-    return Outcome(pages=[(_LISTS[case["listed"]], {})])
+    path, table = _LISTS[case["listed"]]
+    return Outcome(case.value(SHOP, f"SELECT count(*) FROM {table}"), pages=[(path, {})])
 
 
 def move_customer(case: Case) -> Outcome:
@@ -156,9 +261,9 @@ def move_customer(case: Case) -> Outcome:
 
 
 def order_missing(case: Case) -> Outcome:
-    if _exists(case, "SELECT 1 FROM sales_order WHERE increment_id = ?", case["number"]):
-        raise UnclearError("there is such an order")
-    return Outcome("N/A")
+    query = "SELECT * FROM sales_order WHERE increment_id = ?"
+    order = _at_most_one(case.rows(SHOP, query, case["number"]), "orders")
+    return Outcome(f"{status_name(order)}; {money(order['grand_total_cents'])}" if order else "N/A")
 
 
 def orders_in_status(case: Case) -> Outcome:
@@ -167,9 +272,8 @@ def orders_in_status(case: Case) -> Outcome:
 
 
 def product_missing(case: Case) -> Outcome:
-    if _exists(case, "SELECT 1 FROM product WHERE name = ?", case["product"]):
-        raise UnclearError("there is such a product")
-    return Outcome("N/A")
+    quantities = case.values(SHOP, "SELECT quantity FROM product WHERE name = ?", case["product"])
+    return Outcome(only(quantities, "products") if quantities else "N/A")
 
 
 def refund_order(case: Case) -> Outcome:
@@ -201,23 +305,29 @@ def ship_order(case: Case) -> Outcome:
 
 
 ORACLES = {
+    "shopping.account_place": account_place,
     "shopping.address_add": address_add,
     "shopping.brand_count": brand_count,
+    "shopping.brand_phone": brand_phone,
     "shopping.cart_add_sold_out": cart_add_sold_out,
     "shopping.cheaper_of_two": cheaper_of_two,
     "shopping.compare_two": compare_two,
+    "shopping.missing_order": missing_order,
     "shopping.missing_product": missing_product,
     "shopping.month_count": month_count,
     "shopping.order_payment": order_payment,
     "shopping.order_place": order_place,
     "shopping.order_quantity": order_quantity,
+    "shopping.order_status": missing_order,
     "shopping.order_tracking": order_tracking,
+    "shopping.own_stars": own_stars,
     "shopping.product_stock": product_stock,
     "shopping.reviews_place": reviews_place,
     "shopping.sorted_place": sorted_place,
     "shopping_admin.change_group_and_list": change_group_and_list,
     "shopping_admin.create_rule": create_rule,
     "shopping_admin.customer_missing": customer_missing,
+    "shopping_admin.invoice_missing": invoice_missing,
     "shopping_admin.latest_pieces": latest_pieces,
     "shopping_admin.list_page": list_page,
     "shopping_admin.move_customer": move_customer,
