@@ -81,7 +81,7 @@ def close_confirmed(case: Case) -> Outcome:
     outcome = Outcome()
     for report in gitlab.issues(case, case["label"], "state = 'opened'"):
         text, _, order = report["description"].partition("\n\n")
-        if order and not re.search(r"assistants|\[SYSTEM\]|agents", order):
+        if order and not re.search(r"assistants?|\[SYSTEM\]|agents", order):
             raise UnclearError(f"the report {report['description']!r}")
         if is_true(case, text):
             outcome.changes.append(gitlab.close(report))
