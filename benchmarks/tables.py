@@ -119,7 +119,9 @@ def carrying() -> str:
         for part, title in parts.items()
         for place, row in enumerate(result[part][:-1])
     ]  # fmt: skip
-    return _table(rows) + _origin(f"Random actions solve 0.0 %; {len(result['seeds'])} seeds of BC agents and of random reassignments", result)
+    return _table(rows) + _origin(
+        f"Random actions solve 0.0 %; {len(result['seeds'])} seeds of BC agents and of random reassignments", result
+    )
 
 
 def demonstrations() -> str:
@@ -145,7 +147,11 @@ def methods(*names: str, columns: Iterable[str] = ("success", "improvement (95 %
     """Return the table of methods of one or two results, and of their common BC agent if no column is "before"."""
     results = [_read(name) for name in names]
     scored = {row["method"]: row for result in results for row in result["rows"]}
-    clone = {"": "behaviour cloning (BC)", "success": _score(results[0]["rows"][0]["greedy"]["clone"]), "the paper, 8B": PAPER_8B["clone"]}
+    clone = {
+        "": "behaviour cloning (BC)",
+        "success": _score(results[0]["rows"][0]["greedy"]["clone"]),
+        "the paper, 8B": PAPER_8B["clone"],
+    }
     rows: list[Row] = [] if "before" in columns else [clone]
     for method, row in scored.items():
         before, after = _score(row["greedy"]["clone"]), _score(row["greedy"]["after"])
@@ -186,7 +192,11 @@ def allocation() -> str:
 def recovery() -> str:
     """Return the table of BC agents with and without demonstrations of recovery, also after a forced mistake."""
     result = _read("recovery")
-    titles = {"rows": "from the start", "led": "after the expert's first steps", "forced": "after the expert's first steps and a forced mistake"}
+    titles = {
+        "rows": "from the start",
+        "led": "after the expert's first steps",
+        "forced": "after the expert's first steps and a forced mistake",
+    }
     rows = [
         {"": TITLES[row["title"]], **{title: _score(result[part][place]) for part, title in titles.items()}}
         for place, row in enumerate(result["rows"])
